@@ -1,0 +1,1 @@
+//! The use cases: publish, resolve, submit. Holds the store and the clock.

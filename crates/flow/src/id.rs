@@ -1,0 +1,211 @@
+//! Identifiers: a prefix that says what it is, and 22 base62 digits of 128 bits.
+//!
+//! Ids of things are UUIDv7 inside, so that they sort by the time they were made; that also means an
+//! id tells its time and is never a secret. [`ApiKey`] is random and publishable. Making the bits
+//! (clock, randomness) is the engine's business; here they only come in.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::time::Timestamp;
+
+/// Digits of 128 bits in base62.
+pub const DIGITS: usize = 22;
+
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// The text is not an identifier of the kind asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be {prefix} followed by 22 letters and digits")]
+pub struct InvalidId {
+    prefix: &'static str,
+}
+
+/// Writes 128 bits as 22 base62 digits, most significant first, so that texts sort as numbers do.
+pub fn base62(mut bits: u128) -> String {
+    let mut digits = [b'0'; DIGITS];
+    for digit in digits.iter_mut().rev() {
+        *digit = ALPHABET[(bits % 62) as usize];
+        bits /= 62;
+    }
+    digits.iter().map(|&digit| char::from(digit)).collect()
+}
+
+fn read_base62(text: &str) -> Option<u128> {
+    if text.len() != DIGITS {
+        return None;
+    }
+    text.bytes().try_fold(0_u128, |bits, byte| {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'A'..=b'Z' => byte - b'A' + 10,
+            b'a'..=b'z' => byte - b'a' + 36,
+            _ => return None,
+        };
+        bits.checked_mul(62)?.checked_add(u128::from(digit))
+    })
+}
+
+/// The 128 bits of a UUIDv7: milliseconds, then a sequence within the millisecond, then random bits.
+///
+/// The sequence (26 bits) comes before the random part, so that ids made one after another in the
+/// same millisecond still sort in that order.
+pub fn v7(at: Timestamp, sequence: u32, random: u64) -> Uuid {
+    let millis = u128::from(at.as_millis().max(0).unsigned_abs()) & 0xFFFF_FFFF_FFFF;
+    let high = u128::from(sequence >> 14) & 0xFFF;
+    let low = u128::from(sequence & 0x3FFF);
+    let random = u128::from(random & 0xFFFF_FFFF_FFFF);
+    Uuid::from_u128(millis << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low << 48 | random)
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            pub const PREFIX: &str = $prefix;
+
+            pub fn from_uuid(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+
+            pub fn uuid(self) -> Uuid {
+                self.0
+            }
+
+            /// The instant that the id was made at, to the millisecond.
+            pub fn made_at(self) -> Timestamp {
+                let millis = (self.0.as_u128() >> 80) as u64;
+                Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}{}", $prefix, base62(self.0.as_u128()))
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                text.strip_prefix($prefix)
+                    .and_then(read_base62)
+                    .map(|bits| Self(Uuid::from_u128(bits)))
+                    .ok_or(InvalidId { prefix: $prefix })
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// One tenant: a product that collects feedback, with its own keys and flows.
+    AppId = "app_";
+    /// A survey, form or message, over all its versions.
+    FlowId = "fl_";
+    /// One version of a flow, from its first draft on.
+    FlowVersionId = "fv_";
+    /// One stored response. Its time is when the response was received.
+    ResponseId = "rs_";
+    /// A respondent profile.
+    RespondentId = "rp_";
+    /// An admin token (its public name, not its secret).
+    TokenId = "tk_";
+    /// One entry of the audit log.
+    AuditId = "au_";
+}
+
+/// The publishable key of an app: it grants reading published flows and submitting, nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    pub const PREFIX: &str = "pk_";
+
+    /// A key of these random bits.
+    pub fn from_random(bits: u128) -> Self {
+        Self(format!("{}{}", Self::PREFIX, base62(bits)))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ApiKey {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        match text.strip_prefix(Self::PREFIX).and_then(read_base62) {
+            Some(_) => Ok(Self(text.to_owned())),
+            None => Err(InvalidId { prefix: Self::PREFIX }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_its_prefix_and_22_digits_and_reads_back() {
+        for bits in [0, 1, 61, 62, u128::MAX, 0x0199_0000_0000_7000_8000_0000_0000_0000] {
+            let id = FlowId::from_uuid(Uuid::from_u128(bits));
+            let text = id.to_string();
+            assert_eq!(text.len(), 3 + DIGITS);
+            assert_eq!(text.parse(), Ok(id));
+        }
+    }
+
+    #[test]
+    fn an_id_of_another_kind_or_length_or_range_is_refused() {
+        let over = "fl_zzzzzzzzzzzzzzzzzzzzzz";
+        for text in ["", "fl_", "fv_0000000000000000000000", "fl_000000000000000000000", over, "fl_000000000000000000000-"] {
+            assert!(text.parse::<FlowId>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_sort_by_time_then_sequence_as_bits_and_as_text() {
+        let at = |ms, seq| ResponseId::from_uuid(v7(Timestamp::from_millis(ms), seq, u64::MAX));
+        let ids = [at(1, 0), at(1, 1), at(1, 0x3FFF), at(1, 0x4000), at(2, 0), at(1_763_172_000_000, 5)];
+        for pair in ids.windows(2) {
+            assert!(pair[0] < pair[1]);
+            assert!(pair[0].to_string() < pair[1].to_string());
+        }
+    }
+
+    #[test]
+    fn an_id_tells_its_time_and_is_a_version_7_uuid() {
+        let at = Timestamp::from_millis(1_763_172_000_123);
+        let uuid = v7(at, 77, 12345);
+        assert_eq!(ResponseId::from_uuid(uuid).made_at(), at);
+        assert_eq!(uuid.get_version_num(), 7);
+        assert_eq!(uuid.get_variant(), uuid::Variant::RFC4122);
+    }
+}

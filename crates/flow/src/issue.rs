@@ -1,0 +1,149 @@
+//! The one table of what a submission can be refused for.
+//!
+//! Codes are words and are never reused for another meaning. A text says what is wrong and what is
+//! allowed; the three texts about the version are fixed by the contract.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+
+use crate::id::FlowVersionId;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
+        /// The machine-readable kind of an issue.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Code { $($(#[$doc])* $name,)* }
+
+        impl Code {
+            /// Every code there is, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    // Shape: what can be said without knowing the version.
+    /// A required field is absent.
+    FieldRequired = "field_required";
+    /// A field holds a value of the wrong JSON type.
+    InvalidType = "invalid_type";
+    /// A field's value is of the right type but not one that is allowed.
+    InvalidValue = "invalid_value";
+    /// A text or a list is longer, or an object larger, than allowed.
+    TooLong = "too_long";
+    /// A text holds a NUL character.
+    NulCharacter = "nul_character";
+    /// A tag holds a nested object or list.
+    NestedTag = "nested_tag";
+    /// More than one `userId`.
+    DuplicateUserId = "duplicate_user_id";
+    /// The generation is not one in which the version is served.
+    PayloadGenerationMismatch = "payload_generation_mismatch";
+    // The version.
+    FlowVersionNotFound = "flow_version_not_found";
+    NotOpenYet = "not_open_yet";
+    NoLongerAccepting = "no_longer_accepting";
+    // Identity and idempotency.
+    IdentityMismatch = "identity_mismatch";
+    IdempotencyKeyReused = "idempotency_key_reused";
+    // The answers.
+    /// The version has no question with this id.
+    UnknownQuestion = "unknown_question";
+    /// A list where one text is meant, or several where one is.
+    WrongAnswerKind = "wrong_answer_kind";
+    /// An option, row or column that the question does not have.
+    UnknownOption = "unknown_option";
+    /// An option, row or rank given twice, or a ranking that leaves one out.
+    InvalidSelection = "invalid_selection";
+    /// Not in the format of the question's type (e-mail, number, date, …).
+    InvalidFormat = "invalid_format";
+    /// A number, date, length or count outside the question's bounds.
+    OutOfRange = "out_of_range";
+    /// The question is required and visible, and has no answer.
+    AnswerRequired = "answer_required";
+    /// The question takes no answer.
+    NotAnswerable = "not_answerable";
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// One step of the path to the field that an issue is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Step {
+    Key(Cow<'static, str>),
+    Index(usize),
+}
+
+impl From<&'static str> for Step {
+    fn from(key: &'static str) -> Self {
+        Self::Key(Cow::Borrowed(key))
+    }
+}
+
+impl From<String> for Step {
+    fn from(key: String) -> Self {
+        Self::Key(Cow::Owned(key))
+    }
+}
+
+impl From<usize> for Step {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
+/// One reason why a submission is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Issue {
+    pub code: Code,
+    pub path: Vec<Step>,
+    pub message: Cow<'static, str>,
+    /// With `no_longer_accepting`: the version that does accept, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latest_flow_version_id: Option<FlowVersionId>,
+}
+
+impl Issue {
+    pub fn new(code: Code, path: Vec<Step>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, path, message: message.into(), latest_flow_version_id: None }
+    }
+
+    /// The issue that the life of a version gives, with the contract's exact text.
+    pub fn of_version(code: Code) -> Self {
+        let message = match code {
+            Code::NotOpenYet => "This survey is not open yet.",
+            Code::NoLongerAccepting => {
+                "This survey version is no longer accepting responses. \
+                 Fetch the latest published version and try again."
+            }
+            _ => "Flow version not found",
+        };
+        Self::new(code, vec!["flowVersionId".into()], message)
+    }
+
+    /// An issue with the answer to one question.
+    pub fn of_answer(code: Code, question: &str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(code, vec!["answers".into(), question.to_owned().into()], message)
+    }
+
+    /// The same idempotency key came with another submission before.
+    pub fn key_reused() -> Self {
+        Self::new(
+            Code::IdempotencyKeyReused,
+            Vec::new(),
+            "This Idempotency-Key was used before with another submission. \
+             Use a new key for a new submission.",
+        )
+    }
+}

@@ -1,0 +1,27 @@
+//! What a flow is, and which submissions it admits.
+//!
+//! Everything here is pure: the same arguments give the same answer, on any machine, at any time.
+//! Bytes and instants come in as arguments; there is deliberately no clock, no randomness, no
+//! environment, no file, no HTTP and no SQL in this crate (its `clippy.toml` bans them).
+//!
+//! Reading order, which is also the order in which a submission meets the rules:
+//! 1. [`definition`]: an author's draft, checked into a [`definition::Definition`] or every fault;
+//! 2. [`snapshot`]: a definition frozen by a publish; [`payload`] renders it for the wire;
+//! 3. [`submission`]: bytes into a [`submission::Submission`], or every issue of its shape;
+//! 4. [`lifecycle`]: what a version is at an instant;
+//! 5. [`judge`]: the answers against the version's own questions.
+//!
+//! A refusal is a value ([`issue::Issue`], theirs); this crate has no errors of its own.
+
+pub mod definition;
+pub mod id;
+pub mod issue;
+pub mod judge;
+pub mod lifecycle;
+pub mod locale;
+pub mod logic;
+pub mod payload;
+pub mod question;
+pub mod snapshot;
+pub mod submission;
+pub mod time;

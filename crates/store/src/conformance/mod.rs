@@ -1,0 +1,1 @@
+//! The cases that every backend passes. (stub)

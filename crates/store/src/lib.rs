@@ -1,0 +1,102 @@
+//! One small trait, its backends, and the suite that every backend passes.
+//!
+//! The store keeps rows and promises durability; it knows no rule of flows and never sees an issue.
+//! Everything it promises is a doc line on [`Store`] and a case of [`conformance`]; a backend has no
+//! test of its own for a promise. There is deliberately no method "publish" or "retire": the engine
+//! decides what rows come out of a use case, and [`Store::apply`] writes them all or none.
+//!
+//! Two numbers make that safe without long locks, both kept by app:
+//! - the **revision** grows with every [`Store::apply`] to the app, so that a decision made on rows
+//!   that have changed since is refused with [`StoreError::Conflict`] and made again;
+//! - the **public revision** grows only with changes that the public API can see. A response is
+//!   judged against rows of one public revision, and is stored only while that is still the newest.
+
+pub mod conformance;
+mod error;
+mod row;
+pub mod sqlite;
+
+use async_trait::async_trait;
+use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId};
+
+pub use error::StoreError;
+pub use row::*;
+
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// Durable storage of apps, flows, versions and responses.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Stores many responses in one durable transaction and says, for each in order, what became of it.
+    ///
+    /// - `Ok` means that every `Stored` row is on stable storage; not before.
+    /// - A row whose idempotency key is taken is not stored: `Replayed` where the digest is the same,
+    ///   `KeyReused` where it is not. This holds between two rows of one call, too.
+    /// - A row whose `public_revision` is not its app's newest is not stored: `Stale`.
+    /// - A row's refusal does not touch the other rows.
+    /// - [`StoreError::Failed`]: none is stored. [`StoreError::Unknown`]: nothing can be said.
+    async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>>;
+
+    /// What was stored under this idempotency key: the response and its digest.
+    async fn find_by_idempotency_key(
+        &self,
+        app: AppId,
+        key: &IdempotencyKey,
+    ) -> StoreResult<Option<(ResponseId, Digest)>>;
+
+    /// Writes the rows of one change, all or none, and durably.
+    ///
+    /// `change` is called once, when nothing else can be written to the app any more: a time that it
+    /// reads is not before that of any response already stored for the app. It may return no rows.
+    /// Where `at` names an app whose revision is no longer `expected`, `change` is not called and the
+    /// answer is [`StoreError::Conflict`]; an app that does not exist is a conflict as well.
+    /// [`At::Instance`] is for what belongs to no existing app: making one, and admin tokens.
+    async fn apply(&self, at: At, change: Change) -> StoreResult<()>;
+
+    /// The app that an active (not revoked) key belongs to.
+    async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>>;
+    async fn find_app(&self, app: AppId) -> StoreResult<Option<App>>;
+    /// Apps in the order they were made.
+    async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>>;
+    /// The app's keys, revoked ones included, in the order they were made.
+    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>>;
+
+    /// A flow with its app's revisions, its current version and its draft, read at one instant.
+    async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>>;
+    /// The app's flows, archived ones included, in the order they were made.
+    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>>;
+    /// A version, drafts included, with all that its flow decides about it, read at one instant.
+    async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>>;
+    /// The flow's published versions by falling number, from below `before` where it is given.
+    async fn list_versions(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        before: Option<u32>,
+        limit: usize,
+    ) -> StoreResult<Vec<VersionRow>>;
+
+    /// The flow's responses that pass the filter, in the order asked for.
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>>;
+    async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>>;
+
+    /// The token with this SHA-256, revoked or not.
+    async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>>;
+    /// All tokens, revoked ones included, in the order they were made.
+    async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>>;
+
+    /// The audit log, newest first: of one app, or of everything.
+    async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>>;
+
+    /// Where the change feed stands, and the apps whose public state changed after `after`.
+    ///
+    /// Changes by any process on the same database are seen; a change is in the feed as soon as
+    /// [`Store::apply`] returned to whoever made it. Responses are never in it.
+    async fn changes(&self, after: FeedPosition) -> StoreResult<Changes>;
+
+    /// Whether a write could be made now (used by readiness); leaves no trace.
+    async fn check(&self) -> StoreResult<()>;
+
+    /// Finishes what is under way and releases the database. Later calls fail.
+    async fn close(&self);
+}

@@ -1,0 +1,294 @@
+//! The rows: what is stored, as plain data.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sluice_flow::definition::Kind;
+use sluice_flow::id::{ApiKey, AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId};
+use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
+use sluice_flow::submission::Admission;
+use sluice_flow::time::{Timestamp, Window};
+
+/// SHA-256 of an admin token.
+pub type TokenHash = [u8; 32];
+/// BLAKE3 of what a response says, over all its stored columns but its id.
+pub type Digest = [u8; 32];
+/// Hash of an idempotency key; the key itself is not stored.
+pub type IdempotencyKey = [u8; 32];
+
+/// How an app treats identity tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IdentityVerification {
+    Off,
+    Observe,
+    Enforce,
+}
+
+/// An app as its owner set it up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppRow {
+    pub app_id: AppId,
+    pub name: String,
+    pub identity_verification: IdentityVerification,
+    /// Origins that browsers may call from; empty means any.
+    pub allowed_origins: Vec<String>,
+    pub grace_window_seconds: Option<u32>,
+    pub created_at: Timestamp,
+}
+
+/// An app with the revisions it stands at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct App {
+    pub row: AppRow,
+    pub revision: u64,
+    pub public_revision: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRow {
+    pub app_id: AppId,
+    pub api_key: ApiKey,
+    pub created_at: Timestamp,
+    pub revoked_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowRow {
+    pub app_id: AppId,
+    pub flow_id: FlowId,
+    pub kind: Kind,
+    pub name: String,
+    pub live: Window,
+    pub grace_window_seconds: Option<u32>,
+    pub created_at: Timestamp,
+    pub archived_at: Option<Timestamp>,
+}
+
+impl FlowRow {
+    pub fn times(&self) -> FlowTimes {
+        FlowTimes { live: self.live, archived_at: self.archived_at }
+    }
+}
+
+/// A version, from draft to retirement. `number` is 0 on a draft.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionRow {
+    pub app_id: AppId,
+    pub flow_id: FlowId,
+    pub flow_version_id: FlowVersionId,
+    pub number: u32,
+    pub times: VersionTimes,
+    /// JSON. Any object on a draft; a checked definition in canonical form once published.
+    pub definition: String,
+    pub created_at: Timestamp,
+    /// The last edit; equal to the publish once published.
+    pub updated_at: Timestamp,
+}
+
+/// A flow and what stands around it. `current` is the published version that is neither superseded
+/// nor retired; `last_number` is the highest number ever given, retired versions included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowState {
+    pub flow: FlowRow,
+    pub revision: u64,
+    pub public_revision: u64,
+    pub app_grace_window_seconds: Option<u32>,
+    pub current: Option<VersionRow>,
+    pub draft: Option<VersionRow>,
+    pub last_number: u32,
+}
+
+/// A version and what decides about it. `current` is as in [`FlowState`], its id and times only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionState {
+    pub version: VersionRow,
+    pub flow: FlowRow,
+    pub revision: u64,
+    pub public_revision: u64,
+    pub current: Option<FlowVersionId>,
+}
+
+/// A response on its way in. The store adds nothing to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewResponse {
+    pub row: ResponseRow,
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// The public revision of the app at which it was judged.
+    pub public_revision: u64,
+}
+
+/// A stored response. When it was received is in its id. The JSON columns are kept as given;
+/// an absent one is an empty value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResponseRow {
+    pub app_id: AppId,
+    pub flow_id: FlowId,
+    pub flow_version_id: FlowVersionId,
+    pub response_id: ResponseId,
+    pub admission: Admission,
+    /// JSON object.
+    pub answers: String,
+    /// JSON array of identities.
+    pub identities: Option<String>,
+    pub identity_verified: bool,
+    pub respondent_id: Option<RespondentId>,
+    /// JSON object of tags.
+    pub tags: Option<String>,
+    /// JSON object.
+    pub context: Option<String>,
+    pub flow_assignment_id: Option<String>,
+    pub digest: Digest,
+}
+
+/// What became of one response of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Stored,
+    /// The same submission is stored already, under this id.
+    Replayed(ResponseId),
+    /// The idempotency key belongs to another submission.
+    KeyReused,
+    /// The app has changed since the response was judged.
+    Stale,
+}
+
+/// What an admin token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    Read,
+    Write,
+    Export,
+    Erase,
+    Admin,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRow {
+    pub token_id: TokenId,
+    pub name: String,
+    pub hash: TokenHash,
+    pub scopes: Vec<Scope>,
+    /// The one app that the token may touch; absent means all.
+    pub app_id: Option<AppId>,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// Who changed what. `app_id` is absent for what belongs to the whole instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditRow {
+    pub audit_id: AuditId,
+    pub app_id: Option<AppId>,
+    /// The id of the token, or a word for what is no token (`first-start`, `environment`).
+    pub actor: String,
+    /// A word such as `flow.published`.
+    pub action: String,
+    /// The id of what was changed.
+    pub subject: String,
+    /// JSON object with the particulars.
+    pub detail: String,
+}
+
+/// One row to write: inserted, or put in the place of the row with the same id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Write {
+    App(AppRow),
+    Key(KeyRow),
+    Flow(FlowRow),
+    Version(VersionRow),
+    Token(TokenRow),
+    Audit(AuditRow),
+    DeleteResponse(ResponseId),
+}
+
+impl Write {
+    /// Whether the public API can see it: then the app's public revision grows.
+    pub fn is_public(&self) -> bool {
+        match self {
+            Self::App(_) | Self::Key(_) | Self::Flow(_) => true,
+            Self::Version(version) => version.times.published_at.is_some(),
+            Self::Token(_) | Self::Audit(_) | Self::DeleteResponse(_) => false,
+        }
+    }
+}
+
+/// Which app a change belongs to, and the revision at which it was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    App { app: AppId, expected: u64 },
+    /// No app that exists yet.
+    Instance,
+}
+
+/// Makes the rows of a change, once nothing else can be written.
+pub struct Change(Box<dyn FnOnce() -> Vec<Write> + Send>);
+
+impl Change {
+    pub fn new(make: impl FnOnce() -> Vec<Write> + Send + 'static) -> Self {
+        Self(Box::new(make))
+    }
+
+    pub fn rows(self) -> Vec<Write> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Change")
+    }
+}
+
+/// Part of a list: what comes after an id, so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page<T> {
+    pub after: Option<T>,
+    pub limit: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Oldest first.
+    #[default]
+    Asc,
+    /// Newest first.
+    Desc,
+}
+
+/// Which responses of a flow. Times are half-open `[from, to)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResponseQuery {
+    pub app_id: AppId,
+    pub flow_id: FlowId,
+    pub version: Option<FlowVersionId>,
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
+    /// Each tag must have this value, or hold it where it is a list.
+    pub tags: Vec<(String, String)>,
+    /// Those beyond this id, in the order asked for.
+    pub after: Option<ResponseId>,
+    pub order: Order,
+    pub limit: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AuditQuery {
+    pub app_id: Option<AppId>,
+    /// Those older than this entry.
+    pub after: Option<AuditId>,
+    pub limit: usize,
+}
+
+/// A place in the change feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct FeedPosition(pub u64);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changes {
+    pub position: FeedPosition,
+    pub apps: Vec<AppId>,
+}

@@ -1,0 +1,1 @@
+//! Every transport: the public API, tRPC, the admin API.
