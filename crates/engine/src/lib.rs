@@ -1,1 +1,49 @@
-//! The use cases: publish, resolve, submit. Holds the store and the clock.
+//! The use cases: what can be done with flows, apps and responses.
+//!
+//! The engine holds the store and the clock. It knows no HTTP and no SQL: a transport takes a
+//! request, calls one method here, and wraps what comes back. Reading order: [`intake`] is the main
+//! road of a submission; [`registry`] keeps published flows in memory; [`commit`] makes many
+//! waiting submissions durable with one write; [`publish`] changes what is published.
+//!
+//! Failure has two sides. What the caller did wrong is a value ([`Receipt::Refused`],
+//! [`AdminError`]); what we could not do is [`Unavailable`] or [`StoreError`], whose source goes to
+//! the log and whose text goes to the caller.
+
+mod actor;
+mod admin;
+mod apps;
+mod audit;
+pub mod clock;
+pub mod commit;
+mod engine;
+mod flows;
+pub mod idempotency;
+mod ids;
+pub mod intake;
+pub mod metrics;
+mod publish;
+pub mod registry;
+mod responses;
+mod served;
+mod tokens;
+
+pub use actor::Actor;
+pub use admin::{AdminError, AdminResult, Missing};
+pub use apps::{AppDetail, AppPatch};
+pub use engine::{Engine, Options, Unavailable};
+pub use flows::{Draft, FlowPatch, NewFlow};
+pub use intake::{Receipt, SubmitError};
+pub use publish::Published;
+pub use registry::{AppView, NoFlow, Resolved};
+pub use responses::ResponseFilter;
+pub use served::Served;
+pub use tokens::{NewToken, TokenSecret};
+
+/// The rows that transports show, so that they need not know the store.
+pub mod rows {
+    pub use sluice_store::{
+        AppRow, AuditRow, FlowRow, FlowState, IdentityVerification, Order, Page, ResponseRow,
+        Scope, TokenRow, VersionRow,
+    };
+}
+pub use sluice_store::{Store, StoreError};

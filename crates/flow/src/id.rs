@@ -185,7 +185,14 @@ mod tests {
     #[test]
     fn an_id_of_another_kind_or_length_or_range_is_refused() {
         let over = "fl_zzzzzzzzzzzzzzzzzzzzzz";
-        for text in ["", "fl_", "fv_0000000000000000000000", "fl_000000000000000000000", over, "fl_000000000000000000000-"] {
+        for text in [
+            "",
+            "fl_",
+            "fv_0000000000000000000000",
+            "fl_000000000000000000000",
+            over,
+            "fl_000000000000000000000-",
+        ] {
             assert!(text.parse::<FlowId>().is_err(), "{text}");
         }
     }
@@ -193,7 +200,8 @@ mod tests {
     #[test]
     fn ids_sort_by_time_then_sequence_as_bits_and_as_text() {
         let at = |ms, seq| ResponseId::from_uuid(v7(Timestamp::from_millis(ms), seq, u64::MAX));
-        let ids = [at(1, 0), at(1, 1), at(1, 0x3FFF), at(1, 0x4000), at(2, 0), at(1_763_172_000_000, 5)];
+        let ids =
+            [at(1, 0), at(1, 1), at(1, 0x3FFF), at(1, 0x4000), at(2, 0), at(1_763_172_000_000, 5)];
         for pair in ids.windows(2) {
             assert!(pair[0] < pair[1]);
             assert!(pair[0].to_string() < pair[1].to_string());

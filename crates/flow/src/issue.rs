@@ -147,3 +147,51 @@ impl Issue {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_code_is_a_snake_case_word_of_its_own() {
+        let mut seen = BTreeSet::new();
+        for code in Code::ALL {
+            let word = code.as_str();
+            assert!(seen.insert(word), "{word} stands for two things");
+            let parts: Vec<_> = word.split('_').collect();
+            let is_part = |part: &&str| {
+                !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase())
+            };
+            assert!(parts.iter().all(is_part), "{word}");
+        }
+    }
+
+    #[test]
+    fn an_issue_is_written_as_code_path_and_message() {
+        let mut issue = Issue::of_answer(Code::AnswerRequired, "nps", "is required");
+        issue.path.push(Step::from(2));
+        let written = serde_json::json!({
+            "code": "answer_required", "path": ["answers", "nps", 2], "message": "is required"
+        });
+        assert_eq!(serde_json::to_value(&issue).unwrap(), written);
+    }
+
+    #[test]
+    fn a_version_that_accepts_is_named_only_where_it_is_known() {
+        let latest = FlowVersionId::from_uuid(uuid::Uuid::from_u128(7));
+        let mut issue = Issue::of_version(Code::NoLongerAccepting);
+        assert!(serde_json::to_value(&issue).unwrap().get("latestFlowVersionId").is_none());
+        issue.latest_flow_version_id = Some(latest);
+        let written = serde_json::to_value(&issue).unwrap();
+        assert_eq!(written["latestFlowVersionId"], latest.to_string());
+    }
+
+    #[test]
+    fn a_reused_key_is_an_issue_of_the_whole_call() {
+        let issue = Issue::key_reused();
+        assert_eq!((issue.code.as_str(), issue.path.len()), ("idempotency_key_reused", 0));
+        assert!(issue.message.contains("Idempotency-Key"));
+    }
+}

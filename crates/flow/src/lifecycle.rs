@@ -34,9 +34,13 @@ pub struct FlowTimes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepting {
     /// It is the current one; `until` is the end of the live window, if it has one.
-    Open { until: Option<Timestamp> },
+    Open {
+        until: Option<Timestamp>,
+    },
     /// A newer one is published; this one still takes responses until then.
-    InGrace { until: Timestamp },
+    InGrace {
+        until: Timestamp,
+    },
     /// Retired, or its flow archived: as if it had never been.
     Gone,
     NotOpenYet,
@@ -71,7 +75,8 @@ pub fn accepting(version: &VersionTimes, flow: &FlowTimes, now: Timestamp) -> Ac
     if passed(version.retired_at) || passed(flow.archived_at) {
         return Accepting::Gone;
     }
-    if version.published_at.is_none_or(|at| now < at) || !passed(flow.live.starts_at.or(Some(now))) {
+    if version.published_at.is_none_or(|at| now < at) || !passed(flow.live.starts_at.or(Some(now)))
+    {
         return Accepting::NotOpenYet;
     }
     if passed(flow.live.ends_at) {

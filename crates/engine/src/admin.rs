@@ -1,0 +1,85 @@
+//! What an administrator's request can come to, apart from success.
+
+use serde::Serialize;
+use sluice_flow::definition::Fault;
+use sluice_store::{Scope, StoreError};
+
+pub type AdminResult<T> = Result<T, AdminError>;
+
+/// The kinds of things that can be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    App,
+    ApiKey,
+    Flow,
+    FlowVersion,
+    Draft,
+    Response,
+    Token,
+}
+
+impl Missing {
+    /// The thing in words, as in "there is no such …".
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::App => "app",
+            Self::ApiKey => "API key",
+            Self::Flow => "flow",
+            Self::FlowVersion => "flow version",
+            Self::Draft => "draft",
+            Self::Response => "response",
+            Self::Token => "token",
+        }
+    }
+
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::App => "app_not_found",
+            Self::ApiKey => "api_key_not_found",
+            Self::Flow => "flow_not_found",
+            Self::FlowVersion => "flow_version_not_found",
+            Self::Draft => "draft_not_found",
+            Self::Response => "response_not_found",
+            Self::Token => "token_not_found",
+        }
+    }
+}
+
+/// Why an administrator's request was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    #[error("there is no such {}", .0.word())]
+    NotFound(Missing),
+    /// The token lacks a scope.
+    #[error("this token lacks the scope \"{}\"", scope_name(*.scope))]
+    Forbidden { scope: Scope },
+    #[error(
+        "this token is bound to one app and cannot do this; use a token for the whole instance"
+    )]
+    BoundToApp,
+    /// The thing is in a state that does not allow it; `code` is a word, `detail` says what to do.
+    #[error("{detail}")]
+    Conflict { code: &'static str, detail: String },
+    /// The request's own content is at fault, each fault with its JSON Pointer.
+    #[error("the request has {} fault(s)", .0.len())]
+    Invalid(Vec<Fault>),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AdminError {
+    pub(crate) fn conflict(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::Conflict { code, detail: detail.into() }
+    }
+}
+
+pub(crate) fn scope_name(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Read => "read",
+        Scope::Write => "write",
+        Scope::Export => "export",
+        Scope::Erase => "erase",
+        Scope::Admin => "admin",
+    }
+}

@@ -1,0 +1,259 @@
+//! Apps and their publishable keys.
+
+use serde_json::json;
+use sluice_flow::definition::Fault;
+use sluice_flow::id::{ApiKey, AppId};
+use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
+use sluice_store::{
+    App, AppRow, At, Change, IdentityVerification, KeyRow, Page, Scope, StoreError, Write,
+};
+
+use crate::actor::Actor;
+use crate::admin::{AdminError, AdminResult, Missing};
+use crate::engine::Engine;
+use crate::ids::random_bits;
+
+/// The longest name of an app, flow or token, in characters.
+pub(crate) const NAME_CHARS_MAX: usize = 200;
+/// The most origins that an app may list.
+const ORIGINS_MAX: usize = 100;
+/// How often a change is decided anew because somebody else changed the same app.
+pub(crate) const CONFLICT_RETRIES: usize = 10;
+
+/// An app with its active keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppDetail {
+    pub row: AppRow,
+    pub api_keys: Vec<ApiKey>,
+}
+
+/// What to change of an app; what is absent stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AppPatch {
+    pub name: Option<String>,
+    pub identity_verification: Option<IdentityVerification>,
+    pub allowed_origins: Option<Vec<String>>,
+    /// `Some(None)` goes back to the default.
+    pub grace_window_seconds: Option<Option<u32>>,
+}
+
+impl Engine {
+    pub async fn create_app(&self, actor: &Actor, name: &str) -> AdminResult<AppDetail> {
+        actor.need_instance(Scope::Admin)?;
+        faultless(name_faults("/name", name))?;
+        let created_at = self.now();
+        let app_id = AppId::from_uuid(self.new_id());
+        let row = AppRow {
+            app_id,
+            name: name.to_owned(),
+            identity_verification: IdentityVerification::Off,
+            allowed_origins: Vec::new(),
+            grace_window_seconds: None,
+            created_at,
+        };
+        let key = new_key(app_id, created_at);
+        let audit = self.audit(actor, Some(app_id), "app.created", app_id, &json!({"name": name}));
+        let rows = vec![Write::App(row.clone()), Write::Key(key.clone()), Write::Audit(audit)];
+        self.store.apply(At::Instance, Change::new(move || rows)).await?;
+        self.registry.forget(&[app_id]);
+        Ok(AppDetail { row, api_keys: vec![key.api_key] })
+    }
+
+    /// The apps that the actor may see: all, or its own.
+    pub async fn list_apps(&self, actor: &Actor, page: Page<AppId>) -> AdminResult<Vec<AppDetail>> {
+        actor.need(Scope::Read)?;
+        let apps = match actor.app_id {
+            Some(own) if page.after.is_some_and(|after| after >= own) => Vec::new(),
+            Some(own) => self.store.find_app(own).await?.into_iter().collect(),
+            None => self.store.list_apps(page).await?,
+        };
+        let mut details = Vec::with_capacity(apps.len());
+        for app in apps {
+            details.push(self.with_keys(app).await?);
+        }
+        Ok(details)
+    }
+
+    pub async fn get_app(&self, actor: &Actor, app: AppId) -> AdminResult<AppDetail> {
+        let app = self.app_for(actor, Scope::Read, app).await?;
+        self.with_keys(app).await
+    }
+
+    pub async fn update_app(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        patch: &AppPatch,
+    ) -> AdminResult<AppDetail> {
+        self.app_for(actor, Scope::Write, app).await?;
+        faultless(patch_faults(patch))?;
+        for _ in 0..CONFLICT_RETRIES {
+            let found = self.app_for(actor, Scope::Write, app).await?;
+            let mut row = found.row;
+            let changed = patched(&mut row, patch);
+            let audit = self.audit(actor, Some(app), "app.updated", app, &changed);
+            let rows = vec![Write::App(row), Write::Audit(audit)];
+            match self.change_app(app, found.revision, Change::new(move || rows)).await {
+                Err(AdminError::Store(StoreError::Conflict)) => {}
+                done => {
+                    done?;
+                    return self.get_app(actor, app).await;
+                }
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    pub async fn create_key(&self, actor: &Actor, app: AppId) -> AdminResult<ApiKey> {
+        for _ in 0..CONFLICT_RETRIES {
+            let found = self.app_for(actor, Scope::Admin, app).await?;
+            let key = new_key(app, self.now());
+            let api_key = key.api_key.clone();
+            let audit = self.audit(actor, Some(app), "key.created", &api_key, &json!({}));
+            let rows = vec![Write::Key(key), Write::Audit(audit)];
+            match self.change_app(app, found.revision, Change::new(move || rows)).await {
+                Err(AdminError::Store(StoreError::Conflict)) => {}
+                done => return done.map(|()| api_key),
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// Revokes a key; doing so twice is the same as once.
+    pub async fn revoke_key(&self, actor: &Actor, app: AppId, key: &ApiKey) -> AdminResult<()> {
+        for _ in 0..CONFLICT_RETRIES {
+            let found = self.app_for(actor, Scope::Admin, app).await?;
+            let keys = self.store.list_keys(app).await?;
+            let Some(row) = keys.into_iter().find(|row| row.api_key == *key) else {
+                return Err(AdminError::NotFound(Missing::ApiKey));
+            };
+            if row.revoked_at.is_some() {
+                return Ok(());
+            }
+            let row = KeyRow { revoked_at: Some(self.now()), ..row };
+            let audit = self.audit(actor, Some(app), "key.revoked", key, &json!({}));
+            let rows = vec![Write::Key(row), Write::Audit(audit)];
+            match self.change_app(app, found.revision, Change::new(move || rows)).await {
+                Err(AdminError::Store(StoreError::Conflict)) => {}
+                done => return done,
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// Writes a change to one app, and lets go of what was remembered of it.
+    pub(crate) async fn change_app(
+        &self,
+        app: AppId,
+        expected: u64,
+        change: Change,
+    ) -> AdminResult<()> {
+        self.store.apply(At::App { app, expected }, change).await?;
+        self.registry.forget(&[app]);
+        Ok(())
+    }
+
+    pub(crate) async fn app_for(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        app: AppId,
+    ) -> AdminResult<App> {
+        actor.need_in(scope, app, Missing::App)?;
+        self.store.find_app(app).await?.ok_or(AdminError::NotFound(Missing::App))
+    }
+
+    async fn with_keys(&self, app: App) -> AdminResult<AppDetail> {
+        let keys = self.store.list_keys(app.row.app_id).await?;
+        let active = keys.into_iter().filter(|key| key.revoked_at.is_none());
+        Ok(AppDetail { row: app.row, api_keys: active.map(|key| key.api_key).collect() })
+    }
+}
+
+fn new_key(app_id: AppId, created_at: sluice_flow::time::Timestamp) -> KeyRow {
+    KeyRow { app_id, api_key: ApiKey::from_random(random_bits()), created_at, revoked_at: None }
+}
+
+/// Applies a patch and says what it set, for the audit log.
+fn patched(row: &mut AppRow, patch: &AppPatch) -> serde_json::Value {
+    let mut changed = serde_json::Map::new();
+    if let Some(name) = &patch.name {
+        row.name.clone_from(name);
+        changed.insert("name".into(), json!(name));
+    }
+    if let Some(mode) = patch.identity_verification {
+        row.identity_verification = mode;
+        changed.insert("identityVerification".into(), json!(mode));
+    }
+    if let Some(origins) = &patch.allowed_origins {
+        row.allowed_origins.clone_from(origins);
+        changed.insert("allowedOrigins".into(), json!(origins));
+    }
+    if let Some(grace) = patch.grace_window_seconds {
+        row.grace_window_seconds = grace;
+        changed.insert("graceWindowSeconds".into(), json!(grace));
+    }
+    changed.into()
+}
+
+fn patch_faults(patch: &AppPatch) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if let Some(name) = &patch.name {
+        faults.extend(name_faults("/name", name));
+    }
+    if patch.identity_verification.is_some_and(|mode| mode != IdentityVerification::Off) {
+        faults.push(fault(
+            "/identityVerification",
+            "must be \"off\": this version of Sluice cannot verify tokens yet, \
+             and would have to refuse every request",
+        ));
+    }
+    let origins = patch.allowed_origins.as_deref().unwrap_or_default();
+    if origins.len() > ORIGINS_MAX {
+        faults.push(fault("/allowedOrigins", format!("must have at most {ORIGINS_MAX} origins")));
+    }
+    for (index, origin) in origins.iter().enumerate() {
+        if !is_origin(origin) {
+            faults.push(fault(
+                &format!("/allowedOrigins/{index}"),
+                "must be an origin such as https://app.example.com: \
+                 scheme and host in lower case, no path",
+            ));
+        }
+    }
+    faults.extend(grace_faults("/graceWindowSeconds", patch.grace_window_seconds.flatten()));
+    faults
+}
+
+/// An origin exactly as browsers send it, since it is compared letter by letter.
+fn is_origin(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.:[]".contains(c);
+    host.is_some_and(|host| !host.is_empty() && host.len() <= 255 && host.chars().all(allowed))
+}
+
+pub(crate) fn fault(pointer: &str, message: impl Into<String>) -> Fault {
+    Fault { pointer: pointer.to_owned(), message: message.into() }
+}
+
+pub(crate) fn name_faults(pointer: &str, name: &str) -> Option<Fault> {
+    let chars = name.chars().count();
+    let fits = !name.trim().is_empty() && chars <= NAME_CHARS_MAX && !name.contains('\0');
+    (!fits).then(|| {
+        fault(
+            pointer,
+            format!("must be a text of 1 to {NAME_CHARS_MAX} characters, not only spaces"),
+        )
+    })
+}
+
+pub(crate) fn grace_faults(pointer: &str, seconds: Option<u32>) -> Option<Fault> {
+    seconds.filter(|&seconds| seconds > GRACE_MAX_SECONDS).map(|_| {
+        fault(pointer, format!("must be 0 to {GRACE_MAX_SECONDS} seconds, or null for the default"))
+    })
+}
+
+pub(crate) fn faultless(faults: impl IntoIterator<Item = Fault>) -> AdminResult<()> {
+    let faults: Vec<Fault> = faults.into_iter().collect();
+    if faults.is_empty() { Ok(()) } else { Err(AdminError::Invalid(faults)) }
+}

@@ -1,0 +1,245 @@
+//! Group commit: one durable write for all the submissions that wait.
+//!
+//! There is no timer. While one write syncs, others queue; the next write takes whatever has queued,
+//! so a lone submission waits for nobody and a crowd shares one sync. The queue is bounded in
+//! submissions and in bytes: when it is full, new ones are shed at once, with nothing stored.
+//!
+//! The response's id, and with it the time at which it was received, is given here, just before the
+//! write. So ids follow the order of writing, and a version that stopped accepting while the
+//! submission queued does not get it: such a one comes back as [`Settled::Stale`], to be judged anew.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use sluice_flow::id::ResponseId;
+use sluice_flow::time::Timestamp;
+use sluice_store::{NewResponse, Outcome, Store, StoreError};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::clock::Clock;
+use crate::ids::Ids;
+use crate::metrics::Metrics;
+
+/// The most submissions that wait at once; 16 full writes.
+pub const QUEUE_MAX: usize = 8_192;
+/// The most bytes that wait at once.
+pub const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The most responses in one write; more would only lengthen the wait of the first.
+pub const BATCH_MAX: usize = 512;
+
+const _: () = assert!(QUEUE_MAX >= BATCH_MAX);
+
+/// A judged response that waits to be stored. Its id is not given yet.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) response: NewResponse,
+    /// When its version stops accepting, if that is known.
+    pub(crate) accepts_until: Option<Timestamp>,
+}
+
+/// What became of a response that was queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Settled {
+    Stored(ResponseId),
+    Replayed(ResponseId),
+    KeyReused,
+    Stale,
+    /// Not stored; trying again may work.
+    Failed,
+    /// Nobody can say.
+    Unknown,
+}
+
+/// The queue was full, or is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shed;
+
+struct Waiting {
+    pending: Pending,
+    weight: usize,
+    reply: oneshot::Sender<Settled>,
+}
+
+/// The queue's way in.
+pub(crate) struct Committer {
+    queue: mpsc::Sender<Waiting>,
+    queued_bytes: Arc<AtomicUsize>,
+    closing: watch::Sender<bool>,
+    task: Mutex<Option<tokio::task::JoinHandle<()>>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Committer {
+    /// Starts the one task that writes. The receiver turns true when the store lost track of a write.
+    pub(crate) fn start(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<Ids>,
+        metrics: Arc<Metrics>,
+    ) -> (Self, watch::Receiver<bool>) {
+        let (queue, waiting) = mpsc::channel(QUEUE_MAX);
+        let (closing, closed) = watch::channel(false);
+        let (lost, fatal) = watch::channel(false);
+        let queued_bytes = Arc::new(AtomicUsize::new(0));
+        let writer = Writer {
+            store,
+            clock,
+            ids,
+            lost,
+            queued_bytes: Arc::clone(&queued_bytes),
+            metrics: Arc::clone(&metrics),
+        };
+        let task = Mutex::new(Some(tokio::spawn(writer.run(waiting, closed))));
+        (Self { queue, queued_bytes, closing, task, metrics }, fatal)
+    }
+
+    /// Queues a response and waits until it is settled. Sheds at once when the queue is full.
+    pub(crate) async fn store(&self, pending: Pending) -> Result<Settled, Shed> {
+        let weight = weight_of(&pending.response);
+        let queued = self.queued_bytes.fetch_add(weight, Ordering::Relaxed);
+        if queued.saturating_add(weight) > QUEUE_BYTES_MAX {
+            self.queued_bytes.fetch_sub(weight, Ordering::Relaxed);
+            return Err(Shed);
+        }
+        let (reply, settled) = oneshot::channel();
+        if self.queue.try_send(Waiting { pending, weight, reply }).is_err() {
+            self.queued_bytes.fetch_sub(weight, Ordering::Relaxed);
+            return Err(Shed);
+        }
+        self.metrics.queued.inc();
+        // The writer answers everything that it took; a dropped answer means that it died.
+        Ok(settled.await.unwrap_or(Settled::Unknown))
+    }
+
+    /// Takes no more, and returns when all that was queued is settled.
+    pub(crate) async fn close(&self) {
+        self.closing.send_replace(true);
+        let task = self.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        if let Some(task) = task
+            && let Err(error) = task.await
+        {
+            tracing::error!(%error, "the committer did not end cleanly");
+        }
+    }
+}
+
+struct Writer {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<Ids>,
+    lost: watch::Sender<bool>,
+    queued_bytes: Arc<AtomicUsize>,
+    metrics: Arc<Metrics>,
+}
+
+/// A writer that dies of a bug takes the process with it, rather than leave it answering 503 for ever.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.lost.send_replace(true);
+        }
+    }
+}
+
+impl Writer {
+    async fn run(self, mut queue: mpsc::Receiver<Waiting>, mut closing: watch::Receiver<bool>) {
+        let mut batch = Vec::with_capacity(BATCH_MAX);
+        loop {
+            let taken = tokio::select! {
+                taken = queue.recv_many(&mut batch, BATCH_MAX) => taken,
+                _ = closing.wait_for(|&closing| closing), if !queue.is_closed() => {
+                    queue.close();
+                    continue;
+                }
+            };
+            if taken == 0 {
+                return;
+            }
+            self.write(batch.drain(..)).await;
+        }
+    }
+
+    async fn write(&self, batch: impl Iterator<Item = Waiting>) {
+        let now = self.clock.now();
+        let mut rows = Vec::with_capacity(BATCH_MAX);
+        let mut replies = Vec::with_capacity(BATCH_MAX);
+        for waiting in batch {
+            self.queued_bytes.fetch_sub(waiting.weight, Ordering::Relaxed);
+            self.metrics.queued.dec();
+            if waiting.pending.accepts_until.is_some_and(|until| now >= until) {
+                let _ = waiting.reply.send(Settled::Stale);
+                continue;
+            }
+            let mut response = waiting.pending.response;
+            response.row.response_id = ResponseId::from_uuid(self.ids.next(now));
+            replies.push((response.row.response_id, waiting.reply));
+            rows.push(response);
+        }
+        if rows.is_empty() {
+            return;
+        }
+        let count = rows.len();
+        let started = Instant::now();
+        let outcomes = if *self.lost.borrow() {
+            Err(StoreError::Closed)
+        } else {
+            self.store.commit(rows).await
+        };
+        self.metrics.batch_rows.observe(count as f64);
+        self.metrics.commit_seconds.observe(started.elapsed().as_secs_f64());
+        self.answer(replies, outcomes);
+    }
+
+    /// A client that has gone away is no reason to stop: its row is stored all the same.
+    fn answer(
+        &self,
+        replies: Vec<(ResponseId, oneshot::Sender<Settled>)>,
+        outcomes: Result<Vec<Outcome>, StoreError>,
+    ) {
+        let outcomes = match outcomes {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                let settled = self.failed(&error);
+                for (_, reply) in replies {
+                    let _ = reply.send(settled);
+                }
+                return;
+            }
+        };
+        for ((id, reply), outcome) in replies.into_iter().zip(outcomes) {
+            let _ = reply.send(match outcome {
+                Outcome::Stored => Settled::Stored(id),
+                Outcome::Replayed(first) => Settled::Replayed(first),
+                Outcome::KeyReused => Settled::KeyReused,
+                Outcome::Stale => Settled::Stale,
+            });
+        }
+    }
+
+    fn failed(&self, error: &StoreError) -> Settled {
+        let source = std::error::Error::source(error).map(ToString::to_string);
+        tracing::error!(%error, source, "responses could not be stored");
+        match error {
+            StoreError::Failed(_) => Settled::Failed,
+            StoreError::Unknown(_)
+            | StoreError::Conflict
+            | StoreError::Corrupt(_)
+            | StoreError::Closed => {
+                self.lost.send_replace(true);
+                Settled::Unknown
+            }
+        }
+    }
+}
+
+fn weight_of(response: &NewResponse) -> usize {
+    let row = &response.row;
+    let optional = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    size_of::<Waiting>()
+        + row.answers.len()
+        + optional(&row.identities)
+        + optional(&row.tags)
+        + optional(&row.context)
+        + optional(&row.flow_assignment_id)
+}

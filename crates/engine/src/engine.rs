@@ -1,0 +1,158 @@
+//! The engine itself: what it holds, how it starts, how it stops.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_flow::id::AppId;
+use sluice_flow::time::Timestamp;
+use sluice_store::{AuditRow, FeedPosition, Store, StoreError};
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use crate::actor::Actor;
+use crate::clock::Clock;
+use crate::commit::Committer;
+use crate::ids::Ids;
+use crate::metrics::Metrics;
+use crate::registry::Registry;
+use crate::tokens::hash_of;
+
+/// How often changes by other processes are looked for.
+const FEED_INTERVAL: Duration = Duration::from_millis(200);
+
+/// What an operator can set.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// An admin token from the environment, valid while this process runs.
+    pub admin_token: Option<String>,
+}
+
+/// The service cannot do this now; the caller may try again after so many seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unavailable {
+    pub reason: &'static str,
+    pub retry_after_seconds: u32,
+}
+
+impl Unavailable {
+    pub(crate) const OVERLOADED: Self = Self {
+        reason: "The service is overloaded and stored nothing. Try again shortly.",
+        retry_after_seconds: 1,
+    };
+    pub(crate) const STORE_DOWN: Self = Self {
+        reason: "The service cannot reach its store. Try again shortly.",
+        retry_after_seconds: 2,
+    };
+    pub(crate) const OUTCOME_UNKNOWN: Self = Self {
+        reason: "The service cannot say whether this was stored. \
+                 Try again with the same Idempotency-Key.",
+        retry_after_seconds: 2,
+    };
+}
+
+/// Every use case is a method of this, in the file named after it.
+pub struct Engine {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<Ids>,
+    pub(crate) registry: Registry,
+    pub(crate) committer: Committer,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) environment_token: Option<[u8; 32]>,
+    fatal: watch::Receiver<bool>,
+    feed: tokio::task::JoinHandle<()>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Starts the committer and the watch for changes by others. Needs a Tokio runtime.
+    pub async fn start(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        options: Options,
+    ) -> Result<Arc<Self>, StoreError> {
+        let metrics = Arc::new(Metrics::new());
+        let ids = Arc::new(Ids::default());
+        // Read before anything is loaded, so that no change falls between the two.
+        let position = store.changes(FeedPosition::default()).await?.position;
+        let registry = Registry::new(Arc::clone(&store));
+        let (committer, fatal) = Committer::start(
+            Arc::clone(&store),
+            Arc::clone(&clock),
+            Arc::clone(&ids),
+            Arc::clone(&metrics),
+        );
+        let feed = tokio::spawn(registry.clone().follow(position, FEED_INTERVAL));
+        let environment_token = options.admin_token.as_deref().map(hash_of);
+        Ok(Arc::new(Self {
+            store,
+            clock,
+            ids,
+            registry,
+            committer,
+            metrics,
+            environment_token,
+            fatal,
+            feed,
+        }))
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Whether a submission could be stored now.
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        if *self.fatal.borrow() {
+            return Err(StoreError::Closed);
+        }
+        self.store.check().await
+    }
+
+    /// Returns once the store has lost track of a write: the process must then exit and recover.
+    pub async fn lost_track(&self) {
+        let mut fatal = self.fatal.clone();
+        if fatal.wait_for(|&lost| lost).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Stores what is queued, then lets the store go. New submissions are refused from here on.
+    pub async fn close(&self) {
+        self.committer.close().await;
+        self.feed.abort();
+        self.store.close().await;
+    }
+
+    pub(crate) fn new_id(&self) -> Uuid {
+        self.ids.next(self.clock.now())
+    }
+
+    pub(crate) fn audit(
+        &self,
+        actor: &Actor,
+        app_id: Option<AppId>,
+        action: &str,
+        subject: impl ToString,
+        detail: &serde_json::Value,
+    ) -> AuditRow {
+        AuditRow {
+            audit_id: sluice_flow::id::AuditId::from_uuid(self.new_id()),
+            app_id,
+            actor: actor.name.clone(),
+            action: action.to_owned(),
+            subject: subject.to_string(),
+            detail: detail.to_string(),
+        }
+    }
+}

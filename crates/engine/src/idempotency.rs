@@ -1,0 +1,89 @@
+//! The key with which a client makes a submission safe to send again.
+
+use sluice_flow::id::AppId;
+
+/// The longest key, in characters, without its quotes.
+pub const KEY_CHARS_MAX: usize = 255;
+
+/// The value of an `Idempotency-Key` header, its quotes taken off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencyKey(String);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare")]
+pub struct InvalidKey;
+
+impl IdempotencyKey {
+    /// Reads a header's value: bare, or a quoted string with `\"` and `\\` escaped.
+    pub fn parse(header: &[u8]) -> Result<Self, InvalidKey> {
+        let text = std::str::from_utf8(header).map_err(|_| InvalidKey)?.trim_matches([' ', '\t']);
+        let key = match text.strip_prefix('"') {
+            Some(rest) => unquoted(rest)?,
+            None => text.to_owned(),
+        };
+        let printable = key.bytes().all(|byte| (0x20..0x7F).contains(&byte));
+        if key.is_empty() || key.len() > KEY_CHARS_MAX || !printable {
+            return Err(InvalidKey);
+        }
+        Ok(Self(key))
+    }
+
+    /// The key of one call of a batch.
+    #[must_use]
+    pub fn of_call(&self, index: usize) -> Self {
+        Self(format!("{}#{index}", self.0))
+    }
+
+    /// What is stored of the key: nothing but a hash, different for each app.
+    pub(crate) fn hash(&self, app: AppId) -> sluice_store::IdempotencyKey {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(app.uuid().as_bytes());
+        hasher.update(self.0.as_bytes());
+        *hasher.finalize().as_bytes()
+    }
+}
+
+fn unquoted(rest: &str) -> Result<String, InvalidKey> {
+    let mut key = String::with_capacity(rest.len());
+    let mut chars = rest.chars();
+    loop {
+        match chars.next() {
+            Some('"') if chars.next().is_none() => return Ok(key),
+            Some('\\') => match chars.next() {
+                Some(escaped @ ('"' | '\\')) => key.push(escaped),
+                _ => return Err(InvalidKey),
+            },
+            Some('"') | None => return Err(InvalidKey),
+            Some(plain) => key.push(plain),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_the_same_quoted_or_bare() {
+        for (header, key) in [
+            ("abc", "abc"),
+            ("\"abc\"", "abc"),
+            ("  abc ", "abc"),
+            (r#""a\"b\\c""#, r#"a"b\c"#),
+            ("a b", "a b"),
+        ] {
+            assert_eq!(IdempotencyKey::parse(header.as_bytes()).unwrap().0, key, "{header}");
+        }
+    }
+
+    #[test]
+    fn a_key_has_1_to_255_printable_ascii_characters() {
+        assert!(IdempotencyKey::parse("k".repeat(255).as_bytes()).is_ok());
+        let long = "k".repeat(256);
+        for header in ["", "\"\"", "\"open", "\"a\"b\"", "tab\there", "é", "\u{7f}", long.as_str()]
+        {
+            assert_eq!(IdempotencyKey::parse(header.as_bytes()), Err(InvalidKey), "{header:?}");
+        }
+        assert_eq!(IdempotencyKey::parse(b"\xff"), Err(InvalidKey));
+    }
+}

@@ -1,0 +1,239 @@
+//! The main road of a submission: parse → resolve → judge → commit → receipt.
+//!
+//! Stages refuse in order (shape, version, identity, answers), each with all its issues at once.
+//! A refusal stores nothing, not even the idempotency key; an acceptance is sent only after the row
+//! is on stable storage.
+
+use sluice_flow::id::{FlowVersionId, ResponseId};
+use sluice_flow::issue::{Code, Issue};
+use sluice_flow::judge::judge;
+use sluice_flow::lifecycle::Accepting;
+use sluice_flow::submission::{self, Admission, Submission, Unfit};
+use sluice_flow::time::Timestamp;
+use sluice_store::{Digest, NewResponse, ResponseRow, StoreError};
+use uuid::Uuid;
+
+use crate::commit::{Pending, Settled, Shed};
+use crate::engine::{Engine, Unavailable};
+use crate::idempotency::IdempotencyKey;
+use crate::metrics::Counted;
+use crate::registry::{AppView, VersionView};
+
+/// How often a submission is judged anew because its app changed in between.
+const REJUDGE_MAX: usize = 8;
+
+/// What a well-formed submission came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Receipt {
+    Accepted(Accepted),
+    Refused(Vec<Issue>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accepted {
+    pub response_id: ResponseId,
+    /// In a grace window: the newer version, and until when this one still accepts.
+    pub grace: Option<Grace>,
+    /// The same submission was stored before; nothing was stored now.
+    pub replayed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grace {
+    pub superseded_by: Option<FlowVersionId>,
+    pub accepts_until: Timestamp,
+}
+
+/// Why a submission was not judged, or its judgement could not be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitError {
+    #[error("{0}")]
+    Malformed(String),
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+impl From<StoreError> for SubmitError {
+    fn from(error: StoreError) -> Self {
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        tracing::error!(%error, source, "a submission could not be judged");
+        Self::Unavailable(Unavailable::STORE_DOWN)
+    }
+}
+
+/// A version's word on a submission.
+enum Verdict {
+    Admitted { accepts_until: Option<Timestamp>, grace: Option<Grace> },
+    Refused(Vec<Issue>),
+}
+
+impl Engine {
+    /// Judges one submission and stores it if it is admitted. `input` is absent where a call had none.
+    pub async fn submit(
+        &self,
+        app: &AppView,
+        input: Option<&[u8]>,
+        key: Option<&IdempotencyKey>,
+    ) -> Result<Receipt, SubmitError> {
+        let result = self.take_in(app, input, key).await;
+        self.metrics.count(match &result {
+            Ok(Receipt::Accepted(Accepted { replayed: false, .. })) => Counted::Stored,
+            Ok(Receipt::Accepted(_)) => Counted::Replayed,
+            Ok(Receipt::Refused(_)) => Counted::Refused,
+            Err(SubmitError::Malformed(_)) => Counted::Malformed,
+            Err(SubmitError::Unavailable(Unavailable::OVERLOADED)) => Counted::Shed,
+            Err(SubmitError::Unavailable(_)) => Counted::Failed,
+        });
+        result
+    }
+
+    async fn take_in(
+        &self,
+        app: &AppView,
+        input: Option<&[u8]>,
+        key: Option<&IdempotencyKey>,
+    ) -> Result<Receipt, SubmitError> {
+        let Some(input) = input else { return Ok(Receipt::Refused(vec![submission::absent()])) };
+        let submission = match submission::parse(input) {
+            Ok(submission) => submission,
+            Err(Unfit::Refused(issues)) => return Ok(Receipt::Refused(issues)),
+            Err(Unfit::Malformed(reason)) => return Err(SubmitError::Malformed(reason)),
+        };
+        for _ in 0..REJUDGE_MAX {
+            let version = match submission.flow_version_id.parse() {
+                Ok(id) => self.registry.version(app.app_id, id).await?,
+                Err(_) => None,
+            };
+            let Some(version) = version else {
+                return Ok(Receipt::Refused(vec![Issue::of_version(Code::FlowVersionNotFound)]));
+            };
+            match self.verdict(&version, &submission) {
+                Verdict::Refused(issues) => {
+                    let replay = self.replay(&version, &submission, key).await?;
+                    return Ok(replay.unwrap_or(Receipt::Refused(issues)));
+                }
+                Verdict::Admitted { accepts_until, grace } => {
+                    let response = response_of(&version, &submission, key);
+                    let settled = self.committer.store(Pending { response, accepts_until }).await;
+                    match settled {
+                        Ok(Settled::Stale) => self.registry.forget(&[app.app_id]),
+                        settled => return receipt(settled, grace),
+                    }
+                }
+            }
+        }
+        Err(Unavailable::OVERLOADED.into())
+    }
+
+    fn verdict(&self, version: &VersionView, submission: &Submission<'_>) -> Verdict {
+        let now = self.now();
+        let accepting = version.accepting(now);
+        if let Some(mut issue) = accepting.refusal() {
+            if issue.code == Code::NoLongerAccepting {
+                issue.latest_flow_version_id = version.successor(now);
+            }
+            return Verdict::Refused(vec![issue]);
+        }
+        let Some(published) = &version.published else {
+            return Verdict::Refused(vec![Issue::of_version(Code::NotOpenYet)]);
+        };
+        let issues = judge(&published.snapshot, &submission.answers);
+        if !issues.is_empty() {
+            return Verdict::Refused(issues);
+        }
+        let grace = match accepting {
+            Accepting::InGrace { until } => {
+                Some(Grace { superseded_by: version.current, accepts_until: until })
+            }
+            _ => None,
+        };
+        Verdict::Admitted { accepts_until: accepting.until(), grace }
+    }
+
+    /// A retry of what was stored while its version still accepted gets its first answer, not a
+    /// refusal that would make the client send it again elsewhere.
+    async fn replay(
+        &self,
+        version: &VersionView,
+        submission: &Submission<'_>,
+        key: Option<&IdempotencyKey>,
+    ) -> Result<Option<Receipt>, SubmitError> {
+        let Some(key) = key else { return Ok(None) };
+        let hash = key.hash(version.app_id);
+        let Some((response_id, digest)) =
+            self.store.find_by_idempotency_key(version.app_id, &hash).await?
+        else {
+            return Ok(None);
+        };
+        Ok(Some(if digest == response_of(version, submission, None).row.digest {
+            Receipt::Accepted(Accepted { response_id, grace: None, replayed: true })
+        } else {
+            Receipt::Refused(vec![Issue::key_reused()])
+        }))
+    }
+}
+
+fn receipt(settled: Result<Settled, Shed>, grace: Option<Grace>) -> Result<Receipt, SubmitError> {
+    let accepted =
+        |response_id, replayed| Ok(Receipt::Accepted(Accepted { response_id, grace, replayed }));
+    match settled {
+        Ok(Settled::Stored(id)) => accepted(id, false),
+        Ok(Settled::Replayed(id)) => accepted(id, true),
+        Ok(Settled::KeyReused) => Ok(Receipt::Refused(vec![Issue::key_reused()])),
+        Ok(Settled::Failed) => Err(Unavailable::STORE_DOWN.into()),
+        Ok(Settled::Unknown | Settled::Stale) => Err(Unavailable::OUTCOME_UNKNOWN.into()),
+        Err(Shed) => Err(Unavailable::OVERLOADED.into()),
+    }
+}
+
+/// What is stored of a submission. This is the boundary of consent: with `collection_only`, nothing
+/// that names the respondent goes further than here.
+fn response_of(
+    version: &VersionView,
+    submission: &Submission<'_>,
+    key: Option<&IdempotencyKey>,
+) -> NewResponse {
+    let identities = match submission.admission {
+        Admission::Admitted => submission.identities_json(),
+        Admission::CollectionOnly => None,
+    };
+    let mut row = ResponseRow {
+        app_id: version.app_id,
+        flow_id: version.flow_id,
+        flow_version_id: version.flow_version_id,
+        response_id: ResponseId::from_uuid(Uuid::nil()),
+        admission: submission.admission,
+        answers: submission.answers_json(),
+        identities,
+        identity_verified: false,
+        respondent_id: None,
+        tags: submission.tags_json(),
+        context: submission.context_json(),
+        flow_assignment_id: submission.flow_assignment_id.as_deref().map(str::to_owned),
+        digest: [0; 32],
+    };
+    row.digest = digest_of(&row);
+    NewResponse {
+        row,
+        idempotency_key: key.map(|key| key.hash(version.app_id)),
+        public_revision: version.public_revision,
+    }
+}
+
+/// A digest of what the response says, so that a retry can be told from another submission, and a
+/// damaged row from a whole one.
+fn digest_of(row: &ResponseRow) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    part(row.app_id.uuid().as_bytes());
+    part(row.flow_version_id.uuid().as_bytes());
+    part(&[row.admission as u8, u8::from(row.identity_verified)]);
+    part(row.answers.as_bytes());
+    for text in [&row.identities, &row.tags, &row.context, &row.flow_assignment_id] {
+        part(text.as_deref().unwrap_or_default().as_bytes());
+    }
+    *hasher.finalize().as_bytes()
+}

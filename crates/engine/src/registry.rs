@@ -1,0 +1,382 @@
+//! Published flows in memory: bounded, loaded when first asked for, dropped when changed.
+//!
+//! This process's own changes count at once ([`Registry::forget`]); those of other processes are seen
+//! through the store's change feed ([`Registry::follow`]). Even before that, a response judged on an
+//! old entry is not stored: the entry bears the public revision of its app at which it was read, and
+//! the store compares that as it writes.
+//!
+//! What was not found is remembered too, until anything changes, so that guessing keys costs a
+//! look-up in memory.
+
+use std::hash::Hash;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use serde::Serialize;
+use sluice_flow::definition::{self, Kind};
+use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId};
+use sluice_flow::lifecycle::{
+    self, Accepting, FlowStatus, FlowTimes, GRACE_DEFAULT_SECONDS, VersionTimes,
+};
+use sluice_flow::payload::{self, Generation};
+use sluice_flow::snapshot::{Snapshot, VersionMeta};
+use sluice_flow::time::{Timestamp, Window};
+use sluice_store::{
+    App, FeedPosition, FlowState, IdentityVerification, Store, StoreError, StoreResult,
+    VersionState,
+};
+
+use crate::engine::Engine;
+use crate::served::Served;
+
+/// Apps kept, by their key and by their id.
+const APPS_MAX: usize = 10_000;
+/// Flows kept, as they are resolved.
+const FLOWS_MAX: usize = 10_000;
+/// Versions expected to be in use at once.
+const VERSIONS_EXPECTED: usize = 1_000;
+/// Memory for versions, with their snapshots ready to send.
+const VERSIONS_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// An app, as far as the public API needs it.
+#[derive(Debug, Clone)]
+pub struct AppView {
+    pub app_id: AppId,
+    pub identity_verification: IdentityVerification,
+    /// Origins that browsers may call from; empty means any.
+    pub allowed_origins: Vec<String>,
+}
+
+/// A flow as it is resolved: its body for each status that its window can give it.
+#[derive(Debug)]
+struct FlowView {
+    app_id: AppId,
+    times: FlowTimes,
+    published: Option<[Arc<Served>; 3]>,
+}
+
+/// A version that can be judged against.
+#[derive(Debug)]
+pub(crate) struct VersionView {
+    pub(crate) app_id: AppId,
+    pub(crate) flow_id: FlowId,
+    pub(crate) flow_version_id: FlowVersionId,
+    pub(crate) public_revision: u64,
+    pub(crate) current: Option<FlowVersionId>,
+    times: VersionTimes,
+    flow_times: FlowTimes,
+    /// Absent on a draft.
+    pub(crate) published: Option<PublishedView>,
+}
+
+#[derive(Debug)]
+pub(crate) struct PublishedView {
+    pub(crate) snapshot: Snapshot,
+    served: Arc<Served>,
+}
+
+impl VersionView {
+    pub(crate) fn accepting(&self, now: Timestamp) -> Accepting {
+        lifecycle::accepting(&self.times, &self.flow_times, now)
+    }
+
+    /// The version that takes responses in this one's place, if there is one now.
+    pub(crate) fn successor(&self, now: Timestamp) -> Option<FlowVersionId> {
+        let open = VersionTimes { published_at: Some(Timestamp::MIN), ..VersionTimes::default() };
+        let accepts = lifecycle::accepting(&open, &self.flow_times, now).refusal().is_none();
+        self.current.filter(|&current| accepts && current != self.flow_version_id)
+    }
+}
+
+/// What a client resolves a flow to.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    pub served: Arc<Served>,
+    /// When this answer stops being true by itself, if it does.
+    pub valid_until: Option<Timestamp>,
+    pub now: Timestamp,
+}
+
+/// Why a flow cannot be resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoFlow {
+    NotFound,
+    NotPublished,
+}
+
+/// The caches. Cloning gives another handle on the same ones.
+#[derive(Clone)]
+pub(crate) struct Registry {
+    store: Arc<dyn Store>,
+    caches: Arc<Caches>,
+}
+
+struct Caches {
+    keys: Cache<ApiKey, Option<Arc<AppView>>>,
+    flows: Cache<FlowId, Option<Arc<FlowView>>>,
+    versions: Cache<FlowVersionId, Option<Arc<VersionView>>, Weigh>,
+    /// Grows with every change seen; whoever loads while it grows does not keep what was loaded.
+    changes: AtomicU64,
+}
+
+#[derive(Clone)]
+struct Weigh;
+
+impl Weighter<FlowVersionId, Option<Arc<VersionView>>> for Weigh {
+    fn weight(&self, _: &FlowVersionId, view: &Option<Arc<VersionView>>) -> u64 {
+        let published = view.as_ref().and_then(|view| view.published.as_ref());
+        // The parsed snapshot takes about as much again as its JSON.
+        published.map_or(1, |published| 2 * published.served.weight() as u64)
+    }
+}
+
+impl Registry {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        let caches = Caches {
+            keys: Cache::new(APPS_MAX),
+            flows: Cache::new(FLOWS_MAX),
+            versions: Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, Weigh),
+            changes: AtomicU64::new(0),
+        };
+        Self { store, caches: Arc::new(caches) }
+    }
+
+    /// The app of an active key.
+    pub(crate) async fn app(&self, key: &ApiKey) -> StoreResult<Option<Arc<AppView>>> {
+        self.remembered(&self.caches.keys, key, async {
+            let app = self.store.find_app_by_key(key).await?;
+            Ok(app.map(|app| Arc::new(AppView::new(app))))
+        })
+        .await
+    }
+
+    async fn flow(&self, id: FlowId) -> StoreResult<Option<Arc<FlowView>>> {
+        self.remembered(&self.caches.flows, &id, async {
+            let state = self.store.find_flow(id).await?;
+            Ok(state.map(|state| Arc::new(FlowView::new(&state))))
+        })
+        .await
+    }
+
+    /// A version of this app; one of another app is as good as none.
+    pub(crate) async fn version(
+        &self,
+        app: AppId,
+        id: FlowVersionId,
+    ) -> StoreResult<Option<Arc<VersionView>>> {
+        let view = self
+            .remembered(&self.caches.versions, &id, async {
+                let state = self.store.find_version(id).await?;
+                state.map(|state| VersionView::new(state).map(Arc::new)).transpose()
+            })
+            .await?;
+        Ok(view.filter(|view| view.app_id == app))
+    }
+
+    /// Drops what is known of these apps, and what was not found.
+    pub(crate) fn forget(&self, apps: &[AppId]) {
+        // The count grows first: a load that started before it either sees that and keeps nothing,
+        // or has put its entry in place already, where the sweep finds it.
+        self.caches.changes.fetch_add(1, Ordering::SeqCst);
+        let stays = |app: Option<AppId>| app.is_some_and(|app| !apps.contains(&app));
+        self.caches.keys.retain(|_, view| stays(view.as_ref().map(|view| view.app_id)));
+        self.caches.flows.retain(|_, view| stays(view.as_ref().map(|view| view.app_id)));
+        self.caches.versions.retain(|_, view| stays(view.as_ref().map(|view| view.app_id)));
+    }
+
+    /// Watches for changes by other processes, for ever.
+    pub(crate) async fn follow(self, mut position: FeedPosition, interval: Duration) {
+        let mut ticks = tokio::time::interval(interval);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            match self.store.changes(position).await {
+                Ok(changes) if changes.position != position => {
+                    self.forget(&changes.apps);
+                    position = changes.position;
+                }
+                Ok(_) => {}
+                Err(StoreError::Closed) => return,
+                Err(error) => tracing::warn!(%error, "cannot read the change feed; trying again"),
+            }
+        }
+    }
+
+    async fn remembered<K, V, W>(
+        &self,
+        cache: &Cache<K, Option<Arc<V>>, W>,
+        key: &K,
+        load: impl Future<Output = StoreResult<Option<Arc<V>>>>,
+    ) -> StoreResult<Option<Arc<V>>>
+    where
+        K: Eq + Hash + Clone,
+        W: Weighter<K, Option<Arc<V>>> + Clone,
+    {
+        if let Some(known) = cache.get(key) {
+            return Ok(known);
+        }
+        let before = self.caches.changes.load(Ordering::SeqCst);
+        let loaded = cache.get_or_insert_async(key, load).await?;
+        if self.caches.changes.load(Ordering::SeqCst) != before {
+            cache.remove(key);
+        }
+        Ok(loaded)
+    }
+}
+
+impl AppView {
+    fn new(app: App) -> Self {
+        Self {
+            app_id: app.row.app_id,
+            identity_verification: app.row.identity_verification,
+            allowed_origins: app.row.allowed_origins,
+        }
+    }
+}
+
+impl FlowView {
+    fn new(state: &FlowState) -> Self {
+        let published = state.current.as_ref().and_then(|version| {
+            let published_at = version.times.published_at?;
+            let body = |status| ResolvedBody {
+                flow_id: state.flow.flow_id,
+                flow_version_id: version.flow_version_id,
+                kind: state.flow.kind,
+                name: &state.flow.name,
+                number: version.number,
+                published_at,
+                payload_generations: Generation::ALL.iter().map(|g| g.as_str()).collect(),
+                status,
+                live_window: state.flow.live,
+                grace_window_seconds: grace_seconds(state),
+            };
+            // Rendered for each status, since the window moves from one to the next by itself.
+            Some([FlowStatus::Scheduled, FlowStatus::Open, FlowStatus::Closed].map(|status| {
+                Arc::new(Served::new(serde_json::to_vec(&body(status)).unwrap_or_default()))
+            }))
+        });
+        Self { app_id: state.flow.app_id, times: state.flow.times(), published }
+    }
+}
+
+/// The grace that a publish of this flow gives to the version before.
+pub(crate) fn grace_seconds(state: &FlowState) -> u32 {
+    let own = state.flow.grace_window_seconds;
+    own.or(state.app_grace_window_seconds).unwrap_or(GRACE_DEFAULT_SECONDS)
+}
+
+/// The reply to a resolve, as the contract has it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResolvedBody<'a> {
+    flow_id: FlowId,
+    flow_version_id: FlowVersionId,
+    kind: Kind,
+    name: &'a str,
+    number: u32,
+    published_at: Timestamp,
+    payload_generations: Vec<&'static str>,
+    status: FlowStatus,
+    live_window: Window,
+    grace_window_seconds: u32,
+}
+
+impl VersionView {
+    fn new(state: VersionState) -> StoreResult<Self> {
+        let published = match state.version.times.published_at {
+            Some(published_at) => Some(PublishedView::new(&state, published_at)?),
+            None => None,
+        };
+        Ok(Self {
+            app_id: state.version.app_id,
+            flow_id: state.version.flow_id,
+            flow_version_id: state.version.flow_version_id,
+            public_revision: state.public_revision,
+            current: state.current,
+            times: state.version.times,
+            flow_times: state.flow.times(),
+            published,
+        })
+    }
+}
+
+impl PublishedView {
+    /// Reads a stored definition again. It was checked when it was published, so a fault now means
+    /// that the store gives back something else than it was given.
+    fn new(state: &VersionState, published_at: Timestamp) -> StoreResult<Self> {
+        let id = state.version.flow_version_id;
+        let unreadable = |what: String| StoreError::Corrupt(format!("definition of {id}: {what}"));
+        let value = serde_json::from_str(&state.version.definition)
+            .map_err(|error| unreadable(error.to_string()))?;
+        let definition = definition::check(&value).map_err(|faults| {
+            unreadable(faults.first().map(|fault| fault.message.clone()).unwrap_or_default())
+        })?;
+        let meta = VersionMeta {
+            flow_version_id: id,
+            flow_id: state.version.flow_id,
+            kind: state.flow.kind,
+            number: state.version.number,
+            published_at,
+        };
+        let snapshot = Snapshot::new(meta, definition);
+        let served = Arc::new(Served::new(payload::render(&snapshot, Generation::G4)));
+        Ok(Self { snapshot, served })
+    }
+
+    fn served(&self, generation: Generation) -> &Arc<Served> {
+        match generation {
+            Generation::G4 => &self.served,
+        }
+    }
+}
+
+impl Engine {
+    /// The app of an active key, if the text is one.
+    pub async fn app(&self, api_key: &str) -> StoreResult<Option<Arc<AppView>>> {
+        match api_key.parse() {
+            Ok(key) => self.registry.app(&key).await,
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The latest published version of a flow of this app.
+    pub async fn resolve(
+        &self,
+        app: &AppView,
+        flow_id: &str,
+    ) -> StoreResult<Result<Resolved, NoFlow>> {
+        let Ok(id) = flow_id.parse() else { return Ok(Err(NoFlow::NotFound)) };
+        let Some(flow) = self.registry.flow(id).await? else { return Ok(Err(NoFlow::NotFound)) };
+        if flow.app_id != app.app_id || flow.times.archived_at.is_some() {
+            return Ok(Err(NoFlow::NotFound));
+        }
+        let Some(published) = &flow.published else { return Ok(Err(NoFlow::NotPublished)) };
+        let now = self.now();
+        let (status, valid_until) = lifecycle::flow_status(&flow.times.live, now);
+        let served = match status {
+            FlowStatus::Scheduled => &published[0],
+            FlowStatus::Open => &published[1],
+            FlowStatus::Closed => &published[2],
+        };
+        Ok(Ok(Resolved { served: Arc::clone(served), valid_until, now }))
+    }
+
+    /// The snapshot of a published version of this app that is not retired.
+    pub async fn snapshot(
+        &self,
+        app: &AppView,
+        flow_version_id: &str,
+        generation: Generation,
+    ) -> StoreResult<Option<Arc<Served>>> {
+        let Ok(id) = flow_version_id.parse() else { return Ok(None) };
+        let Some(version) = self.registry.version(app.app_id, id).await? else { return Ok(None) };
+        if version.accepting(self.now()) == Accepting::Gone {
+            return Ok(None);
+        }
+        let published = version.published.as_ref();
+        Ok(published.map(|published| Arc::clone(published.served(generation))))
+    }
+}

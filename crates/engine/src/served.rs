@@ -1,0 +1,48 @@
+//! Bytes ready to be sent: rendered, hashed and compressed once, when they are loaded.
+
+use std::io::Write;
+
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+
+/// Bodies shorter than this are sent as they are: compressing them saves no packet.
+const GZIP_BYTES_MIN: usize = 512;
+
+/// One immutable body in each form a client can ask for.
+#[derive(Debug, Clone)]
+pub struct Served {
+    pub body: Bytes,
+    /// The same, compressed, where that is smaller.
+    pub gzip: Option<Bytes>,
+    /// A strong entity tag of the body, with its quotes.
+    pub etag: String,
+    /// The entity tag of the compressed form, which is another representation.
+    pub gzip_etag: String,
+}
+
+impl Served {
+    pub fn new(body: Vec<u8>) -> Self {
+        let hash = blake3::hash(&body).to_hex();
+        let tag = &hash[..24];
+        let gzip = if body.len() < GZIP_BYTES_MIN { None } else { compressed(&body) };
+        Self {
+            gzip,
+            etag: format!("\"{tag}\""),
+            gzip_etag: format!("\"{tag}-gzip\""),
+            body: body.into(),
+        }
+    }
+
+    /// What it takes of memory, for a bounded cache.
+    pub fn weight(&self) -> usize {
+        self.body.len() + self.gzip.as_ref().map_or(0, Bytes::len)
+    }
+}
+
+fn compressed(body: &[u8]) -> Option<Bytes> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), Compression::best());
+    // Writing into memory does not fail; if it ever did, the plain form is still right.
+    encoder.write_all(body).ok()?;
+    let bytes = encoder.finish().ok()?;
+    (bytes.len() < body.len()).then(|| bytes.into())
+}

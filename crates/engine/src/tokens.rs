@@ -1,0 +1,126 @@
+//! Admin tokens: made from 256 random bits, shown once, stored as a hash.
+
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use sluice_flow::id::{AppId, TokenId, base62};
+use sluice_flow::time::Timestamp;
+use sluice_store::{At, Change, Scope, StoreResult, TokenHash, TokenRow, Write};
+
+use crate::actor::Actor;
+use crate::admin::{AdminError, AdminResult, Missing};
+use crate::apps::{fault, faultless, name_faults};
+use crate::engine::Engine;
+use crate::ids::random_bits;
+
+/// What every token starts with, so that it is recognised when it leaks.
+const TOKEN_PREFIX: &str = "sluice_";
+
+/// A token to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewToken {
+    pub name: String,
+    pub scopes: Vec<Scope>,
+    /// The one app it may touch; absent means all.
+    pub app_id: Option<AppId>,
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A token's secret, which is told once and never stored.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenSecret(pub String);
+
+impl std::fmt::Debug for TokenSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TokenSecret(…)")
+    }
+}
+
+impl Engine {
+    /// Who a secret belongs to, if it is valid now.
+    pub async fn authenticate(&self, secret: &str) -> StoreResult<Option<Actor>> {
+        // Looked up by its hash: what a comparison's time could tell is about the hash alone.
+        let hash = hash_of(secret);
+        if self.environment_token == Some(hash) {
+            return Ok(Some(Actor::trusted("environment")));
+        }
+        let now = self.now();
+        let token = self.store.find_token(&hash).await?;
+        let valid = token.filter(|token| {
+            token.revoked_at.is_none() && token.expires_at.is_none_or(|expiry| now < expiry)
+        });
+        Ok(valid.map(|token| Actor {
+            name: token.token_id.to_string(),
+            scopes: token.scopes,
+            app_id: token.app_id,
+        }))
+    }
+
+    pub async fn create_token(
+        &self,
+        actor: &Actor,
+        new: NewToken,
+    ) -> AdminResult<(TokenRow, TokenSecret)> {
+        actor.need_instance(Scope::Admin)?;
+        faultless(token_faults(&new, self.now()))?;
+        if let Some(app) = new.app_id {
+            self.app_for(actor, Scope::Admin, app).await?;
+        }
+        let secret = format!("{TOKEN_PREFIX}{}{}", base62(random_bits()), base62(random_bits()));
+        let mut scopes = new.scopes;
+        scopes.sort_unstable();
+        scopes.dedup();
+        let row = TokenRow {
+            token_id: TokenId::from_uuid(self.new_id()),
+            name: new.name,
+            hash: hash_of(&secret),
+            scopes,
+            app_id: new.app_id,
+            created_at: self.now(),
+            expires_at: new.expires_at,
+            revoked_at: None,
+        };
+        let detail = json!({"name": row.name, "scopes": row.scopes, "appId": row.app_id});
+        let audit = self.audit(actor, row.app_id, "token.created", row.token_id, &detail);
+        let rows = vec![Write::Token(row.clone()), Write::Audit(audit)];
+        self.store.apply(At::Instance, Change::new(move || rows)).await?;
+        Ok((row, TokenSecret(secret)))
+    }
+
+    /// All tokens, revoked ones included; never their secrets.
+    pub async fn list_tokens(&self, actor: &Actor) -> AdminResult<Vec<TokenRow>> {
+        actor.need_instance(Scope::Admin)?;
+        Ok(self.store.list_tokens().await?)
+    }
+
+    /// Revokes a token at once; doing so twice is the same as once.
+    pub async fn revoke_token(&self, actor: &Actor, id: TokenId) -> AdminResult<()> {
+        actor.need_instance(Scope::Admin)?;
+        let tokens = self.store.list_tokens().await?;
+        let Some(row) = tokens.into_iter().find(|token| token.token_id == id) else {
+            return Err(AdminError::NotFound(Missing::Token));
+        };
+        if row.revoked_at.is_some() {
+            return Ok(());
+        }
+        let row = TokenRow { revoked_at: Some(self.now()), ..row };
+        let audit = self.audit(actor, row.app_id, "token.revoked", id, &json!({"name": row.name}));
+        let rows = vec![Write::Token(row), Write::Audit(audit)];
+        Ok(self.store.apply(At::Instance, Change::new(move || rows)).await?)
+    }
+}
+
+pub(crate) fn hash_of(secret: &str) -> TokenHash {
+    Sha256::digest(secret.as_bytes()).into()
+}
+
+fn token_faults(new: &NewToken, now: Timestamp) -> Vec<sluice_flow::definition::Fault> {
+    let mut faults: Vec<_> = name_faults("/name", &new.name).into_iter().collect();
+    if new.scopes.is_empty() {
+        faults
+            .push(fault("/scopes", "must name at least one of read, write, export, erase, admin"));
+    }
+    if new.expires_at.is_some_and(|expiry| expiry <= now) {
+        faults.push(fault("/expiresAt", "must be in the future, or null for no expiry"));
+    }
+    faults
+}

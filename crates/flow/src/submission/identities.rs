@@ -1,0 +1,112 @@
+//! What a client may say about who the respondent is.
+//!
+//! Messages never repeat a value: it may be somebody's address.
+
+use super::Identity;
+use super::report::{At, Part, Report};
+use super::rules::{is_within, text};
+use super::tree::{ITEMS_KEPT_MAX, Node};
+use crate::issue::Code;
+use crate::question::email::is_email;
+
+/// How many identities a submission may have once exact repeats are merged.
+pub(super) const IDENTITIES_MAX: usize = 10;
+/// How many may be sent, repeats included.
+pub(super) const IDENTITIES_SENT_MAX: usize = 100;
+pub(super) const USER_ID_CHARS_MAX: usize = 255;
+pub(super) const EMAIL_CHARS_MAX: usize = 254;
+pub(super) const TRAIT_NAME_CHARS_MAX: usize = 64;
+pub(super) const TRAIT_VALUE_CHARS_MAX: usize = 500;
+
+const _: () = assert!(IDENTITIES_SENT_MAX < ITEMS_KEPT_MAX);
+
+const USER_ID: &str = "userId";
+const EMAIL: &str = "traits.email";
+const TRAIT_PREFIX: &str = "traits.";
+
+pub(super) fn check<'a>(node: Option<Node<'a>>, report: &mut Report) -> Vec<Identity<'a>> {
+    let at = At::Whole.field("identities");
+    let nodes = match node {
+        None => return Vec::new(),
+        Some(Node::List(nodes)) => nodes,
+        Some(other) => {
+            report.wrong_type(at, &other, "an array of objects with type and value");
+            return Vec::new();
+        }
+    };
+    if nodes.len() > IDENTITIES_SENT_MAX {
+        let what = format_args!("has too many items; at most {IDENTITIES_SENT_MAX} may be sent.");
+        report.add(Code::TooLong, at, what);
+        return Vec::new();
+    }
+    let mut identities: Vec<Identity<'a>> = Vec::with_capacity(nodes.len().min(IDENTITIES_MAX));
+    for (index, node) in nodes.into_iter().enumerate() {
+        let at = at.item(index);
+        let Some(identity) = identity(node, at, report) else { continue };
+        if identities.contains(&identity) {
+            continue;
+        }
+        let is_user = identity.kind == USER_ID;
+        if is_user && identities.iter().any(|known| known.kind == USER_ID) {
+            let what = "is a second userId; at most one is allowed.";
+            report.add(Code::DuplicateUserId, at, what);
+        }
+        identities.push(identity);
+    }
+    if identities.len() > IDENTITIES_MAX {
+        let count = identities.len();
+        let what =
+            format_args!("has {count} different items; at most {IDENTITIES_MAX} are allowed.");
+        report.add(Code::TooLong, at, what);
+    }
+    identities
+}
+
+fn identity<'a>(node: Node<'a>, at: At<'_>, report: &mut Report) -> Option<Identity<'a>> {
+    let Node::Object(mut fields) = node else {
+        report.wrong_type(at, &node, "an object with type and value");
+        return None;
+    };
+    let mut required = |name| match fields.take(name) {
+        Some(node) => text(node, at.field(name), report),
+        None => {
+            report.missing(at.field(name), "a string");
+            None
+        }
+    };
+    let (kind, value) = (required("type"), required("value"));
+    let kind = kind.filter(|kind| kind_is_allowed(kind, at.field("type"), report))?;
+    let value = value.filter(|value| value_is_allowed(&kind, value, at.field("value"), report))?;
+    Some(Identity { kind, value })
+}
+
+fn kind_is_allowed(kind: &str, at: At<'_>, report: &mut Report) -> bool {
+    let named = kind == USER_ID
+        || kind
+            .strip_prefix(TRAIT_PREFIX)
+            .is_some_and(|name| (1..=TRAIT_NAME_CHARS_MAX).contains(&name.chars().count()));
+    if !named {
+        let what = format_args!(
+            "is \"{}\"; it must be \"{USER_ID}\", \"{EMAIL}\", or \"{TRAIT_PREFIX}\" and a name of 1 \
+             to {TRAIT_NAME_CHARS_MAX} characters.",
+            Part(kind)
+        );
+        report.add(Code::InvalidValue, at, what);
+    }
+    named
+}
+
+fn value_is_allowed(kind: &str, value: &str, at: At<'_>, report: &mut Report) -> bool {
+    let fault = match kind {
+        USER_ID if value.is_empty() => {
+            format!("is empty; a userId must have 1 to {USER_ID_CHARS_MAX} characters.")
+        }
+        USER_ID => return is_within(value, USER_ID_CHARS_MAX, at, report),
+        EMAIL if !is_within(value, EMAIL_CHARS_MAX, at, report) => return false,
+        EMAIL if is_email(value) => return true,
+        EMAIL => "is not an e-mail address; it must look like name@example.com.".to_owned(),
+        _ => return is_within(value, TRAIT_VALUE_CHARS_MAX, at, report),
+    };
+    report.add(Code::InvalidValue, at, fault);
+    false
+}

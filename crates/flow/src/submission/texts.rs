@@ -1,0 +1,174 @@
+//! The two flat maps of texts: answers by question id, tags by name.
+//!
+//! Each entry gives at most one issue for its key and one for its value, so that a long key is not
+//! sent back many times over.
+
+use std::borrow::Cow;
+
+use super::report::{At, Report};
+use super::rules::{has_no_nul, is_within};
+use super::tree::{ITEMS_KEPT_MAX, Node};
+use super::{TextMap, Texts};
+use crate::issue::Code;
+
+pub(super) const ANSWERS_MAX: usize = 300;
+/// The longest answer in bytes: 16 KiB, all items of a list together.
+pub(super) const ANSWER_BYTES_MAX: usize = 16 * 1024;
+pub(super) const ANSWER_ITEMS_MAX: usize = 1000;
+pub(super) const TAGS_MAX: usize = 50;
+pub(super) const TAG_NAME_CHARS_MAX: usize = 64;
+pub(super) const TAG_VALUE_CHARS_MAX: usize = 500;
+pub(super) const TAG_ITEMS_MAX: usize = 50;
+
+const _: () = assert!(ANSWER_ITEMS_MAX < ITEMS_KEPT_MAX && TAG_ITEMS_MAX < ITEMS_KEPT_MAX);
+
+const TEXTS: &str = "a string or an array of strings";
+
+pub(super) fn answers<'a>(node: Option<Node<'a>>, report: &mut Report) -> TextMap<'a> {
+    let at = At::Whole.field("answers");
+    let mut answers = TextMap::new();
+    for (id, node) in entries(node, ANSWERS_MAX, at, report) {
+        let at = at.field(&id);
+        let stored = has_no_nul(&id, at, report);
+        let answer = texts(node, ANSWER_ITEMS_MAX, Code::InvalidType, at, report)
+            .filter(|answer| answer_is_within(answer, at, report));
+        if let (true, Some(answer)) = (stored, answer) {
+            answers.insert(id, answer);
+        }
+    }
+    answers
+}
+
+fn answer_is_within(answer: &Texts<'_>, at: At<'_>, report: &mut Report) -> bool {
+    let bytes = match answer {
+        Texts::One(text) => text.len(),
+        Texts::Many(items) => items.iter().map(|text| text.len()).sum(),
+    };
+    if bytes > ANSWER_BYTES_MAX {
+        let what = format_args!("has {bytes} bytes; at most {ANSWER_BYTES_MAX} are allowed.");
+        report.add(Code::TooLong, at, what);
+    }
+    bytes <= ANSWER_BYTES_MAX
+}
+
+pub(super) fn tags<'a>(
+    node: Option<Node<'a>>,
+    metadata: At<'_>,
+    report: &mut Report,
+) -> TextMap<'a> {
+    let at = metadata.field("tags");
+    let mut tags = TextMap::new();
+    for (name, node) in entries(node, TAGS_MAX, at, report) {
+        let at = at.field(&name);
+        let named = tag_is_named(&name, at, report);
+        let value = texts(node, TAG_ITEMS_MAX, Code::NestedTag, at, report)
+            .filter(|value| tag_is_within(value, at, report));
+        if let (true, Some(value)) = (named, value) {
+            tags.insert(name, value);
+        }
+    }
+    tags
+}
+
+fn tag_is_named(name: &str, at: At<'_>, report: &mut Report) -> bool {
+    if name.is_empty() {
+        let what = format_args!(
+            "is a tag without a name; a name must have 1 to {TAG_NAME_CHARS_MAX} characters."
+        );
+        report.add(Code::InvalidValue, at, what);
+        return false;
+    }
+    let length = name.chars().count();
+    if length > TAG_NAME_CHARS_MAX {
+        let what = format_args!(
+            "is a tag whose name has {length} characters; at most {TAG_NAME_CHARS_MAX} are allowed."
+        );
+        report.add(Code::TooLong, at, what);
+        return false;
+    }
+    has_no_nul(name, at, report)
+}
+
+fn tag_is_within(value: &Texts<'_>, at: At<'_>, report: &mut Report) -> bool {
+    match value {
+        Texts::One(text) => is_within(text, TAG_VALUE_CHARS_MAX, at, report),
+        Texts::Many(items) => items
+            .iter()
+            .enumerate()
+            .all(|(index, text)| is_within(text, TAG_VALUE_CHARS_MAX, at.item(index), report)),
+    }
+}
+
+/// The entries of a map that is small enough to be looked into; none otherwise.
+fn entries<'a>(
+    node: Option<Node<'a>>,
+    entries_max: usize,
+    at: At<'_>,
+    report: &mut Report,
+) -> Vec<(Cow<'a, str>, Node<'a>)> {
+    match node {
+        None => Vec::new(),
+        Some(Node::Object(object)) => {
+            let entries = object.into_pairs();
+            if entries.len() <= entries_max {
+                return entries;
+            }
+            let count = entries.len();
+            let what = format_args!("has {count} entries; at most {entries_max} are allowed.");
+            report.add(Code::TooLong, at, what);
+            Vec::new()
+        }
+        Some(other) => {
+            report.wrong_type(at, &other, &format!("an object whose values are each {TEXTS}"));
+            Vec::new()
+        }
+    }
+}
+
+/// A text or a list of texts; otherwise the first thing wrong with it is reported.
+fn texts<'a>(
+    node: Node<'a>,
+    items_max: usize,
+    nested: Code,
+    at: At<'_>,
+    report: &mut Report,
+) -> Option<Texts<'a>> {
+    match node {
+        Node::Text(text) => has_no_nul(&text, at, report).then_some(Texts::One(text)),
+        Node::List(nodes) if nodes.len() > items_max => {
+            let what = format_args!("has too many items; at most {items_max} are allowed.");
+            report.add(Code::TooLong, at, what);
+            None
+        }
+        Node::List(nodes) => {
+            let mut items = Vec::with_capacity(nodes.len());
+            for (index, node) in nodes.into_iter().enumerate() {
+                let at = at.item(index);
+                match node {
+                    Node::Text(text) if has_no_nul(&text, at, report) => items.push(text),
+                    Node::Text(_) => return None,
+                    other => {
+                        wrong_text(&other, "a string", nested, at, report);
+                        return None;
+                    }
+                }
+            }
+            Some(Texts::Many(items))
+        }
+        other => {
+            wrong_text(&other, TEXTS, nested, at, report);
+            None
+        }
+    }
+}
+
+fn wrong_text(found: &Node<'_>, allowed: &str, nested: Code, at: At<'_>, report: &mut Report) {
+    match found {
+        Node::List(_) | Node::Object(_) if nested == Code::NestedTag => {
+            let kind = found.kind();
+            let what = format_args!("is {kind}; tags are flat, so it must be {allowed}.");
+            report.add(nested, at, what);
+        }
+        _ => report.wrong_type(at, found, allowed),
+    }
+}
