@@ -10,12 +10,7 @@ use sluice_engine::{FlowPatch, NoFlow};
 use sluice_flow::lifecycle::{FlowTimes, accepting};
 use sluice_flow::payload::Generation;
 use sluice_flow::time::{Timestamp, Window};
-use support::{World, accepted, code, submission};
-
-fn version_in(resolved: &sluice_engine::Resolved) -> Value {
-    let body: Value = serde_json::from_slice(&resolved.served.body).unwrap();
-    body["flowVersionId"].clone()
-}
+use support::{World, accepted, code, submission, version_in};
 
 #[tokio::test]
 async fn an_unknown_key_is_looked_up_once_until_something_changes() {

@@ -146,3 +146,9 @@ pub fn accepted(receipt: Result<Receipt, SubmitError>) -> sluice_engine::intake:
         other => panic!("not accepted: {other:?}"),
     }
 }
+
+/// The version that a flow was resolved to.
+pub fn version_in(resolved: &sluice_engine::Resolved) -> Value {
+    let body: Value = serde_json::from_slice(&resolved.served.body).unwrap();
+    body["flowVersionId"].clone()
+}
