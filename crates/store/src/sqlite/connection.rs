@@ -28,7 +28,7 @@ pub(super) enum Role {
 }
 
 /// Page size of a new database. Idempotency keys are random, so each of them dirties a page of its
-/// own: a third more bytes are written with twice this size.
+/// own: in keyed batches of 64, half as many bytes again were written with twice this size.
 const PAGE_BYTES: u32 = 4 * 1024;
 /// Cache of the writer; the pages that one batch touches should be found in it.
 const WRITER_CACHE_KIBIBYTES: i64 = 64 * 1024;
