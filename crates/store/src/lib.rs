@@ -38,6 +38,14 @@ pub trait Store: Send + Sync + 'static {
     /// - [`StoreError::Failed`]: none is stored. [`StoreError::Unknown`]: nothing can be said.
     async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>>;
 
+    /// How many commits may be under way at once; one where the backend has a single writer.
+    ///
+    /// Where it is more than one, a commit should hold the responses of one app only, so that what is
+    /// slow or away for one app does not hold up another.
+    fn lanes(&self) -> usize {
+        1
+    }
+
     /// What was stored under this idempotency key: the response and its digest.
     async fn find_by_idempotency_key(
         &self,
@@ -96,6 +104,23 @@ pub trait Store: Send + Sync + 'static {
     /// Changes by any process on the same database are seen; a change is in the feed as soon as
     /// [`Store::apply`] returned to whoever made it. Responses are never in it.
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes>;
+
+    /// Returns when [`Store::changes`] is worth another look, at the latest when a change by another
+    /// process was announced. A hint only: a backend without announcements never returns, and one that
+    /// has them may miss some; whoever waits looks from time to time all the same.
+    async fn changed(&self) {
+        std::future::pending::<()>().await;
+    }
+
+    /// Everything that is stored, in one fixed order that all backends share: by table, then by key.
+    ///
+    /// Gives up to `limit` records beyond `after`, and where to go on; none where that is the end. Rows
+    /// that are written meanwhile may or may not be among them.
+    async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>>;
+
+    /// Puts records in as [`Store::read_out`] gave them, revisions included, all or none. A record that
+    /// is there already is put in its place, so that the same records may come twice.
+    async fn write_in(&self, records: Vec<Record>) -> StoreResult<()>;
 
     /// Whether a write could be made now (used by readiness); leaves no trace.
     async fn check(&self) -> StoreResult<()>;

@@ -297,3 +297,47 @@ pub struct Changes {
     pub position: FeedPosition,
     pub apps: Vec<AppId>,
 }
+
+/// One row of any table, with all that a backend keeps of it, for moving a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    App(App),
+    Key(KeyRow),
+    Flow(FlowRow),
+    Version(VersionRow),
+    Token(TokenRow),
+    Audit(AuditRow),
+    Response { row: ResponseRow, idempotency_key: Option<IdempotencyKey> },
+}
+
+/// Where a [`Record`] stands in the order of all records: tables in the order of the enum, then the
+/// app's id (the nil id for what belongs to none), then the row's own key, as bytes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    pub table: u8,
+    pub app: [u8; 16],
+    pub key: Vec<u8>,
+}
+
+impl Record {
+    pub fn place(&self) -> Place {
+        let place = |table: u8, app: Option<AppId>, key: &[u8]| Place {
+            table,
+            app: app.map_or([0; 16], |app| *app.uuid().as_bytes()),
+            key: key.to_vec(),
+        };
+        match self {
+            Self::App(app) => place(0, Some(app.row.app_id), &[]),
+            Self::Key(key) => place(1, Some(key.app_id), key.api_key.as_str().as_bytes()),
+            Self::Flow(flow) => place(2, Some(flow.app_id), flow.flow_id.uuid().as_bytes()),
+            Self::Version(version) => {
+                place(3, Some(version.app_id), version.flow_version_id.uuid().as_bytes())
+            }
+            Self::Token(token) => place(4, token.app_id, token.token_id.uuid().as_bytes()),
+            Self::Audit(audit) => place(5, audit.app_id, audit.audit_id.uuid().as_bytes()),
+            Self::Response { row, .. } => {
+                place(6, Some(row.app_id), row.response_id.uuid().as_bytes())
+            }
+        }
+    }
+}
