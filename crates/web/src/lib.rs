@@ -1,1 +1,3 @@
 //! Every transport: the public API, tRPC, the admin API.
+
+pub mod admin;
