@@ -1,13 +1,32 @@
 //! Wall time as something that is handed in, so that tests can stand on the edge of a window.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sluice_flow::time::Timestamp;
 
 /// Tells the time. Windows follow wall time; timers never use this.
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
+}
+
+/// How long a change waits for the clock's next millisecond, and how often it looks.
+const TICK_WAIT: Duration = Duration::from_millis(3);
+const TICK_LOOK: Duration = Duration::from_micros(100);
+
+/// An instant later than any that was read before this call, for a change that must be told apart
+/// from what was stored just before it: waits until the clock's millisecond has passed. A clock that
+/// stands still (or is set back) is not waited for.
+pub(crate) fn next_instant(clock: &dyn Clock) -> Timestamp {
+    let before = clock.now();
+    let started = Instant::now();
+    loop {
+        let now = clock.now();
+        if now > before || started.elapsed() > TICK_WAIT {
+            return now;
+        }
+        std::thread::sleep(TICK_LOOK);
+    }
 }
 
 /// The machine's own clock.

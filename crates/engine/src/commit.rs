@@ -133,6 +133,15 @@ struct Writer {
     metrics: Arc<Metrics>,
 }
 
+/// A writer that dies of a bug takes the process with it, rather than leave it answering 503 for ever.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.lost.send_replace(true);
+        }
+    }
+}
+
 impl Writer {
     async fn run(self, mut queue: mpsc::Receiver<Waiting>, mut closing: watch::Receiver<bool>) {
         let mut batch = Vec::with_capacity(BATCH_MAX);

@@ -13,6 +13,7 @@ use sluice_store::{Change, FlowRow, FlowState, Page, Scope, StoreError, VersionR
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::apps::{CONFLICT_RETRIES, fault, faultless, grace_faults, name_faults};
+use crate::clock::next_instant;
 use crate::engine::Engine;
 
 /// A flow to be made. Without a definition it starts as an empty draft.
@@ -124,7 +125,7 @@ impl Engine {
             let row = state.flow.clone();
             let audit = engine.audit(actor, Some(row.app_id), "flow.archived", flow, &json!({}));
             let change = Change::new(move || {
-                let archived_at = Some(clock.now());
+                let archived_at = Some(next_instant(&*clock));
                 vec![Write::Flow(FlowRow { archived_at, ..row }), Write::Audit(audit)]
             });
             Ok((change, ()))

@@ -1,7 +1,7 @@
 //! Publish, republish (rollback) and retire.
 //!
-//! The instant of a publish is read once nothing else can be written to the app, so every response
-//! stored before it was received before it. The grace of the version before is fixed then, too.
+//! The instant of a publish is read once nothing else can be written to the app, and is later than
+//! that of every response stored before it: what is stored can be judged again, offline, by its times. The grace of the version before is fixed then, too.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,6 +14,7 @@ use sluice_store::{Change, FlowState, Scope, StoreError, VersionRow, VersionStat
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
+use crate::clock::next_instant;
 use crate::engine::Engine;
 use crate::registry::grace_seconds;
 
@@ -83,7 +84,7 @@ impl Engine {
             let clock = Arc::clone(&self.clock);
             let change = Change::new(move || {
                 let mut row = found.version;
-                row.times.retired_at = Some(clock.now());
+                row.times.retired_at = Some(next_instant(&*clock));
                 vec![Write::Version(row), Write::Audit(audit)]
             });
             match self.change_app(app, found.revision, change).await {
@@ -129,7 +130,7 @@ impl Engine {
         let clock = Arc::clone(&self.clock);
         let stamp = stamp.clone();
         Change::new(move || {
-            let now = clock.now();
+            let now = next_instant(&*clock);
             stamp.set(now);
             let times = VersionTimes { published_at: Some(now), ..VersionTimes::default() };
             let mut rows =

@@ -1,6 +1,52 @@
-//! The answers against the version's own questions. (stub)
-use crate::issue::Issue;
+//! The answers against the version's own questions.
+//!
+//! It runs on every submission: one pass over the questions, and nothing is allocated unless
+//! there is something to refuse (an address is the one answer that must be parsed to be checked).
+//! Logic decides only whether `required` bites; an answer to a hidden question is judged like any.
+
+use crate::issue::{Code, Issue};
+use crate::question::{Problems, Question, is_absent};
 use crate::snapshot::Snapshot;
 use crate::submission::TextMap;
+
 /// Every issue of these answers; none means that they are admitted.
-pub fn judge(_snapshot: &Snapshot, _answers: &TextMap<'_>) -> Vec<Issue> { todo!() }
+///
+/// Issues come in the order of the questions, then those about questions that do not exist.
+pub fn judge(snapshot: &Snapshot, answers: &TextMap<'_>) -> Vec<Issue> {
+    let definition = snapshot.definition();
+    let mut issues = Vec::new();
+    let mut known = 0;
+    for question in definition.questions() {
+        known += usize::from(judge_one(question, answers, &mut issues));
+    }
+    if known < answers.len() {
+        let unknown = answers.keys().filter(|id| definition.question(id).is_none());
+        issues.extend(unknown.map(|id| unknown_question(id)));
+    }
+    issues
+}
+
+/// Judges the answer to one question. Whether the submission names the question at all.
+fn judge_one(question: &Question, answers: &TextMap<'_>, issues: &mut Vec<Issue>) -> bool {
+    let named = answers.get(question.id.as_str());
+    let answer = named.filter(|answer| !is_absent(answer));
+    let mut problems = Problems { question: &question.id, issues };
+    let whole = answer.is_some_and(|answer| {
+        question.question_type.judge(answer, &mut problems);
+        question.question_type.is_whole(answer)
+    });
+    let visible = |condition: &crate::logic::Condition| condition.holds(answers);
+    if question.required && !whole && question.visible_if.as_ref().is_none_or(visible) {
+        let rule = if answer.is_some() { "must be answered in full" } else { "must be answered" };
+        problems.add(Code::AnswerRequired, rule);
+    }
+    named.is_some()
+}
+
+/// An id of the submitter's making, so only the start of a long one is repeated.
+fn unknown_question(id: &str) -> Issue {
+    const SHOWN_CHARS_MAX: usize = 64;
+    let shown: String = id.chars().take(SHOWN_CHARS_MAX).collect();
+    let message = format!("This version has no question \"{shown}\".");
+    Issue::of_answer(Code::UnknownQuestion, id, message)
+}

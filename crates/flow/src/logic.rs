@@ -1,1 +1,153 @@
-//! (stub)
+//! Which questions a set of answers reaches: `visibleIf`.
+//!
+//! A condition reads the answers as they were given, those to hidden questions included: whoever
+//! sends an answer means it, and the outcome does not depend on the order of evaluation.
+//! A comparison with a question that has no answer is false, `notIn` too; only `answered` and `not`
+//! speak of what is missing. An answer of the wrong format compares as false.
+//!
+//! Logic decides only whether `required` bites; it never refuses an answer.
+
+mod read;
+
+use std::cmp::Ordering;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::question::choice::{OTHER, OTHER_PREFIX};
+use crate::question::decimal::Decimal;
+use crate::question::{is_absent, is_date, several};
+use crate::submission::{TextMap, Texts};
+
+pub(crate) use self::read::{Earlier, read, schema};
+
+/// When a question is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    All(Vec<Condition>),
+    Any(Vec<Condition>),
+    Not(Box<Condition>),
+    /// What the answer to an earlier question must be.
+    Answer {
+        question: String,
+        test: Test,
+    },
+}
+
+/// What is asked of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Test {
+    Equals(Operand),
+    In(Vec<Operand>),
+    NotIn(Vec<Operand>),
+    Includes(Operand),
+    Answered(bool),
+    LessThan(Operand),
+    GreaterThan(Operand),
+}
+
+/// What an answer is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operand {
+    Text(String),
+    Number(Decimal),
+    Date(String),
+    /// Any `other:<text>`.
+    Other,
+}
+
+impl Condition {
+    /// Whether these answers meet the condition.
+    pub fn holds(&self, answers: &TextMap<'_>) -> bool {
+        match self {
+            Self::All(conditions) => conditions.iter().all(|each| each.holds(answers)),
+            Self::Any(conditions) => conditions.iter().any(|each| each.holds(answers)),
+            Self::Not(condition) => !condition.holds(answers),
+            Self::Answer { question, test } => {
+                test.holds(answers.get(question.as_str()).filter(|answer| !is_absent(answer)))
+            }
+        }
+    }
+}
+
+impl Test {
+    fn holds(&self, answer: Option<&Texts<'_>>) -> bool {
+        if let Self::Answered(wanted) = self {
+            return answer.is_some() == *wanted;
+        }
+        let Some(answer) = answer else { return false };
+        let one = || several(answer).first().map_or("", |text| text);
+        match self {
+            Self::Equals(operand) => operand.equals(one()),
+            Self::In(operands) => operands.iter().any(|operand| operand.equals(one())),
+            Self::NotIn(operands) => !operands.iter().any(|operand| operand.equals(one())),
+            Self::Includes(operand) => several(answer).iter().any(|text| operand.equals(text)),
+            Self::LessThan(operand) => operand.compare(one()) == Some(Ordering::Less),
+            Self::GreaterThan(operand) => operand.compare(one()) == Some(Ordering::Greater),
+            Self::Answered(_) => false,
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Equals(_) => "equals",
+            Self::In(_) => "in",
+            Self::NotIn(_) => "notIn",
+            Self::Includes(_) => "includes",
+            Self::Answered(_) => "answered",
+            Self::LessThan(_) => "lessThan",
+            Self::GreaterThan(_) => "greaterThan",
+        }
+    }
+}
+
+impl Operand {
+    fn equals(&self, text: &str) -> bool {
+        self.compare(text) == Some(Ordering::Equal)
+    }
+
+    /// How a text compares with this; nothing where it is of another kind.
+    fn compare(&self, text: &str) -> Option<Ordering> {
+        match self {
+            Self::Text(operand) => Some(text.cmp(operand)),
+            Self::Number(operand) => operand.compare(text),
+            Self::Date(operand) => is_date(text).then(|| text.cmp(operand)),
+            Self::Other => text.starts_with(OTHER_PREFIX).then_some(Ordering::Equal),
+        }
+    }
+}
+
+impl Serialize for Condition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Self::All(conditions) => map.serialize_entry("all", conditions)?,
+            Self::Any(conditions) => map.serialize_entry("any", conditions)?,
+            Self::Not(condition) => map.serialize_entry("not", condition)?,
+            Self::Answer { question, test } => {
+                map.serialize_entry("question", question)?;
+                match test {
+                    Test::Answered(wanted) => map.serialize_entry(test.name(), wanted)?,
+                    Test::In(operands) | Test::NotIn(operands) => {
+                        map.serialize_entry(test.name(), operands)?;
+                    }
+                    Test::Equals(operand)
+                    | Test::Includes(operand)
+                    | Test::LessThan(operand)
+                    | Test::GreaterThan(operand) => map.serialize_entry(test.name(), operand)?,
+                }
+            }
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Operand {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) | Self::Date(text) => serializer.serialize_str(text),
+            Self::Number(number) => number.serialize(serializer),
+            Self::Other => serializer.serialize_str(OTHER),
+        }
+    }
+}

@@ -1,14 +1,39 @@
-//! A definition frozen by a publish. (stub)
+//! A definition frozen by a publish.
+//!
+//! A snapshot never changes: the next publish makes another. It holds what the server set beside
+//! what the author wrote; whether it takes responses now is [`crate::lifecycle`]'s business.
+
 use crate::definition::{Definition, Kind};
 use crate::id::{FlowId, FlowVersionId};
 use crate::time::Timestamp;
+
 /// What the server sets when it publishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VersionMeta { pub flow_version_id: FlowVersionId, pub flow_id: FlowId, pub kind: Kind, pub number: u32, pub published_at: Timestamp }
-#[derive(Debug, Clone)]
-pub struct Snapshot { meta: VersionMeta, definition: Definition }
+pub struct VersionMeta {
+    pub flow_version_id: FlowVersionId,
+    pub flow_id: FlowId,
+    pub kind: Kind,
+    pub number: u32,
+    pub published_at: Timestamp,
+}
+
+/// One published version.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    meta: VersionMeta,
+    definition: Definition,
+}
+
 impl Snapshot {
-    pub fn new(meta: VersionMeta, definition: Definition) -> Self { Self { meta, definition } }
-    pub fn meta(&self) -> &VersionMeta { &self.meta }
-    pub fn definition(&self) -> &Definition { &self.definition }
+    pub fn new(meta: VersionMeta, definition: Definition) -> Self {
+        Self { meta, definition }
+    }
+
+    pub fn meta(&self) -> &VersionMeta {
+        &self.meta
+    }
+
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
 }

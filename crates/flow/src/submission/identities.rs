@@ -7,6 +7,7 @@ use super::report::{At, Part, Report};
 use super::rules::{is_within, text};
 use super::tree::{ITEMS_KEPT_MAX, Node};
 use crate::issue::Code;
+use crate::question::email::is_email;
 
 /// How many identities a submission may have once exact repeats are merged.
 pub(super) const IDENTITIES_MAX: usize = 10;
@@ -108,17 +109,4 @@ fn value_is_allowed(kind: &str, value: &str, at: At<'_>, report: &mut Report) ->
     };
     report.add(Code::InvalidValue, at, fault);
     false
-}
-
-fn is_email(text: &str) -> bool {
-    let Some((local, domain)) = text.rsplit_once('@') else { return false };
-    let is_local = (1..=64).contains(&local.len())
-        && !local.contains(|char: char| char.is_whitespace() || char.is_control() || char == '@');
-    let is_label = |label: &str| {
-        !label.is_empty()
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label.chars().all(|char| char.is_alphanumeric() || char == '-')
-    };
-    is_local && domain.contains('.') && domain.split('.').all(is_label)
 }

@@ -1,0 +1,41 @@
+//! Every limit of a definition, by name and with its unit.
+//!
+//! They keep a snapshot small enough to be served and judged quickly, and are far above what a real
+//! flow needs. A text's length is counted in characters, not in bytes.
+
+pub const QUESTIONS_MAX: usize = 300;
+/// Options of one question, also rows or columns of a matrix.
+pub const OPTIONS_MAX: usize = 200;
+/// A full matrix answer must fit into one answer of a submission.
+pub const MATRIX_ROWS_MAX: usize = 100;
+pub const ID_CHARS_MAX: usize = 64;
+
+pub const TITLE_CHARS_MAX: usize = 300;
+pub const DESCRIPTION_CHARS_MAX: usize = 5_000;
+pub const PROMPT_CHARS_MAX: usize = 2_000;
+pub const HELP_CHARS_MAX: usize = 5_000;
+/// The label of an option, row, column or end of a scale.
+pub const LABEL_CHARS_MAX: usize = 500;
+pub const ENDING_BODY_CHARS_MAX: usize = 5_000;
+pub const URL_CHARS_MAX: usize = 2_048;
+
+/// Languages besides the default one.
+pub const TRANSLATIONS_MAX: usize = 100;
+
+/// How deep `all`, `any` and `not` may nest in one `visibleIf`.
+pub const CONDITION_DEPTH_MAX: usize = 8;
+/// How many conditions one `all` or `any`, or values one `in` or `notIn`, may list.
+pub const CONDITION_ITEMS_MAX: usize = 100;
+pub const CONDITION_TEXT_CHARS_MAX: usize = 500;
+
+/// The largest `minLength` or `maxLength`: an answer is at most 16 KiB.
+pub const ANSWER_CHARS_MAX: u32 = 16_384;
+/// The text behind `other:`.
+pub const OTHER_CHARS_MAX: usize = 1_000;
+/// The digits, sign and point of a number.
+pub const NUMBER_CHARS_MAX: usize = 64;
+/// The largest magnitude of a number's bound: whole numbers below it are exact in every client.
+pub const NUMBER_BOUND_MAX: f64 = 1e15;
+
+/// Faults reported at once; a draft with more is not worth listing in full.
+pub const FAULTS_MAX: usize = 500;

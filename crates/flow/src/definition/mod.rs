@@ -1,0 +1,228 @@
+//! An author's draft, checked into a [`Definition`] or every fault that it has.
+//!
+//! A definition is a snapshot less what the server sets. Only [`check`] makes one, so whoever holds
+//! one need not check again: ids are unique, bounds fit, conditions speak of earlier questions, and
+//! translations of texts that exist. Its JSON ([`Definition::to_json`]) is canonical: defaults are
+//! written out, absent texts left out, and it checks to an equal definition.
+//!
+//! Deliberately absent: the flow's kind decides nothing here, and nothing is repaired in silence
+//! except the spelling of locales.
+
+pub mod limits;
+pub(crate) mod reader;
+mod schema;
+mod translation;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::limits::{DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, TITLE_CHARS_MAX, URL_CHARS_MAX};
+use self::reader::{Faults, Reader};
+use crate::locale;
+use crate::question::{self, Question};
+
+pub use self::schema::json_schema;
+pub use self::translation::{TranslatedText, Translation};
+
+/// The language of a definition that names none.
+pub const DEFAULT_LOCALE: &str = "en";
+
+/// Fields of a snapshot that no author may set.
+pub const SERVER_SET: &[&str] =
+    &["flowVersionId", "flowId", "payloadGeneration", "kind", "number", "publishedAt", "locales"];
+
+/// What a flow is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Survey,
+    Form,
+    Message,
+}
+
+/// Whether respondents are asked to be known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RespondentAnalytics {
+    #[default]
+    Ask,
+    Never,
+}
+
+impl RespondentAnalytics {
+    pub(crate) const WORDS: &[(&str, Self)] = &[("ask", Self::Ask), ("never", Self::Never)];
+}
+
+/// What is shown, or where to go, after the last question.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Ending {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    pub redirect_url: Option<String>,
+}
+
+/// One thing wrong with a draft: where (JSON Pointer), and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    pub pointer: String,
+    pub message: String,
+}
+
+/// A draft that keeps every rule; only [`check`] makes one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Definition {
+    title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    default_locale: String,
+    respondent_analytics: RespondentAnalytics,
+    questions: Vec<Question>,
+    ending: Ending,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    translations: BTreeMap<String, Translation>,
+    /// The positions of the questions in the order of their ids, to find one by its id.
+    #[serde(skip)]
+    by_id: Vec<usize>,
+}
+
+impl Definition {
+    /// The canonical JSON of the definition: what is stored when it is published.
+    #[expect(clippy::expect_used, reason = "texts, numbers and text keys always have a JSON form")]
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("a definition has a JSON form")
+    }
+
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+
+    /// The language of the texts themselves, in canonical BCP 47.
+    pub fn default_locale(&self) -> &str {
+        &self.default_locale
+    }
+
+    /// Every language there is: the default one, then the translations in order of their tags.
+    pub fn locales(&self) -> impl Iterator<Item = &str> {
+        let translated = self.translations.keys().map(String::as_str);
+        std::iter::once(self.default_locale.as_str()).chain(translated)
+    }
+
+    pub fn respondent_analytics(&self) -> RespondentAnalytics {
+        self.respondent_analytics
+    }
+
+    pub fn questions(&self) -> &[Question] {
+        &self.questions
+    }
+
+    pub fn question(&self, id: &str) -> Option<&Question> {
+        let found = self.by_id.binary_search_by(|&at| self.questions[at].id.as_str().cmp(id));
+        found.ok().map(|at| &self.questions[self.by_id[at]])
+    }
+
+    pub fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    /// The texts in other languages, by canonical BCP 47 tag.
+    pub fn translations(&self) -> &BTreeMap<String, Translation> {
+        &self.translations
+    }
+}
+
+/// Checks a draft; gives every fault at once.
+pub fn check(draft: &Value) -> Result<Definition, Vec<Fault>> {
+    let faults = Faults::default();
+    let definition = read(draft, &faults);
+    let faults = faults.into_vec();
+    match definition {
+        Some(definition) if faults.is_empty() => Ok(definition),
+        _ => Err(faults),
+    }
+}
+
+/// The definition as far as it can be read; it counts only if no fault was found.
+fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
+    let mut reader = Reader::open(draft, String::new(), faults)?;
+    let title = reader.needed_text("title", TITLE_CHARS_MAX);
+    let description = reader.text("description", DESCRIPTION_CHARS_MAX);
+    let default_locale = read_default_locale(&mut reader);
+    let respondent_analytics =
+        reader.word("respondentAnalytics", RespondentAnalytics::WORDS).unwrap_or_default();
+    let questions = question::read_all(&mut reader);
+    let ending = read_ending(&mut reader);
+    let translations = translation::read_all(
+        &mut reader,
+        &translation::Original {
+            default_locale: &default_locale,
+            description: description.is_some(),
+            questions: &questions,
+            ending: &ending,
+        },
+    );
+    close(reader, draft);
+    let mut by_id: Vec<usize> = (0..questions.len()).collect();
+    by_id.sort_by(|&one, &other| questions[one].id.cmp(&questions[other].id));
+    Some(Definition {
+        title: title?,
+        description,
+        default_locale,
+        respondent_analytics,
+        questions,
+        ending,
+        translations,
+        by_id,
+    })
+}
+
+fn read_default_locale(reader: &mut Reader<'_>) -> String {
+    let Some(value) = reader.field("defaultLocale") else { return DEFAULT_LOCALE.to_owned() };
+    value.as_str().and_then(locale::canonical).unwrap_or_else(|| {
+        reader.fault("defaultLocale", "must be a BCP 47 language tag such as en or pt-BR");
+        DEFAULT_LOCALE.to_owned()
+    })
+}
+
+fn read_ending(reader: &mut Reader<'_>) -> Ending {
+    let Some(value) = reader.field("ending") else { return Ending::default() };
+    let pointer = reader.at("ending");
+    let Some(mut reader) = Reader::open(value, pointer, reader.faults) else {
+        return Ending::default();
+    };
+    let ending = read_ending_fields(&mut reader);
+    reader.close();
+    ending
+}
+
+fn read_ending_fields(reader: &mut Reader<'_>) -> Ending {
+    let title = reader.text("title", TITLE_CHARS_MAX);
+    let body = reader.text("body", ENDING_BODY_CHARS_MAX);
+    let redirect_url = reader.text("redirectUrl", URL_CHARS_MAX);
+    if redirect_url.as_deref().is_some_and(|url| !question::url::is_url(url)) {
+        reader.fault("redirectUrl", "must be an http or https address");
+    }
+    Ending { title, body, redirect_url }
+}
+
+/// Names the fields that only the server sets, then whatever else is unknown.
+fn close(mut reader: Reader<'_>, draft: &Value) {
+    let allowed = reader.asked().join(", ");
+    for &name in SERVER_SET {
+        if draft.get(name).is_some_and(|value| !value.is_null()) {
+            reader.fault(name, format!("is set by the server; leave it out. Allowed: {allowed}"));
+        }
+    }
+    reader.ignore(SERVER_SET);
+    reader.close();
+}

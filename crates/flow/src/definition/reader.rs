@@ -1,0 +1,266 @@
+//! Reads the fields of a JSON object and notes every fault with its JSON Pointer.
+//!
+//! Reading never stops at a fault: a reader gives a stand-in or nothing, and goes on, so that an
+//! author sees all faults at once. The fields that were asked for are the fields that exist; all
+//! others are faults when the reader is closed, so no list of names can fall out of step.
+//! `null` and an empty optional text are the same as an absent field.
+
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value};
+
+use super::Fault;
+use super::limits::FAULTS_MAX;
+
+/// The faults found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(RefCell<Vec<Fault>>);
+
+impl Faults {
+    pub(crate) fn add(&self, pointer: String, message: impl Into<String>) {
+        let mut faults = self.0.borrow_mut();
+        if faults.len() < FAULTS_MAX {
+            faults.push(Fault { pointer, message: message.into() });
+        }
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Fault> {
+        self.0.into_inner()
+    }
+}
+
+/// The pointer to a member of what `parent` points to, escaped as RFC 6901 says.
+pub(crate) fn child(parent: &str, step: impl std::fmt::Display) -> String {
+    let step = step.to_string();
+    format!("{parent}/{}", step.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The object at a pointer, or a fault.
+pub(crate) fn object<'a>(
+    value: &'a Value,
+    pointer: &str,
+    faults: &Faults,
+) -> Option<&'a Map<String, Value>> {
+    let map = value.as_object();
+    if map.is_none() {
+        faults.add(pointer.to_owned(), "must be an object");
+    }
+    map
+}
+
+/// The text at a pointer, or a fault. Blank is not a text.
+pub(crate) fn text(
+    value: &Value,
+    pointer: &str,
+    chars_max: usize,
+    faults: &Faults,
+) -> Option<String> {
+    let refuse = |message: String| {
+        faults.add(pointer.to_owned(), message);
+        None
+    };
+    match value.as_str() {
+        None => refuse("must be a text".into()),
+        Some(text) if text.trim().is_empty() => refuse("must not be empty".into()),
+        Some(text) if text.contains('\0') => refuse("must not hold a NUL character".into()),
+        Some(text) if text.chars().count() > chars_max => {
+            refuse(format!("must be at most {chars_max} characters long"))
+        }
+        Some(text) => Some(text.to_owned()),
+    }
+}
+
+/// One object that is being read.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    map: &'a Map<String, Value>,
+    pub(crate) pointer: String,
+    pub(crate) faults: &'a Faults,
+    asked: Vec<&'static str>,
+    /// Fields that somebody else has already faulted.
+    ignored: &'static [&'static str],
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn open(value: &'a Value, pointer: String, faults: &'a Faults) -> Option<Self> {
+        let map = object(value, &pointer, faults)?;
+        Some(Self { map, pointer, faults, asked: Vec::new(), ignored: &[] })
+    }
+
+    /// The pointer to a field.
+    pub(crate) fn at(&self, name: &str) -> String {
+        child(&self.pointer, name)
+    }
+
+    pub(crate) fn fault(&self, name: &str, message: impl Into<String>) {
+        self.faults.add(self.at(name), message);
+    }
+
+    /// The names of the fields asked for so far.
+    pub(crate) fn asked(&self) -> &[&'static str] {
+        &self.asked
+    }
+
+    /// A field, if it is there.
+    pub(crate) fn field(&mut self, name: &'static str) -> Option<&'a Value> {
+        self.asked.push(name);
+        self.map.get(name).filter(|value| !value.is_null())
+    }
+
+    /// A field that must be there.
+    pub(crate) fn needed(&mut self, name: &'static str) -> Option<&'a Value> {
+        let value = self.field(name);
+        if value.is_none() {
+            self.fault(name, format!("{name} is required"));
+        }
+        value
+    }
+
+    /// An optional text.
+    pub(crate) fn text(&mut self, name: &'static str, chars_max: usize) -> Option<String> {
+        let value = self.field(name).filter(|value| value.as_str() != Some(""))?;
+        text(value, &self.at(name), chars_max, self.faults)
+    }
+
+    /// A required text.
+    pub(crate) fn needed_text(&mut self, name: &'static str, chars_max: usize) -> Option<String> {
+        let value = self.needed(name)?;
+        text(value, &self.at(name), chars_max, self.faults)
+    }
+
+    /// A field that is on or off; off where absent.
+    pub(crate) fn flag(&mut self, name: &'static str) -> bool {
+        match self.field(name) {
+            None => false,
+            Some(Value::Bool(flag)) => *flag,
+            Some(_) => {
+                self.fault(name, "must be true or false");
+                false
+            }
+        }
+    }
+
+    /// An optional whole number.
+    pub(crate) fn count(
+        &mut self,
+        name: &'static str,
+        allowed: RangeInclusive<u32>,
+    ) -> Option<u32> {
+        let value = self.field(name)?;
+        // A whole number may be written 5.0; JSON knows only one kind of number.
+        let whole = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0);
+        let count = whole.filter(|number| *number <= f64::from(u32::MAX)).map(|n| n as u32);
+        let count = count.filter(|count| allowed.contains(count));
+        if count.is_none() {
+            let (low, high) = (allowed.start(), allowed.end());
+            self.fault(name, format!("must be a whole number from {low} to {high}"));
+        }
+        count
+    }
+
+    /// An optional field that holds one of these words.
+    pub(crate) fn word<T: Copy>(
+        &mut self,
+        name: &'static str,
+        words: &[(&'static str, T)],
+    ) -> Option<T> {
+        let value = self.field(name)?;
+        let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
+        if found.is_none() {
+            let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+            self.fault(name, format!("must be one of {}", words.join(", ")));
+        }
+        found.map(|(_, meaning)| *meaning)
+    }
+
+    /// A required list, each item with its pointer; empty where it is not one.
+    pub(crate) fn list(
+        &mut self,
+        name: &'static str,
+        allowed: RangeInclusive<usize>,
+    ) -> Vec<(String, &'a Value)> {
+        let Some(value) = self.needed(name) else { return Vec::new() };
+        let (low, high) = (allowed.start(), allowed.end());
+        let Some(items) = value.as_array() else {
+            self.fault(name, "must be a list");
+            return Vec::new();
+        };
+        if !allowed.contains(&items.len()) {
+            let message = format!("must hold {low} to {high} items, but holds {}", items.len());
+            self.fault(name, message);
+        }
+        let list = self.at(name);
+        items.iter().enumerate().map(|(at, item)| (child(&list, at), item)).take(*high).collect()
+    }
+
+    /// Leaves these fields out of what [`Self::close`] faults.
+    pub(crate) fn ignore(&mut self, names: &'static [&'static str]) {
+        self.ignored = names;
+    }
+
+    /// Ends the reading: every field that nothing asked for is a fault.
+    pub(crate) fn close(self) {
+        let known = |name: &str| self.asked.contains(&name) || self.ignored.contains(&name);
+        for name in self.map.keys().filter(|name| !known(name)) {
+            let message = match nearest(name, &self.asked) {
+                Some(near) => format!("unknown field; did you mean {near}?"),
+                None => format!("unknown field; allowed are {}", self.asked.join(", ")),
+            };
+            self.fault(name, message);
+        }
+    }
+}
+
+/// The candidate that a mistyped word most likely means.
+pub(crate) fn nearest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
+    const EDITS_MAX: usize = 2;
+    let word = word.to_lowercase();
+    let edits = |candidate: &&str| distance(&word, &candidate.to_lowercase());
+    let near = candidates.iter().copied().min_by_key(edits)?;
+    // Two edits turn any short word into any other.
+    (edits(&near) <= EDITS_MAX.min(near.len() / 2)).then_some(near)
+}
+
+/// How many letters to add, drop or change (Levenshtein).
+fn distance(from: &str, to: &str) -> usize {
+    const WORD_CHARS_MAX: usize = 40;
+    let to: Vec<char> = to.chars().take(WORD_CHARS_MAX).collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, letter) in from.chars().take(WORD_CHARS_MAX).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = at + 1;
+        for (column, other) in to.iter().enumerate() {
+            let change = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = change.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_escapes_tilde_and_slash() {
+        assert_eq!(child("/a", "b/c~d"), "/a/b~1c~0d");
+        assert_eq!(child("", 0), "/0");
+    }
+
+    #[test]
+    fn a_mistyped_word_finds_its_nearest() {
+        let names = ["prompt", "required", "max", "id"];
+        for (word, near) in [
+            ("promt", Some("prompt")),
+            ("Required", Some("required")),
+            ("requierd", Some("required")),
+            ("ax", Some("max")),
+            ("xy", None),
+            ("colour", None),
+        ] {
+            assert_eq!(nearest(word, &names), near, "{word}");
+        }
+    }
+}

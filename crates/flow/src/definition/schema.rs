@@ -1,0 +1,136 @@
+//! The published JSON Schema (2020-12) of a definition.
+//!
+//! The questions' part is made from the table of types, so a new type is in it at once. A schema
+//! cannot say everything that [`super::check`] knows (unique ids, bounds in order, conditions that
+//! fit): what it refuses is refused, what it accepts may still have faults.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+
+use super::limits::{
+    DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, HELP_CHARS_MAX, ID_CHARS_MAX, PROMPT_CHARS_MAX,
+    QUESTIONS_MAX, TITLE_CHARS_MAX, TRANSLATIONS_MAX, URL_CHARS_MAX,
+};
+use super::{DEFAULT_LOCALE, RespondentAnalytics};
+use crate::logic;
+use crate::question::{schemas, text_schema};
+
+/// The JSON Schema (2020-12) of a definition.
+pub fn json_schema() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(make);
+    &SCHEMA
+}
+
+fn make() -> Value {
+    let analytics: Vec<&str> = RespondentAnalytics::WORDS.iter().map(|(word, _)| *word).collect();
+    let mut schema = object(
+        json!({
+            "title": needed_text(TITLE_CHARS_MAX),
+            "description": text_schema(DESCRIPTION_CHARS_MAX),
+            "defaultLocale": {
+                "type": "string", "description": "A BCP 47 tag.", "default": DEFAULT_LOCALE
+            },
+            "respondentAnalytics": {"enum": analytics, "default": "ask"},
+            "questions": {
+                "type": "array", "maxItems": QUESTIONS_MAX, "items": {"$ref": "#/$defs/question"}
+            },
+            "ending": {"$ref": "#/$defs/ending"},
+            "translations": {
+                "type": "object",
+                "description": "The texts in other languages, by BCP 47 tag.",
+                "maxProperties": TRANSLATIONS_MAX,
+                "additionalProperties": optional(json!({"$ref": "#/$defs/translation"})),
+            },
+        }),
+        &["title", "questions"],
+    );
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["description"] = json!("A survey, form or message as its author writes it.");
+    schema["$defs"] = json!({
+        "question": {"oneOf": schemas().into_iter().map(question).collect::<Vec<_>>()},
+        "condition": logic::schema(),
+        "ending": ending(),
+        "translation": translation(),
+    });
+    schema
+}
+
+/// The schema of one type of question: what all have, and the type's own fields.
+fn question((name, needed, own): (&'static str, &'static [&'static str], Value)) -> Value {
+    let id = format!("^[A-Za-z][A-Za-z0-9_-]{{0,{}}}$", ID_CHARS_MAX - 1);
+    let mut properties = json!({
+        "id": {"type": "string", "pattern": id},
+        "type": {"const": name},
+        "prompt": needed_text(PROMPT_CHARS_MAX),
+        "help": text_schema(HELP_CHARS_MAX),
+        "required": {"type": "boolean", "default": false},
+        "visibleIf": {"$ref": "#/$defs/condition"},
+    });
+    for (field, schema) in own.as_object().into_iter().flatten() {
+        properties[field] = schema.clone();
+    }
+    let mut all_needed = vec!["id", "type", "prompt"];
+    all_needed.extend(needed);
+    object(properties, &all_needed)
+}
+
+fn ending() -> Value {
+    object(
+        json!({
+            "title": text_schema(TITLE_CHARS_MAX),
+            "body": text_schema(ENDING_BODY_CHARS_MAX),
+            "redirectUrl": {
+                "type": "string", "maxLength": URL_CHARS_MAX, "pattern": "^$|^[Hh][Tt][Tt][Pp][Ss]?:"
+            },
+        }),
+        &[],
+    )
+}
+
+/// Only the outline: which texts a question has depends on the definition.
+fn translation() -> Value {
+    let labels = json!({"type": "object", "additionalProperties": {"type": ["string", "null"]}});
+    let texts = json!({
+        "type": ["object", "null"],
+        "additionalProperties": {"anyOf": [{"type": ["string", "null"]}, labels]},
+    });
+    object(
+        json!({
+            "title": text_schema(TITLE_CHARS_MAX),
+            "description": text_schema(DESCRIPTION_CHARS_MAX),
+            "questions": {"type": "object", "additionalProperties": texts},
+            "ending": object(
+                json!({
+                    "title": text_schema(TITLE_CHARS_MAX),
+                    "body": text_schema(ENDING_BODY_CHARS_MAX),
+                }),
+                &[],
+            ),
+        }),
+        &[],
+    )
+}
+
+/// An object with these fields and no others; those not needed may be null.
+fn object(properties: Value, needed: &[&str]) -> Value {
+    let mut fields = Map::new();
+    for (name, schema) in properties.as_object().into_iter().flatten() {
+        let schema = schema.clone();
+        let needed = needed.contains(&name.as_str());
+        fields.insert(name.clone(), if needed { schema } else { optional(schema) });
+    }
+    let mut object = json!({"type": "object", "properties": fields, "additionalProperties": false});
+    if !needed.is_empty() {
+        object["required"] = json!(needed);
+    }
+    object
+}
+
+fn optional(schema: Value) -> Value {
+    json!({"anyOf": [schema, {"type": "null"}]})
+}
+
+fn needed_text(chars_max: usize) -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": chars_max})
+}

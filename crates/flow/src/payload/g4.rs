@@ -1,0 +1,58 @@
+//! Payload generation 4: the definition with what the server set in front, in a fixed order.
+//!
+//! Questions, ending and translations have the form that they are stored in. Should that form
+//! change one day, this file keeps the old one; the golden tests notice.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Generation;
+use crate::definition::{Ending, Kind, RespondentAnalytics, Translation};
+use crate::id::{FlowId, FlowVersionId};
+use crate::question::Question;
+use crate::snapshot::Snapshot;
+use crate::time::Timestamp;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Payload<'s> {
+    flow_version_id: FlowVersionId,
+    flow_id: FlowId,
+    payload_generation: &'static str,
+    kind: Kind,
+    number: u32,
+    published_at: Timestamp,
+    title: &'s str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'s str>,
+    default_locale: &'s str,
+    locales: Vec<&'s str>,
+    respondent_analytics: RespondentAnalytics,
+    questions: &'s [Question],
+    ending: &'s Ending,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    translations: &'s BTreeMap<String, Translation>,
+}
+
+#[expect(clippy::expect_used, reason = "texts, numbers and text keys always have a JSON form")]
+pub(super) fn render(snapshot: &Snapshot) -> Vec<u8> {
+    let (meta, definition) = (snapshot.meta(), snapshot.definition());
+    let payload = Payload {
+        flow_version_id: meta.flow_version_id,
+        flow_id: meta.flow_id,
+        payload_generation: Generation::G4.as_str(),
+        kind: meta.kind,
+        number: meta.number,
+        published_at: meta.published_at,
+        title: definition.title(),
+        description: definition.description(),
+        default_locale: definition.default_locale(),
+        locales: definition.locales().collect(),
+        respondent_analytics: definition.respondent_analytics(),
+        questions: definition.questions(),
+        ending: definition.ending(),
+        translations: definition.translations(),
+    };
+    serde_json::to_vec(&payload).expect("a snapshot has a JSON form")
+}

@@ -1,0 +1,44 @@
+//! `dropdown`: one of several options in a list that opens. It differs from `singleChoice` only in
+//! how it is asked.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::choice::Options;
+use super::{Comparable, Label, Problems, Rules, one};
+use crate::definition::limits::OPTIONS_MAX;
+use crate::definition::reader::Reader;
+use crate::submission::Texts;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+#[non_exhaustive]
+pub struct Dropdown {
+    pub choice: Options,
+}
+
+impl Rules for Dropdown {
+    const NEEDED: &[&str] = &["options"];
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self { choice: Options::read(reader, 1..=OPTIONS_MAX) }
+    }
+
+    fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
+        if let Some(chosen) = one(answer, problems) {
+            self.choice.judge(chosen, problems);
+        }
+    }
+
+    fn comparable(&self) -> Comparable<'_> {
+        Comparable::OneOf { options: &self.choice.options, other: self.choice.allow_other }
+    }
+
+    fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
+        vec![("options", Label::Each(&self.choice.options))]
+    }
+
+    fn schema() -> Value {
+        Options::schema(1..=OPTIONS_MAX)
+    }
+}

@@ -1,0 +1,82 @@
+//! `matrix`: one column for each row, as `<rowId>:<columnId>`.
+//!
+//! Rows may be left out, unless the question is required: then every row needs its column, because
+//! an author who requires a matrix means all of it.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::choice::{Choice, choices_schema, has, listed, read_choices};
+use super::{Comparable, Label, Problems, Rules, several};
+use crate::definition::limits::{MATRIX_ROWS_MAX, OPTIONS_MAX};
+use crate::definition::reader::Reader;
+use crate::issue::Code;
+use crate::submission::Texts;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Matrix {
+    pub rows: Vec<Choice>,
+    pub columns: Vec<Choice>,
+}
+
+impl Rules for Matrix {
+    const NEEDED: &[&str] = &["rows", "columns"];
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self {
+            rows: read_choices(reader, "rows", 1..=MATRIX_ROWS_MAX),
+            columns: read_choices(reader, "columns", 1..=OPTIONS_MAX),
+        }
+    }
+
+    fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
+        let cells = several(answer);
+        if !cells.iter().all(|cell| cell.contains(':')) {
+            return problems.add(Code::InvalidFormat, "takes <row>:<column> for each row");
+        }
+        if !cells.iter().all(|cell| is_cell(&self.rows, &self.columns, cell)) {
+            let (rows, columns) = (listed(&self.rows), listed(&self.columns));
+            let rule = format_args!("takes <row>:<column> of rows {rows} and columns {columns}");
+            problems.add(Code::UnknownOption, rule);
+        }
+        let repeats = |(at, cell): (usize, &Cow<'_, str>)| {
+            cells[..at].iter().any(|before| row(before) == row(cell))
+        };
+        // More than there are must repeat one; counting first keeps a hostile answer cheap.
+        if cells.len() > self.rows.len() || cells.iter().enumerate().any(repeats) {
+            problems.add(Code::InvalidSelection, "takes one column for each row");
+        }
+    }
+
+    fn is_whole(&self, answer: &Texts<'_>) -> bool {
+        let cells = several(answer);
+        self.rows.iter().all(|wanted| cells.iter().any(|cell| row(cell) == wanted.id))
+    }
+
+    fn comparable(&self) -> Comparable<'_> {
+        Comparable::Cells { rows: &self.rows, columns: &self.columns }
+    }
+
+    fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
+        vec![("rows", Label::Each(&self.rows)), ("columns", Label::Each(&self.columns))]
+    }
+
+    fn schema() -> Value {
+        json!({
+            "rows": choices_schema(1..=MATRIX_ROWS_MAX),
+            "columns": choices_schema(1..=OPTIONS_MAX),
+        })
+    }
+}
+
+/// Whether a text names a row and a column of these.
+pub(crate) fn is_cell(rows: &[Choice], columns: &[Choice], text: &str) -> bool {
+    text.split_once(':').is_some_and(|(row, column)| has(rows, row) && has(columns, column))
+}
+
+fn row(cell: &str) -> &str {
+    cell.split_once(':').map_or(cell, |(row, _)| row)
+}

@@ -1,0 +1,88 @@
+//! `multipleChoice`: any of several options, each at most once, with at most one `other:<text>`.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::choice::{OTHER_PREFIX, Options};
+use super::{Comparable, Label, Problems, Rules, several, within};
+use crate::definition::limits::OPTIONS_MAX;
+use crate::definition::reader::Reader;
+use crate::issue::Code;
+use crate::submission::Texts;
+
+/// Every option and one other.
+const SELECTED_MAX: u32 = OPTIONS_MAX as u32 + 1;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct MultipleChoice {
+    #[serde(flatten)]
+    pub choice: Options,
+    /// The fewest that an answer, if there is one, may choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_selected: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_selected: Option<u32>,
+}
+
+impl Rules for MultipleChoice {
+    const NEEDED: &[&str] = &["options"];
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let choice = Options::read(reader, 1..=OPTIONS_MAX);
+        let min_selected = reader.count("minSelected", 0..=SELECTED_MAX);
+        let max_selected = reader.count("maxSelected", 1..=SELECTED_MAX);
+        let most = choice.options.len() + usize::from(choice.allow_other);
+        for (name, bound) in [("minSelected", min_selected), ("maxSelected", max_selected)] {
+            if bound.is_some_and(|bound| bound as usize > most) {
+                reader.fault(name, format!("must be at most {most}, the number of options"));
+            }
+        }
+        if min_selected.zip(max_selected).is_some_and(|(min, max)| min > max) {
+            reader.fault("minSelected", "must not be more than maxSelected");
+        }
+        Self { choice, min_selected, max_selected }
+    }
+
+    fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
+        let chosen = several(answer);
+        // One unknown option says it all; more of them would only repeat the message.
+        let _ = chosen.iter().all(|chosen| self.choice.judge(chosen, problems));
+        // More than there are must repeat one; counting first keeps a hostile answer cheap.
+        if chosen.len() > self.choice.options.len() + 1 || repeats(chosen) {
+            problems.add(Code::InvalidSelection, "takes each option at most once");
+        }
+        let few = self.min_selected.is_some_and(|min| chosen.len() < min as usize);
+        let many = self.max_selected.is_some_and(|max| chosen.len() > max as usize);
+        if few || many {
+            let range = within(self.min_selected, self.max_selected);
+            problems.add(Code::OutOfRange, format_args!("takes {range} options"));
+        }
+    }
+
+    fn comparable(&self) -> Comparable<'_> {
+        Comparable::SomeOf { options: &self.choice.options, other: self.choice.allow_other }
+    }
+
+    fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
+        vec![("options", Label::Each(&self.choice.options))]
+    }
+
+    fn schema() -> Value {
+        let mut schema = Options::schema(1..=OPTIONS_MAX);
+        schema["minSelected"] = json!({"type": "integer", "minimum": 0, "maximum": SELECTED_MAX});
+        schema["maxSelected"] = json!({"type": "integer", "minimum": 1, "maximum": SELECTED_MAX});
+        schema
+    }
+}
+
+/// Whether an option, or an answer of the respondent's own, comes twice.
+fn repeats(chosen: &[Cow<'_, str>]) -> bool {
+    let other = |text: &str| text.starts_with(OTHER_PREFIX);
+    chosen.iter().enumerate().any(|(at, text)| {
+        chosen[..at].iter().any(|before| before == text || (other(before) && other(text)))
+    })
+}

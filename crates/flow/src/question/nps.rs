@@ -1,0 +1,50 @@
+//! `nps`: how likely one is to recommend, from 0 to 10.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::rating::{end_labels, judge_mark};
+use super::{Comparable, Label, Problems, Rules, one, text_schema};
+use crate::definition::limits::LABEL_CHARS_MAX;
+use crate::definition::reader::Reader;
+use crate::submission::Texts;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Nps {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high_label: Option<String>,
+}
+
+impl Rules for Nps {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self {
+            low_label: reader.text("lowLabel", LABEL_CHARS_MAX),
+            high_label: reader.text("highLabel", LABEL_CHARS_MAX),
+        }
+    }
+
+    fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
+        if let Some(text) = one(answer, problems) {
+            judge_mark(text, 0, 10, problems);
+        }
+    }
+
+    fn comparable(&self) -> Comparable<'_> {
+        Comparable::Number
+    }
+
+    fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
+        end_labels(self.low_label.as_ref(), self.high_label.as_ref())
+    }
+
+    fn schema() -> Value {
+        json!({
+            "lowLabel": text_schema(LABEL_CHARS_MAX),
+            "highLabel": text_schema(LABEL_CHARS_MAX),
+        })
+    }
+}

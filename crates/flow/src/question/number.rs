@@ -1,0 +1,72 @@
+//! `number`: a decimal number, written plainly (`-12.5`; no exponent, no thousands mark).
+
+use std::cmp::Ordering;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::decimal::{Decimal, compare, is_decimal};
+use super::{Comparable, Problems, Rules, one, within};
+use crate::definition::limits::NUMBER_BOUND_MAX;
+use crate::definition::reader::Reader;
+use crate::issue::Code;
+use crate::submission::Texts;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Number {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<Decimal>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<Decimal>,
+    /// Only whole numbers, written without a point.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub integer: bool,
+}
+
+impl Rules for Number {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let min = read_bound(reader, "min");
+        let max = read_bound(reader, "max");
+        if let (Some(min), Some(max)) = (&min, &max)
+            && compare(min.as_str(), max.as_str()) == Ordering::Greater
+        {
+            reader.fault("min", "must not be more than max");
+        }
+        Self { min, max, integer: reader.flag("integer") }
+    }
+
+    fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
+        let Some(text) = one(answer, problems) else { return };
+        if !is_decimal(text) {
+            return problems.add(Code::InvalidFormat, "takes a decimal number such as 12 or -0.5");
+        }
+        if self.integer && text.contains('.') {
+            problems.add(Code::InvalidFormat, "takes a whole number");
+        }
+        let below = self.min.as_ref().is_some_and(|min| compare(text, min.as_str()).is_lt());
+        let above = self.max.as_ref().is_some_and(|max| compare(text, max.as_str()).is_gt());
+        if below || above {
+            let range = within(self.min.as_ref(), self.max.as_ref());
+            problems.add(Code::OutOfRange, format_args!("takes a number {range}"));
+        }
+    }
+
+    fn comparable(&self) -> Comparable<'_> {
+        Comparable::Number
+    }
+
+    fn schema() -> Value {
+        let bound =
+            json!({"type": "number", "minimum": -NUMBER_BOUND_MAX, "maximum": NUMBER_BOUND_MAX});
+        json!({"min": bound, "max": bound, "integer": {"type": "boolean"}})
+    }
+}
+
+fn read_bound(reader: &mut Reader<'_>, name: &'static str) -> Option<Decimal> {
+    let bound = Decimal::from_json(reader.field(name)?);
+    if bound.is_none() {
+        reader.fault(name, "must be a number from -1e15 to 1e15");
+    }
+    bound
+}

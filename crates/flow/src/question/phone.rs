@@ -1,0 +1,76 @@
+//! `phone`: a telephone number as people write it.
+//!
+//! Only the characters and the number of digits are checked: what numbers exist is not ours to know.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::text::Length;
+use super::{Comparable, Problems, Rules, one};
+use crate::definition::reader::Reader;
+use crate::issue::Code;
+use crate::submission::Texts;
+
+const PHONE_CHARS_MAX: usize = 32;
+const PHONE_DIGITS_MIN: usize = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+#[non_exhaustive]
+pub struct Phone {
+    pub length: Length,
+}
+
+impl Rules for Phone {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self { length: Length::read(reader) }
+    }
+
+    fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
+        let Some(text) = one(answer, problems) else { return };
+        self.length.judge(text, problems);
+        if !is_phone(text) {
+            problems.add(
+                Code::InvalidFormat,
+                "takes a telephone number of 3 to 32 digits, spaces and + - ( ) .",
+            );
+        }
+    }
+
+    fn comparable(&self) -> Comparable<'_> {
+        Comparable::Text
+    }
+
+    fn schema() -> Value {
+        Length::schema()
+    }
+}
+
+fn is_phone(text: &str) -> bool {
+    text.len() <= PHONE_CHARS_MAX
+        && text.bytes().filter(u8::is_ascii_digit).count() >= PHONE_DIGITS_MIN
+        && text.bytes().all(|byte| byte.is_ascii_digit() || b" +-().".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_three_digits_and_the_usual_signs() {
+        for (text, accepted) in [
+            ("112", true),
+            ("+49 (0) 30 123-456.78", true),
+            ("12345678901234567890123456789012", true),
+            ("123456789012345678901234567890123", false),
+            ("", false),
+            ("12", false),
+            ("+()-.", false),
+            ("call me", false),
+            ("030 123 x4", false),
+            ("٠١٢٣", false),
+        ] {
+            assert_eq!(is_phone(text), accepted, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `ranking`: all options, brought into an order. The answer names every option once, best first.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::choice::{Choice, choices_schema, has, listed, read_choices};
+use super::{Comparable, Label, Problems, Rules, several};
+use crate::definition::limits::OPTIONS_MAX;
+use crate::definition::reader::Reader;
+use crate::issue::Code;
+use crate::submission::Texts;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Ranking {
+    pub options: Vec<Choice>,
+}
+
+impl Rules for Ranking {
+    const NEEDED: &[&str] = &["options"];
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self { options: read_choices(reader, "options", 2..=OPTIONS_MAX) }
+    }
+
+    fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
+        let ranked = several(answer);
+        if !ranked.iter().all(|id| has(&self.options, id)) {
+            let options = listed(&self.options);
+            problems.add(Code::UnknownOption, format_args!("ranks only its options: {options}"));
+        } else if !self.options.iter().all(|option| ranked.iter().any(|id| *id == option.id))
+            || ranked.len() != self.options.len()
+        {
+            let options = listed(&self.options);
+            let rule = format_args!("takes every option exactly once: {options}");
+            problems.add(Code::InvalidSelection, rule);
+        }
+    }
+
+    fn comparable(&self) -> Comparable<'_> {
+        Comparable::Presence
+    }
+
+    fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
+        vec![("options", Label::Each(&self.options))]
+    }
+
+    fn schema() -> Value {
+        json!({"options": choices_schema(2..=OPTIONS_MAX)})
+    }
+}

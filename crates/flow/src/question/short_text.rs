@@ -1,0 +1,35 @@
+//! `shortText`: a text of one line.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::text::Length;
+use super::{Comparable, Problems, Rules, one};
+use crate::definition::reader::Reader;
+use crate::submission::Texts;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+#[non_exhaustive]
+pub struct ShortText {
+    pub length: Length,
+}
+
+impl Rules for ShortText {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self { length: Length::read(reader) }
+    }
+
+    fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
+        let Some(text) = one(answer, problems) else { return };
+        self.length.judge(text, problems);
+    }
+
+    fn comparable(&self) -> Comparable<'_> {
+        Comparable::Text
+    }
+
+    fn schema() -> Value {
+        Length::schema()
+    }
+}

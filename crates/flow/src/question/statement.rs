@@ -1,0 +1,33 @@
+//! `statement`: something to read. It takes no answer.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Comparable, Problems, Rules};
+use crate::definition::reader::Reader;
+use crate::issue::Code;
+use crate::submission::Texts;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Statement {}
+
+impl Rules for Statement {
+    const ANSWERABLE: bool = false;
+
+    fn read(_reader: &mut Reader<'_>) -> Self {
+        Self {}
+    }
+
+    fn judge(&self, _answer: &Texts<'_>, problems: &mut Problems<'_>) {
+        problems.add(Code::NotAnswerable, "is a statement and takes no answer");
+    }
+
+    fn comparable(&self) -> Comparable<'_> {
+        Comparable::Never
+    }
+
+    fn schema() -> Value {
+        json!({})
+    }
+}

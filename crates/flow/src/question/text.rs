@@ -1,0 +1,51 @@
+//! The length of a text, which all types of text share.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Problems, within};
+use crate::definition::limits::ANSWER_CHARS_MAX;
+use crate::definition::reader::Reader;
+use crate::issue::Code;
+
+/// How many characters a text may have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Length {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_length: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<u32>,
+}
+
+impl Length {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Self {
+        let min_length = reader.count("minLength", 0..=ANSWER_CHARS_MAX);
+        let max_length = reader.count("maxLength", 1..=ANSWER_CHARS_MAX);
+        if min_length.zip(max_length).is_some_and(|(min, max)| min > max) {
+            reader.fault("minLength", "must not be more than maxLength");
+        }
+        Self { min_length, max_length }
+    }
+
+    pub(super) fn judge(self, text: &str, problems: &mut Problems<'_>) {
+        if self == Self::default() {
+            return;
+        }
+        let chars = text.chars().count();
+        let long_enough = self.min_length.is_none_or(|min| chars >= min as usize);
+        let short_enough = self.max_length.is_none_or(|max| chars <= max as usize);
+        if !(long_enough && short_enough) {
+            let range = within(self.min_length, self.max_length);
+            problems.add(Code::OutOfRange, format_args!("takes a text of {range} characters"));
+        }
+    }
+
+    pub(super) fn schema() -> Value {
+        json!({
+            "minLength": {"type": "integer", "minimum": 0, "maximum": ANSWER_CHARS_MAX},
+            "maxLength": {"type": "integer", "minimum": 1, "maximum": ANSWER_CHARS_MAX},
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! `url`: a web address.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::text::Length;
+use super::{Comparable, Problems, Rules, one};
+use crate::definition::limits::URL_CHARS_MAX;
+use crate::definition::reader::Reader;
+use crate::issue::Code;
+use crate::submission::Texts;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+#[non_exhaustive]
+pub struct Url {
+    pub length: Length,
+}
+
+impl Rules for Url {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self { length: Length::read(reader) }
+    }
+
+    fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
+        let Some(text) = one(answer, problems) else { return };
+        self.length.judge(text, problems);
+        if !is_url(text) {
+            problems.add(
+                Code::InvalidFormat,
+                "takes a web address that starts with http:// or https://",
+            );
+        }
+    }
+
+    fn comparable(&self) -> Comparable<'_> {
+        Comparable::Text
+    }
+
+    fn schema() -> Value {
+        Length::schema()
+    }
+}
+
+/// Whether a text is an absolute http or https address with a host.
+pub fn is_url(text: &str) -> bool {
+    // The parser drops white space and control characters; an address that has them is none.
+    let plain = !text.chars().any(|letter| letter.is_whitespace() || letter.is_control());
+    plain
+        && text.chars().count() <= URL_CHARS_MAX
+        && ::url::Url::parse(text)
+            .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_http_or_https_with_a_host() {
+        let long = format!("https://example.com/{}", "a".repeat(URL_CHARS_MAX));
+        for (text, accepted) in [
+            ("https://example.com", true),
+            ("http://example.com:8080/a?b=c#d", true),
+            ("HTTPS://münchen.example/straße", true),
+            ("https://127.0.0.1/", true),
+            ("", false),
+            ("example.com", false),
+            ("//example.com", false),
+            ("https://", false),
+            ("ftp://example.com", false),
+            ("javascript:alert(1)", false),
+            ("mailto:ada@example.com", false),
+            (" https://example.com", false),
+            ("https://exa mple.com", false),
+            ("https://example.com/\n", false),
+            (&long, false),
+        ] {
+            assert_eq!(is_url(text), accepted, "{text:?}");
+        }
+    }
+}

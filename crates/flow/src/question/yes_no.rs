@@ -1,0 +1,35 @@
+//! `yesNo`: a question that is answered `yes` or `no`.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Comparable, Problems, Rules, one};
+use crate::definition::reader::Reader;
+use crate::issue::Code;
+use crate::submission::Texts;
+
+const WORDS: &[&str] = &["yes", "no"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct YesNo {}
+
+impl Rules for YesNo {
+    fn read(_reader: &mut Reader<'_>) -> Self {
+        Self {}
+    }
+
+    fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
+        if one(answer, problems).is_some_and(|word| !WORDS.contains(&word)) {
+            problems.add(Code::UnknownOption, "takes yes or no");
+        }
+    }
+
+    fn comparable(&self) -> Comparable<'_> {
+        Comparable::Words(WORDS)
+    }
+
+    fn schema() -> Value {
+        json!({})
+    }
+}

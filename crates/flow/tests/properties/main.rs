@@ -1,0 +1,191 @@
+//! What holds for every version and every submission, across the whole crate.
+//!
+//! The road is the real one: a draft is checked and published, its snapshot rendered, a client that
+//! knows only those bytes answers it, and the bytes of its submission are parsed and judged.
+
+mod breakage;
+mod client;
+mod draft;
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use sluice_flow::definition::{Kind, check};
+use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::issue::Issue;
+use sluice_flow::judge::judge;
+use sluice_flow::payload::{Generation, render};
+use sluice_flow::snapshot::{Snapshot, VersionMeta};
+use sluice_flow::submission::{Unfit, parse};
+use sluice_flow::time::Timestamp;
+use uuid::Uuid;
+
+proptest! {
+    #[test]
+    fn a_submission_made_from_a_snapshot_is_accepted(
+        draft in draft::any_draft(), picks in any_picks()
+    ) {
+        let (snapshot, served) = publish(&draft);
+        let submission = client::submission(&served, &picks);
+        prop_assert_eq!(found(&verdict(&snapshot, &submission)), [], "{}", submission);
+    }
+
+    #[test]
+    fn a_single_breakage_of_the_shape_is_refused_with_its_code_and_path(
+        draft in draft::any_draft(), picks in any_picks()
+    ) {
+        let (snapshot, served) = publish(&draft);
+        let valid = client::submission(&served, &picks);
+        for (path, value, code) in breakage::of_the_shape() {
+            let broken = breakage::changed(&valid, &path, value);
+            prop_assert_eq!(found(&verdict(&snapshot, &broken)), [(code, path)], "{}", broken);
+        }
+    }
+
+    #[test]
+    fn a_single_breakage_of_an_answer_is_refused_with_its_code_and_path(
+        draft in draft::any_draft(), picks in any_picks()
+    ) {
+        let (snapshot, served) = publish(&draft);
+        let valid = client::submission(&served, &picks);
+        for question in client::questions(&served) {
+            let answer = &valid["answers"][client::id(question)];
+            for (broken, code) in breakage::of_the_answer(question, answer) {
+                refuses_answer(&snapshot, &valid, question, broken, code)?;
+            }
+        }
+    }
+
+    #[test]
+    fn leaving_out_an_answer_is_refused_only_where_it_is_required_and_visible(
+        draft in draft::any_draft(), picks in any_picks()
+    ) {
+        let (snapshot, served) = publish(&draft);
+        let valid = client::submission(&served, &picks);
+        for question in client::questions(&served) {
+            let id = client::id(question);
+            let mut without = valid.clone();
+            without["answers"][id] = Value::Null;
+            let bytes = without.to_string();
+            let answers = parse(bytes.as_bytes()).expect("null means absent").answers;
+            let asked = snapshot.definition().question(id).expect("the question was served");
+            let visible = asked.visible_if.as_ref().is_none_or(|rule| rule.holds(&answers));
+            let expected = if asked.required && visible {
+                vec![("answer_required", json!(["answers", id]))]
+            } else {
+                vec![]
+            };
+            prop_assert_eq!(found(&verdict(&snapshot, &without)), expected, "{}", without);
+        }
+    }
+
+    #[test]
+    fn no_bytes_bring_the_parser_down(bytes in vec(any::<u8>(), 0..200), cut in 0..600_usize) {
+        // Random bytes, and a good submission that stops or is bent in the middle.
+        let _ = parse(&bytes);
+        let (_, served) = publish(&draft::every_type());
+        let mut text = client::submission(&served, &[]).to_string().into_bytes();
+        text.truncate(cut);
+        let stopped = parse(&text);
+        prop_assert!(matches!(stopped, Err(Unfit::Malformed(_))), "{:?}", stopped);
+        text.extend(bytes);
+        let _ = parse(&text);
+    }
+}
+
+#[test]
+fn every_type_of_question_takes_its_answer_and_refuses_every_breakage_of_it() {
+    let (snapshot, served) = publish(&draft::every_type());
+    for pick in 0..24 {
+        let valid = client::submission(&served, &vec![Some(pick); 17]);
+        assert_eq!(found(&verdict(&snapshot, &valid)), [], "{valid}");
+        let mut broken_types = Vec::new();
+        for question in client::questions(&served) {
+            let answer = &valid["answers"][client::id(question)];
+            for (broken, code) in breakage::of_the_answer(question, answer) {
+                broken_types.push(question["type"].as_str().unwrap());
+                refuses_answer(&snapshot, &valid, question, broken, code).unwrap();
+            }
+        }
+        broken_types.dedup();
+        let known: Vec<_> = client::questions(&served).iter().map(|q| &q["type"]).collect();
+        assert_eq!(json!(broken_types), json!(known), "a type has no breakage");
+    }
+}
+
+#[test]
+fn a_required_matrix_needs_a_column_for_every_row() {
+    let (snapshot, served) = publish(&draft::every_type());
+    let mut submission = client::submission(&served, &[]);
+    let is_matrix = |question: &&Value| question["type"] == "matrix";
+    let id = client::questions(&served).iter().find(is_matrix).map(client::id).unwrap();
+    submission["answers"][id].as_array_mut().unwrap().pop();
+    let expected = [("answer_required", json!(["answers", id]))];
+    assert_eq!(found(&verdict(&snapshot, &submission)), expected);
+}
+
+#[test]
+fn an_answer_to_an_unknown_question_is_refused() {
+    let (snapshot, served) = publish(&draft::every_type());
+    let mut submission = client::submission(&served, &[]);
+    submission["answers"]["zz"] = json!("x");
+    let expected = [("unknown_question", json!(["answers", "zz"]))];
+    assert_eq!(found(&verdict(&snapshot, &submission)), expected);
+}
+
+fn any_picks() -> impl Strategy<Value = Vec<Option<u64>>> {
+    vec(option::weighted(0.8, 0..1000_u64), 12)
+}
+
+/// The snapshot of a draft, and the JSON that clients are served.
+fn publish(draft: &Value) -> (Snapshot, Value) {
+    let definition = match check(draft) {
+        Ok(definition) => definition,
+        Err(faults) => panic!("{draft} cannot be published: {faults:?}"),
+    };
+    let meta = VersionMeta {
+        flow_version_id: FlowVersionId::from_uuid(Uuid::from_u128(1)),
+        flow_id: FlowId::from_uuid(Uuid::from_u128(2)),
+        kind: Kind::Survey,
+        number: 1,
+        published_at: Timestamp::from_millis(0),
+    };
+    let snapshot = Snapshot::new(meta, definition);
+    let served = serde_json::from_slice(&render(&snapshot, Generation::G4)).unwrap_or_default();
+    (snapshot, served)
+}
+
+/// What a submission meets on its whole way through this crate.
+fn verdict(snapshot: &Snapshot, submission: &Value) -> Vec<Issue> {
+    match parse(submission.to_string().as_bytes()) {
+        Ok(submission) => judge(snapshot, &submission.answers),
+        Err(Unfit::Refused(issues)) => issues,
+        Err(Unfit::Malformed(reason)) => panic!("malformed: {reason}"),
+    }
+}
+
+/// The code and path of each issue.
+fn found(issues: &[Issue]) -> Vec<(&'static str, Value)> {
+    issues.iter().map(|issue| (issue.code.as_str(), json!(issue.path))).collect()
+}
+
+/// Checks that a broken answer meets its code, and that nothing but this answer is complained of.
+fn refuses_answer(
+    snapshot: &Snapshot,
+    valid: &Value,
+    question: &Value,
+    answer: Value,
+    code: &'static str,
+) -> Result<(), TestCaseError> {
+    let id = client::id(question);
+    let path = json!(["answers", id]);
+    let broken = breakage::changed(valid, &path, answer);
+    let found = found(&verdict(snapshot, &broken));
+    prop_assert!(found.contains(&(code, path.clone())), "{} {:?} {}", code, found, broken);
+    // A broken row of a required matrix is also a row without an answer; nothing else comes in pairs.
+    let known =
+        |issue: &(&str, Value)| issue.1 == path && [code, "answer_required"].contains(&issue.0);
+    prop_assert!(found.iter().all(known), "{} {:?} {}", code, found, broken);
+    Ok(())
+}
