@@ -30,6 +30,8 @@ use axum::middleware::from_fn_with_state;
 use sluice_engine::Engine;
 use utoipa_axum::router::OpenApiRouter;
 
+pub(crate) use reply::Problem;
+
 /// Where the routes are to be nested; the OpenAPI document says it, too.
 pub const BASE: &str = "/api/admin/v1";
 

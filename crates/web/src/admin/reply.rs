@@ -64,12 +64,12 @@ pub(super) async fn wrong_method() -> Refused {
 /// An error as RFC 9457 has it, with a word for programs.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
-    "type": "about:blank", "title": "Not Found", "status": 404, "code": "flow_not_found",
-    "detail": "there is no such flow"
+    "type": "urn:sluice:problem:flow_not_found", "title": "Not Found", "status": 404,
+    "detail": "There is no such flow.", "code": "flow_not_found"
 }))]
 pub(crate) struct Problem {
-    /// Always `about:blank`: `code` says which problem it is.
-    r#type: &'static str,
+    /// `urn:sluice:problem:` and the code.
+    r#type: String,
     title: &'static str,
     status: u16,
     /// What happened and what to do, for people.
@@ -108,10 +108,10 @@ impl IntoResponse for Refused {
         let extra = extra_header(&self);
         let (status, code, detail, errors) = parts(self);
         let problem = Problem {
-            r#type: "about:blank",
+            r#type: format!("urn:sluice:problem:{code}"),
             title: status.canonical_reason().unwrap_or("Error"),
             status: status.as_u16(),
-            detail,
+            detail: sentence(&detail),
             code,
             errors: errors.into_iter().map(FaultOut::from).collect(),
         };
@@ -121,6 +121,13 @@ impl IntoResponse for Refused {
         response.headers_mut().extend(extra);
         response
     }
+}
+
+/// A reason begins small, so that it can be told within a sentence; here it is one.
+fn sentence(reason: &str) -> String {
+    let mut letters = reason.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
 fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
