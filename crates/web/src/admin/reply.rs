@@ -14,6 +14,7 @@ use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
 use super::request::BODY_BYTES_MAX;
+use crate::body::Unread;
 
 /// What a client waits after a 503, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
@@ -27,6 +28,7 @@ pub(super) enum Refused {
     WrongMethod,
     WrongContentType,
     TooLarge,
+    TooSlow,
     /// The body is not JSON; the text says where.
     Malformed(String),
     Engine(AdminError),
@@ -35,6 +37,16 @@ pub(super) enum Refused {
 impl From<AdminError> for Refused {
     fn from(error: AdminError) -> Self {
         Self::Engine(error)
+    }
+}
+
+impl From<Unread> for Refused {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::TooLarge => Self::TooLarge,
+            Unread::TooSlow => Self::TooSlow,
+            Unread::Broken => Self::Malformed("the body did not arrive whole".to_owned()),
+        }
     }
 }
 
@@ -162,6 +174,11 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
             "payload_too_large",
             format!("the body must have at most {BODY_BYTES_MAX} bytes"),
         ),
+        Refused::TooSlow => (
+            StatusCode::REQUEST_TIMEOUT,
+            "body_too_slow",
+            "the body did not arrive in time".to_owned(),
+        ),
         Refused::Malformed(detail) => (StatusCode::BAD_REQUEST, "malformed_json", detail),
         Refused::Engine(error) => return engine_parts(error),
     };
@@ -205,6 +222,7 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
         | Refused::WrongMethod
         | Refused::WrongContentType
         | Refused::TooLarge
+        | Refused::TooSlow
         | Refused::Malformed(_)
         | Refused::Engine(_) => None,
     }
@@ -237,6 +255,7 @@ impl IntoResponses for BadBody {
     fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
         problems(&[
             ("400", "`malformed_json`: the body is not JSON"),
+            ("408", "`body_too_slow`: the body did not arrive in time"),
             ("413", "`payload_too_large`: the body is larger than 1 MiB"),
             ("415", "`unsupported_media_type`: the body is not `application/json`"),
             ("422", "`invalid`: unknown fields, wrong types or values, each in `errors`"),

@@ -2,11 +2,9 @@
 
 use std::str::FromStr;
 
-use axum::body::to_bytes;
 use axum::extract::{FromRequest, FromRequestParts, Query as Pairs, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use http_body_util::LengthLimitError;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sluice_engine::{AdminError, Missing};
@@ -15,6 +13,8 @@ use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId, TokenId}
 
 use super::pointer;
 use super::reply::Refused;
+use crate::Limits;
+use crate::body;
 
 /// The longest body of the admin API, in bytes: a definition of 1 MiB.
 pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -71,14 +71,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         if !is_json(request.headers()) {
             return Err(Refused::WrongContentType);
         }
-        let bytes = to_bytes(request.into_body(), BODY_BYTES_MAX).await.map_err(|error| {
-            let inner = std::error::Error::source(&error);
-            if inner.is_some_and(|inner| inner.is::<LengthLimitError>()) {
-                Refused::TooLarge
-            } else {
-                Refused::Malformed("the body did not arrive whole".to_owned())
-            }
-        })?;
+        let limits = Limits { body_bytes_max: BODY_BYTES_MAX, ..Limits::default() };
+        let (head, body) = request.into_parts();
+        let bytes = body::read(&head.headers, body, &limits).await?;
         let value: Value = serde_json::from_slice(&bytes)
             .map_err(|error| Refused::Malformed(format!("the body is not JSON: {error}")))?;
         Ok(Self(pointer::read(value).map_err(AdminError::Invalid)?))
