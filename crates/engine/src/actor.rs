@@ -48,3 +48,35 @@ impl Actor {
         if self.app_id.is_some() { Err(AdminError::BoundToApp) } else { self.need(scope) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Export, Scope::Erase, Scope::Admin];
+
+    #[test]
+    fn a_scope_holds_itself_write_holds_read_and_admin_holds_all() {
+        for held in ALL {
+            let actor = Actor { name: "t".into(), scopes: vec![held], app_id: None };
+            for wanted in ALL {
+                let expected = held == wanted
+                    || held == Scope::Admin
+                    || (held, wanted) == (Scope::Write, Scope::Read);
+                assert_eq!(actor.need(wanted).is_ok(), expected, "{held:?} for {wanted:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_bound_to_an_app_finds_nothing_of_another_and_cannot_touch_the_instance() {
+        let app = |n| AppId::from_uuid(uuid::Uuid::from_u128(n));
+        let actor = Actor { name: "t".into(), scopes: vec![Scope::Admin], app_id: Some(app(1)) };
+        assert!(actor.need_in(Scope::Admin, app(1), Missing::Flow).is_ok());
+        assert!(matches!(
+            actor.need_in(Scope::Read, app(2), Missing::Flow),
+            Err(AdminError::NotFound(Missing::Flow))
+        ));
+        assert!(matches!(actor.need_instance(Scope::Admin), Err(AdminError::BoundToApp)));
+    }
+}

@@ -31,8 +31,9 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// - `Ok` means that every `Stored` row is on stable storage; not before.
     /// - A row whose idempotency key is taken is not stored: `Replayed` where the digest is the same,
-    ///   `KeyReused` where it is not. This holds between two rows of one call, too.
-    /// - A row whose `public_revision` is not its app's newest is not stored: `Stale`.
+    ///   `KeyReused` where it is not. This holds between two rows of one call, too, and at whatever
+    ///   public revision the row was judged: a retry gets its answer after a publish as well.
+    /// - Any other row whose `public_revision` is not its app's newest is not stored: `Stale`.
     /// - A row's refusal does not touch the other rows.
     /// - [`StoreError::Failed`]: none is stored. [`StoreError::Unknown`]: nothing can be said.
     async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>>;
@@ -47,7 +48,9 @@ pub trait Store: Send + Sync + 'static {
     /// Writes the rows of one change, all or none, and durably.
     ///
     /// `change` is called once, when nothing else can be written to the app any more: a time that it
-    /// reads is not before that of any response already stored for the app. It may return no rows.
+    /// reads is not before that of any response already stored for the app. It may return no rows;
+    /// then nothing changes, the revision included. The rows may come in any order; where one names
+    /// an app or a flow that is not there when all are written, the change fails.
     /// Where `at` names an app whose revision is no longer `expected`, `change` is not called and the
     /// answer is [`StoreError::Conflict`]; an app that does not exist is a conflict as well.
     /// [`At::Instance`] is for what belongs to no existing app: making one, and admin tokens.

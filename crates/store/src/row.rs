@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::definition::Kind;
-use sluice_flow::id::{ApiKey, AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId};
+use sluice_flow::id::{
+    ApiKey, AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
+};
 use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
@@ -218,7 +220,10 @@ impl Write {
 /// Which app a change belongs to, and the revision at which it was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
-    App { app: AppId, expected: u64 },
+    App {
+        app: AppId,
+        expected: u64,
+    },
     /// No app that exists yet.
     Instance,
 }

@@ -45,7 +45,8 @@ impl Rules for Matrix {
         let repeats = |(at, cell): (usize, &Cow<'_, str>)| {
             cells[..at].iter().any(|before| row(before) == row(cell))
         };
-        if cells.iter().enumerate().any(repeats) {
+        // More than there are must repeat one; counting first keeps a hostile answer cheap.
+        if cells.len() > self.rows.len() || cells.iter().enumerate().any(repeats) {
             problems.add(Code::InvalidSelection, "takes one column for each row");
         }
     }

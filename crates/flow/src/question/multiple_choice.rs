@@ -51,7 +51,8 @@ impl Rules for MultipleChoice {
         let chosen = several(answer);
         // One unknown option says it all; more of them would only repeat the message.
         let _ = chosen.iter().all(|chosen| self.choice.judge(chosen, problems));
-        if repeats(chosen) {
+        // More than there are must repeat one; counting first keeps a hostile answer cheap.
+        if chosen.len() > self.choice.options.len() + 1 || repeats(chosen) {
             problems.add(Code::InvalidSelection, "takes each option at most once");
         }
         let few = self.min_selected.is_some_and(|min| chosen.len() < min as usize);

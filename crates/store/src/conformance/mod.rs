@@ -1,1 +1,127 @@
-//! The cases that every backend passes. (stub)
+//! What every backend must do: one list of cases, each named after a promise of [`crate::Store`].
+//!
+//! A backend's own tests call [`run_all`] with a way to make an empty store, and need nothing more
+//! for these promises. A case is a plain function that panics where the promise is broken. It uses
+//! the trait alone, so the list runs unchanged on a backend that is not written yet.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "the suite is test code, compiled into the library so that every backend can run it"
+)]
+
+mod apply;
+mod apps;
+mod commit;
+mod feed;
+mod flows;
+mod instance;
+mod responses;
+mod world;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::Store;
+
+type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// One promise. `run` gets an empty store of its own.
+pub struct Case {
+    pub name: &'static str,
+    pub run: fn(Arc<dyn Store>) -> Running,
+}
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+macro_rules! cases {
+    ($($module:ident: $($case:ident)*;)*) => {
+        /// Every promise, in reading order.
+        pub const CASES: &[Case] = &[$($(Case {
+            name: concat!(stringify!($module), "::", stringify!($case)),
+            run: |store| Box::pin($module::$case(store)),
+        },)*)*];
+    };
+}
+
+cases! {
+    commit:
+        a_stored_response_reads_back_as_it_was_given
+        outcomes_come_in_the_order_of_the_rows
+        no_rows_have_no_outcomes
+        the_same_submission_under_a_taken_key_is_replayed
+        another_submission_under_a_taken_key_is_told_so
+        keys_are_taken_between_rows_of_one_call
+        a_key_is_taken_within_its_app_only
+        without_a_key_equal_submissions_are_all_stored
+        a_row_not_at_the_newest_public_revision_is_stale
+        a_taken_key_is_answered_at_any_public_revision
+        a_change_the_public_cannot_see_makes_nothing_stale
+        a_refused_row_does_not_touch_the_others
+        a_failed_call_stores_nothing
+        many_callers_with_one_key_store_one_row;
+    apply:
+        the_rows_of_a_change_are_written_all_or_none
+        the_rows_of_a_change_may_come_in_any_order
+        a_change_decided_on_an_older_revision_is_a_conflict
+        a_change_to_an_app_that_does_not_exist_is_a_conflict
+        of_two_changes_decided_at_once_one_is_a_conflict
+        nothing_is_written_to_the_app_while_a_change_is_made
+        a_change_may_have_no_rows
+        a_change_that_panics_is_not_written
+        a_row_takes_the_place_of_the_row_with_its_id
+        the_public_revision_grows_with_what_the_public_can_see
+        deleting_a_response_frees_its_idempotency_key
+        deleting_an_absent_response_is_no_error;
+    apps:
+        an_active_key_finds_its_app
+        a_revoked_key_finds_nothing_and_is_still_listed
+        what_is_absent_is_not_found
+        apps_are_listed_in_the_order_they_were_made
+        keys_are_listed_in_the_order_they_were_made;
+    flows:
+        a_flow_and_a_version_read_back_as_they_were_given
+        the_current_version_is_neither_superseded_nor_retired
+        a_version_is_found_with_what_its_flow_decides
+        a_flow_is_read_at_one_instant
+        flows_are_listed_in_the_order_they_were_made
+        published_versions_are_listed_by_falling_number;
+    responses:
+        responses_are_listed_in_both_orders_page_by_page
+        responses_of_other_flows_and_apps_are_not_listed
+        times_are_half_open
+        a_version_filters
+        a_tag_filters_by_text_or_by_membership
+        filters_and_pages_work_together
+        a_filter_finds_the_one_row_behind_many_others;
+    instance:
+        a_token_is_found_by_its_hash_revoked_or_not
+        tokens_are_listed_in_the_order_they_were_made
+        the_audit_log_is_newest_first_by_app_or_of_everything
+        a_check_leaves_no_trace
+        after_closing_every_call_fails;
+    feed:
+        an_empty_store_has_no_changes
+        a_public_change_is_in_the_feed_at_once
+        drafts_responses_tokens_and_audit_are_not_in_the_feed
+        the_feed_tells_only_what_came_after
+        an_app_appears_once_however_often_it_changed;
+}
+
+/// Runs every case on a fresh store, and panics with the names of all that failed.
+pub async fn run_all(fresh: impl AsyncFn() -> Arc<dyn Store>) {
+    let mut failed = Vec::new();
+    for case in CASES {
+        let store = fresh().await;
+        // On a task of its own, so that a broken promise does not hide the next one.
+        if tokio::spawn((case.run)(Arc::clone(&store))).await.is_err() {
+            failed.push(case.name);
+        }
+        store.close().await;
+    }
+    assert!(failed.is_empty(), "broken promises: {failed:#?}");
+}

@@ -1,1 +1,153 @@
-//! SQLite. (stub)
+//! SQLite: one file, one thread that writes, a few connections that read.
+//!
+//! Reading order: [`open`] (what can go wrong at the start), `connection` (the settings that the
+//! durability rests on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
+//! (what it writes), `read/`. Several processes may have the same file open: SQLite's locks keep
+//! them apart, and the change feed tells each of what the others did.
+//!
+//! Deliberately absent: any retry of a failed write. What failed is said; what is unknown stops us.
+
+mod apply;
+mod codec;
+mod commit;
+mod connection;
+mod failure;
+mod open;
+mod read;
+mod readers;
+mod schema;
+mod transaction;
+mod writer;
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId};
+
+use crate::{
+    App, At, AuditQuery, AuditRow, Change, Changes, Digest, FeedPosition, FlowState,
+    IdempotencyKey, KeyRow, NewResponse, Outcome, Page, ResponseQuery, ResponseRow, Store,
+    StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
+};
+use read::{apps, flows, instance, responses};
+
+pub use open::{OpenError, Options};
+
+/// A store in one SQLite file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    writer: writer::Writer,
+    readers: readers::Readers,
+}
+
+impl SqliteStore {
+    /// Opens the database, made and migrated where needed. Blocks, for a moment or, where another
+    /// process holds the lock, for as long as `busy_timeout` says.
+    pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
+        let connection = open::open(path, &options)?;
+        let writer = writer::Writer::start(connection, path)?;
+        let readers = readers::Readers::new(path.to_owned(), options);
+        Ok(Self { writer, readers })
+    }
+
+    /// The version of the SQLite inside this binary.
+    pub fn sqlite_version() -> &'static str {
+        rusqlite::version()
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
+        self.writer.commit(responses).await
+    }
+
+    async fn find_by_idempotency_key(
+        &self,
+        app: AppId,
+        key: &IdempotencyKey,
+    ) -> StoreResult<Option<(ResponseId, Digest)>> {
+        let key = *key;
+        self.readers.read(move |it| commit::find_by_idempotency_key(it, app, &key)).await
+    }
+
+    async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
+        self.writer.apply(at, change).await
+    }
+
+    async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>> {
+        let key = key.clone();
+        self.readers.read(move |it| apps::by_key(it, &key)).await
+    }
+
+    async fn find_app(&self, app: AppId) -> StoreResult<Option<App>> {
+        self.readers.read(move |it| apps::by_id(it, app)).await
+    }
+
+    async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>> {
+        self.readers.read(move |it| apps::list(it, page)).await
+    }
+
+    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
+        self.readers.read(move |it| apps::keys(it, app)).await
+    }
+
+    async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {
+        self.readers.read(move |it| flows::flow(it, flow)).await
+    }
+
+    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>> {
+        self.readers.read(move |it| flows::flows(it, app, page)).await
+    }
+
+    async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
+        self.readers.read(move |it| flows::version(it, version)).await
+    }
+
+    async fn list_versions(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        before: Option<u32>,
+        limit: usize,
+    ) -> StoreResult<Vec<VersionRow>> {
+        self.readers.read(move |it| flows::versions(it, app, flow, before, limit)).await
+    }
+
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
+        let query = query.clone();
+        self.readers.read(move |it| responses::list(it, &query)).await
+    }
+
+    async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
+        self.readers.read(move |it| responses::by_id(it, response)).await
+    }
+
+    async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {
+        let hash = *hash;
+        self.readers.read(move |it| instance::token(it, &hash)).await
+    }
+
+    async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
+        self.readers.read(instance::tokens).await
+    }
+
+    async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
+        let query = *query;
+        self.readers.read(move |it| instance::audit(it, query)).await
+    }
+
+    async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
+        self.readers.read(move |it| instance::changes(it, after)).await
+    }
+
+    async fn check(&self) -> StoreResult<()> {
+        self.writer.check().await
+    }
+
+    async fn close(&self) {
+        // The last connection to go writes the log back: that is the writer's.
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}

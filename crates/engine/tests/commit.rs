@@ -1,0 +1,143 @@
+//! Group commit: sharing, shedding, failing, and never acknowledging what is not known.
+
+mod support;
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::json;
+use sluice_engine::{FlowPatch, SubmitError};
+use sluice_flow::time::Window;
+use support::{Mood, World, accepted, code, submission};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn submissions_that_queue_while_one_write_runs_share_the_next() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    accepted(world.submit(&view, &submission(version)).await);
+    world.faults.set(Mood::Slow(Duration::from_millis(50)));
+    let before = world.faults.commits.load(Ordering::SeqCst);
+    let body = submission(version);
+    let many = (0..200).map(|_| world.submit(&view, &body));
+    for receipt in futures_util::future::join_all(many).await {
+        accepted(receipt);
+    }
+    let writes = world.faults.commits.load(Ordering::SeqCst) - before;
+    assert!(writes <= 4, "200 submissions took {writes} writes");
+    assert_eq!(world.stored(flow).await.len(), 201);
+}
+
+#[tokio::test]
+async fn a_full_queue_sheds_and_stores_nothing_of_what_it_shed() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    accepted(world.submit(&view, &submission(version)).await);
+    world.faults.set(Mood::Slow(Duration::from_millis(100)));
+    let body = submission(version);
+    let crowd = sluice_engine::commit::QUEUE_MAX + 1_000;
+    let many = (0..crowd).map(|_| world.submit(&view, &body));
+    let receipts = futures_util::future::join_all(many).await;
+    let shed = receipts.iter().filter(|receipt| receipt.is_err()).count();
+    assert!(shed > 0, "nothing was shed");
+    for receipt in receipts.iter().filter(|receipt| receipt.is_err()) {
+        let Err(SubmitError::Unavailable(why)) = receipt else { panic!("{receipt:?}") };
+        assert!(why.reason.contains("overloaded"), "{why}");
+    }
+    assert_eq!(world.stored(flow).await.len(), 1 + crowd - shed);
+}
+
+#[tokio::test]
+async fn a_failing_store_refuses_service_and_recovers_by_itself() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    world.faults.set(Mood::Failing);
+    let receipt = world.submit(&view, &submission(version)).await;
+    assert!(matches!(receipt, Err(SubmitError::Unavailable(_))), "{receipt:?}");
+    world.faults.set(Mood::Well);
+    accepted(world.submit(&view, &submission(version)).await);
+    assert_eq!(world.stored(flow).await.len(), 1);
+}
+
+#[tokio::test]
+async fn after_losing_track_nothing_is_acknowledged_and_a_retry_elsewhere_finds_one_row() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    world.faults.set(Mood::LosingTrack);
+    let receipt = world.submit_with_key(&view, &submission(version), "k").await;
+    assert!(matches!(receipt, Err(SubmitError::Unavailable(_))), "{receipt:?}");
+    world.faults.set(Mood::Well);
+    let later = world.submit(&view, &submission(version)).await;
+    assert!(matches!(later, Err(SubmitError::Unavailable(_))), "{later:?}");
+    assert!(world.engine.ready().await.is_err());
+    tokio::time::timeout(Duration::from_secs(1), world.engine.lost_track()).await.unwrap();
+
+    let restarted = world.another().await;
+    let view = restarted.view(&app).await;
+    let retry = accepted(restarted.submit_with_key(&view, &submission(version), "k").await);
+    assert!(retry.replayed);
+    assert_eq!(restarted.stored(flow).await.len(), 1);
+}
+
+#[tokio::test]
+async fn closing_stores_what_is_queued_and_takes_no_more() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    world.faults.set(Mood::Slow(Duration::from_millis(20)));
+    let body = submission(version);
+    let many = futures_util::future::join_all((0..50).map(|_| world.submit(&view, &body)));
+    let close = async {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        world.engine.close().await;
+    };
+    let (receipts, ()) = tokio::join!(many, close);
+    for receipt in receipts {
+        accepted(receipt);
+    }
+    assert!(world.submit(&view, &body).await.is_err());
+    assert_eq!(world.another().await.stored(flow).await.len(), 50);
+}
+
+#[tokio::test]
+async fn a_window_that_ends_while_a_submission_queues_refuses_it() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let ends_at = Some(world.engine.now().plus_seconds(1));
+    let live_window = Some(Window { starts_at: None, ends_at });
+    let patch = FlowPatch { live_window, ..FlowPatch::default() };
+    world.engine.update_flow(&world.actor, flow, &patch).await.unwrap();
+    let view = world.view(&app).await;
+    world.faults.set(Mood::Slow(Duration::from_millis(60)));
+    let body = submission(version);
+    let first = world.submit(&view, &body);
+    let late = async {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let mut body = submission(version);
+        body["answers"]["why"] = json!("late");
+        world.submit(&view, &body).await
+    };
+    let turn = async {
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        world.clock.advance_millis(1_000);
+    };
+    let (first, late, ()) = tokio::join!(first, late, turn);
+    accepted(first);
+    assert_eq!(code(&late), "no_longer_accepting");
+    assert_eq!(world.stored(flow).await.len(), 1);
+}

@@ -1,0 +1,157 @@
+//! The main road: what is stored, what is refused, and what a retry gets.
+
+mod support;
+
+use serde_json::json;
+use sluice_engine::intake::Grace;
+use sluice_engine::{FlowPatch, Receipt};
+use sluice_flow::time::{Timestamp, Window};
+use support::{World, accepted, code, submission};
+
+#[tokio::test]
+async fn an_accepted_submission_is_stored_as_sent() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let mut body = submission(version);
+    body["respondentAnalyticsAdmission"] = json!("admitted");
+    body["identities"] = json!([{"type": "userId", "value": "u-1"}]);
+    body["metadata"] = json!({"tags": {"plan": "pro", "seats": ["a", "b"]}});
+    body["context"] = json!({"page": {"path": "/x", "search": "?a=1"}, "locale": "en_us"});
+    body["flowAssignmentId"] = json!("mine");
+    let id = accepted(world.submit(&view, &body).await).response_id;
+
+    let rows = world.stored(flow).await;
+    assert_eq!(rows.len(), 1);
+    let row = &rows[0];
+    assert_eq!(row.response_id, id);
+    assert_eq!(row.response_id.made_at(), world.engine.now());
+    assert_eq!(row.answers, r#"{"nps":"9","why":"quick"}"#);
+    assert_eq!(row.identities.as_deref(), Some(r#"[{"type":"userId","value":"u-1"}]"#));
+    assert_eq!(row.tags.as_deref(), Some(r#"{"plan":"pro","seats":["a","b"]}"#));
+    let context = r#"{"locale":"en-US","page":{"path":"/x","search":"?a=1"}}"#;
+    assert_eq!(row.context.as_deref(), Some(context));
+    assert_eq!(row.flow_assignment_id.as_deref(), Some("mine"));
+}
+
+#[tokio::test]
+async fn collection_only_keeps_no_identity() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let mut body = submission(version);
+    body["identities"] = json!([{"type": "userId", "value": "canary-7"}]);
+    let first = accepted(world.submit_with_key(&view, &body, "k").await).response_id;
+    assert_eq!(world.stored(flow).await[0].identities, None);
+    // The digest that tells a retry from another submission does not depend on the identity either.
+    body["identities"] = json!([]);
+    let again = accepted(world.submit_with_key(&view, &body, "k").await);
+    assert_eq!((again.response_id, again.replayed), (first, true));
+    world.engine.close().await;
+    for file in std::fs::read_dir(world.folder.path()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!bytes.windows(8).any(|window| window == b"canary-7"));
+    }
+}
+
+#[tokio::test]
+async fn a_version_of_another_app_is_not_found() {
+    let world = World::new().await;
+    let (mine, other) = (world.app().await, world.app().await);
+    let flow = world.flow(&mine).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&other).await;
+    assert_eq!(code(&world.submit(&view, &submission(version)).await), "flow_version_not_found");
+}
+
+#[tokio::test]
+async fn a_hundred_submissions_with_one_key_at_once_store_one_row() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let body = submission(version);
+    let tries = (0..100).map(|_| world.submit_with_key(&view, &body, "same"));
+    let receipts = futures_util::future::join_all(tries).await;
+    let ids: std::collections::BTreeSet<_> =
+        receipts.into_iter().map(|receipt| accepted(receipt).response_id).collect();
+    assert_eq!(ids.len(), 1);
+    assert_eq!(world.stored(flow).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_key_with_another_body_is_refused_and_stores_nothing() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let mut body = submission(version);
+    accepted(world.submit_with_key(&view, &body, "k").await);
+    body["answers"]["nps"] = json!("1");
+    assert_eq!(code(&world.submit_with_key(&view, &body, "k").await), "idempotency_key_reused");
+    assert_eq!(world.stored(flow).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_refused_submission_does_not_use_up_its_key() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let mut body = submission(version);
+    body["answers"] = json!({});
+    assert_eq!(code(&world.submit_with_key(&view, &body, "k").await), "answer_required");
+    body["answers"] = json!({"nps": "3"});
+    assert!(!accepted(world.submit_with_key(&view, &body, "k").await).replayed);
+}
+
+#[tokio::test]
+async fn a_retry_after_the_version_closed_gets_its_first_answer() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let body = submission(version);
+    let first = accepted(world.submit_with_key(&view, &body, "k").await).response_id;
+    let live_window = Some(Window { starts_at: None, ends_at: Some(world.engine.now()) });
+    let patch = FlowPatch { live_window, ..FlowPatch::default() };
+    world.engine.update_flow(&world.actor, flow, &patch).await.unwrap();
+    let again = accepted(world.submit_with_key(&view, &body, "k").await);
+    assert_eq!((again.response_id, again.replayed), (first, true));
+    assert_eq!(code(&world.submit_with_key(&view, &body, "new").await), "no_longer_accepting");
+}
+
+#[tokio::test]
+async fn grace_is_half_open_and_told_with_the_acceptance() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let grace_window_seconds = Some(Some(60));
+    let patch = FlowPatch { grace_window_seconds, ..FlowPatch::default() };
+    world.engine.update_flow(&world.actor, flow, &patch).await.unwrap();
+    let old = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    world.clock.advance_millis(5);
+    let new = world.publish(flow).await;
+    let ends = new.published_at.plus_seconds(60);
+
+    let in_grace = accepted(world.submit(&view, &submission(old)).await).grace;
+    let superseded_by = Some(new.flow_version_id);
+    assert_eq!(in_grace, Some(Grace { superseded_by, accepts_until: ends }));
+    world.clock.set(Timestamp::from_millis(ends.as_millis() - 1));
+    accepted(world.submit(&view, &submission(old)).await);
+    world.clock.set(ends);
+    let Ok(Receipt::Refused(issues)) = world.submit(&view, &submission(old)).await else {
+        panic!("not refused");
+    };
+    assert_eq!(issues[0].latest_flow_version_id, Some(new.flow_version_id));
+    assert_eq!(issues[0].code.as_str(), "no_longer_accepting");
+}

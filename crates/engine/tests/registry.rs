@@ -1,0 +1,166 @@
+//! What is remembered, what is forgotten, and when.
+
+mod support;
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::Value;
+use sluice_engine::{FlowPatch, NoFlow};
+use sluice_flow::lifecycle::{FlowTimes, accepting};
+use sluice_flow::payload::Generation;
+use sluice_flow::time::{Timestamp, Window};
+use support::{World, accepted, code, submission, version_in};
+
+#[tokio::test]
+async fn an_unknown_key_is_looked_up_once_until_something_changes() {
+    let world = World::new().await;
+    let lookups = || world.faults.key_lookups.load(Ordering::SeqCst);
+    for _ in 0..5 {
+        assert!(world.engine.app("pk_0000000000000000000000").await.unwrap().is_none());
+    }
+    assert_eq!(lookups(), 1);
+    assert!(world.engine.app("not a key").await.unwrap().is_none());
+    assert_eq!(lookups(), 1);
+    world.app().await;
+    world.engine.app("pk_0000000000000000000000").await.unwrap();
+    assert_eq!(lookups(), 2);
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_refused_at_once() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let key = &app.api_keys[0];
+    assert!(world.engine.app(key.as_str()).await.unwrap().is_some());
+    world.engine.revoke_key(&world.actor, app.row.app_id, key).await.unwrap();
+    assert!(world.engine.app(key.as_str()).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_publish_is_in_force_at_once() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let view = world.view(&app).await;
+    let flow_text = flow.to_string();
+    assert_eq!(
+        world.engine.resolve(&view, &flow_text).await.unwrap().unwrap_err(),
+        NoFlow::NotPublished
+    );
+    let first = world.publish(flow).await.flow_version_id;
+    let resolved = world.engine.resolve(&view, &flow_text).await.unwrap().unwrap();
+    assert_eq!(version_in(&resolved), first.to_string());
+    let second = world.publish(flow).await.flow_version_id;
+    let resolved = world.engine.resolve(&view, &flow_text).await.unwrap().unwrap();
+    assert_eq!(version_in(&resolved), second.to_string());
+}
+
+#[tokio::test]
+async fn a_publish_by_another_process_is_in_force_within_a_second() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    world.publish(flow).await;
+    let other = world.another().await;
+    let view = other.view(&app).await;
+    other.engine.resolve(&view, &flow.to_string()).await.unwrap().unwrap();
+    let second = world.publish(flow).await.flow_version_id;
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    let resolved = other.engine.resolve(&view, &flow.to_string()).await.unwrap().unwrap();
+    assert_eq!(version_in(&resolved), second.to_string());
+}
+
+#[tokio::test]
+async fn a_response_judged_on_what_another_process_has_changed_is_judged_anew() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let other = world.another().await;
+    let view = other.view(&app).await;
+    accepted(other.submit(&view, &submission(version)).await);
+    world.engine.retire(&world.actor, version).await.unwrap();
+    // The feed is read five times a second; this comes sooner.
+    let receipt = other.submit(&view, &submission(version)).await;
+    assert_eq!(code(&receipt), "flow_version_not_found");
+    assert_eq!(world.stored(flow).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_retired_version_is_neither_served_nor_accepting() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let id = version.to_string();
+    assert!(world.engine.snapshot(&view, &id, Generation::G4).await.unwrap().is_some());
+    world.engine.retire(&world.actor, version).await.unwrap();
+    assert!(world.engine.snapshot(&view, &id, Generation::G4).await.unwrap().is_none());
+    assert_eq!(code(&world.submit(&view, &submission(version)).await), "flow_version_not_found");
+}
+
+#[tokio::test]
+async fn a_resolve_changes_at_the_edges_of_the_live_window() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    world.publish(flow).await;
+    let start = world.engine.now().plus_seconds(10);
+    let end = start.plus_seconds(10);
+    let live_window = Some(Window { starts_at: Some(start), ends_at: Some(end) });
+    let patch = FlowPatch { live_window, ..FlowPatch::default() };
+    world.engine.update_flow(&world.actor, flow, &patch).await.unwrap();
+    let view = world.view(&app).await;
+    let before = |edge: Timestamp| Timestamp::from_millis(edge.as_millis() - 1);
+    for (now, status, until) in [
+        (before(start), "scheduled", Some(start)),
+        (start, "open", Some(end)),
+        (before(end), "open", Some(end)),
+        (end, "closed", None),
+    ] {
+        world.clock.set(now);
+        let resolved = world.engine.resolve(&view, &flow.to_string()).await.unwrap().unwrap();
+        let body: Value = serde_json::from_slice(&resolved.served.body).unwrap();
+        assert_eq!(body["status"], status, "{now}");
+        assert_eq!(resolved.valid_until, until, "{now}");
+    }
+}
+
+/// Two processes on one database: one publishes without grace, both take submissions to whatever
+/// they last saw. Whatever was stored must have been legal at the instant it bears.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn publish_against_submit_stores_only_what_an_offline_replay_allows() {
+    let folder = World::new().await;
+    let (world, other) = (folder.in_real_time().await, folder.in_real_time().await);
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let grace_window_seconds = Some(Some(0));
+    let patch = FlowPatch { grace_window_seconds, ..FlowPatch::default() };
+    world.engine.update_flow(&world.actor, flow, &patch).await.unwrap();
+    let mut newest = world.publish(flow).await.flow_version_id;
+    let (here, there) = (world.view(&app).await, other.view(&app).await);
+    for round in 0..100 {
+        let body = submission(newest);
+        let publish = async {
+            tokio::time::sleep(Duration::from_micros(round % 7 * 300)).await;
+            world.publish(flow).await.flow_version_id
+        };
+        let submits = futures_util::future::join_all((0..4).map(|_| {
+            let (a, b) = (world.submit(&here, &body), other.submit(&there, &body));
+            async { tokio::join!(a, b) }
+        }));
+        let (published, _) = tokio::join!(publish, submits);
+        newest = published;
+    }
+    let versions = world.engine.list_versions(&world.actor, flow, None, 1_000).await.unwrap();
+    let rows = world.stored(flow).await;
+    assert!(rows.len() > 50, "only {} stored: nothing was tried", rows.len());
+    for row in rows {
+        let version =
+            versions.iter().find(|version| version.flow_version_id == row.flow_version_id).unwrap();
+        let state = accepting(&version.times, &FlowTimes::default(), row.response_id.made_at());
+        assert_eq!(state.refusal(), None, "{row:?} against {version:?}");
+    }
+}

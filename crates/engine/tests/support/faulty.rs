@@ -1,0 +1,127 @@
+//! A real store that can be told to fail, to lose track, or to be slow. All else it hands on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId};
+use sluice_store::*;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    Well,
+    /// Commits take this long.
+    Slow(Duration),
+    /// Commits fail and store nothing.
+    Failing,
+    /// Commits store, and then the store says that it does not know.
+    LosingTrack,
+}
+
+pub struct FaultyStore {
+    inner: Arc<dyn Store>,
+    mood: std::sync::Mutex<Mood>,
+    pub commits: AtomicUsize,
+    pub key_lookups: AtomicUsize,
+}
+
+impl FaultyStore {
+    pub fn new(inner: Arc<dyn Store>) -> Self {
+        Self {
+            inner,
+            mood: std::sync::Mutex::new(Mood::Well),
+            commits: AtomicUsize::new(0),
+            key_lookups: AtomicUsize::new(0),
+        }
+    }
+
+    pub fn set(&self, mood: Mood) {
+        *self.mood.lock().unwrap() = mood;
+    }
+}
+
+#[async_trait]
+impl Store for FaultyStore {
+    async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
+        self.commits.fetch_add(1, Ordering::SeqCst);
+        let mood = *self.mood.lock().unwrap();
+        match mood {
+            Mood::Well => self.inner.commit(responses).await,
+            Mood::Slow(pause) => {
+                tokio::time::sleep(pause).await;
+                self.inner.commit(responses).await
+            }
+            Mood::Failing => Err(StoreError::Failed("disk full".into())),
+            Mood::LosingTrack => {
+                self.inner.commit(responses).await?;
+                Err(StoreError::Unknown("sync failed".into()))
+            }
+        }
+    }
+    async fn find_by_idempotency_key(
+        &self,
+        app: AppId,
+        key: &IdempotencyKey,
+    ) -> StoreResult<Option<(ResponseId, Digest)>> {
+        self.inner.find_by_idempotency_key(app, key).await
+    }
+    async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
+        self.inner.apply(at, change).await
+    }
+    async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>> {
+        self.key_lookups.fetch_add(1, Ordering::SeqCst);
+        self.inner.find_app_by_key(key).await
+    }
+    async fn find_app(&self, app: AppId) -> StoreResult<Option<App>> {
+        self.inner.find_app(app).await
+    }
+    async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>> {
+        self.inner.list_apps(page).await
+    }
+    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
+        self.inner.list_keys(app).await
+    }
+    async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {
+        self.inner.find_flow(flow).await
+    }
+    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>> {
+        self.inner.list_flows(app, page).await
+    }
+    async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
+        self.inner.find_version(version).await
+    }
+    async fn list_versions(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        before: Option<u32>,
+        limit: usize,
+    ) -> StoreResult<Vec<VersionRow>> {
+        self.inner.list_versions(app, flow, before, limit).await
+    }
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
+        self.inner.list_responses(query).await
+    }
+    async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
+        self.inner.find_response(response).await
+    }
+    async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {
+        self.inner.find_token(hash).await
+    }
+    async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
+        self.inner.list_tokens().await
+    }
+    async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
+        self.inner.list_audit(query).await
+    }
+    async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
+        self.inner.changes(after).await
+    }
+    async fn check(&self) -> StoreResult<()> {
+        self.inner.check().await
+    }
+    async fn close(&self) {
+        self.inner.close().await;
+    }
+}

@@ -1,0 +1,175 @@
+//! The house rules that the compiler does not hold, each as one test named after it.
+//!
+//! Two sources of truth are read: `cargo metadata` for who may depend on whom, and the text of every
+//! `.rs` file for the rest. A text rule is a function from (path, text) to offences, so that each
+//! can be shown a sample that breaks it; the tests at the end do that, because a rule that cannot
+//! fail holds nothing. Deliberately absent: a Rust parser. The scans know comments, test modules and
+//! `use` groups, which is all that these rules need in code that rustfmt has laid out.
+
+mod architecture {
+    pub(crate) mod imports;
+    pub(crate) mod rules;
+    pub(crate) mod source;
+}
+
+use architecture::imports::{self, Crate};
+use architecture::rules;
+use architecture::source::Source;
+
+/// Fails with every offence in the workspace, one on a line.
+fn check(rule: fn(&Source) -> Vec<String>) {
+    let sources = Source::of_workspace();
+    assert!(sources.len() > 20, "only {} files found: the walk is broken", sources.len());
+    let offences: Vec<String> = sources.iter().flat_map(rule).collect();
+    assert!(offences.is_empty(), "{} offence(s):\n  {}", offences.len(), offences.join("\n  "));
+}
+
+#[test]
+fn crates_import_only_what_the_table_allows() {
+    let crates = imports::of_workspace();
+    let offences: Vec<String> = crates.iter().flat_map(imports::offences).collect();
+    assert!(offences.is_empty(), "offences:\n  {}", offences.join("\n  "));
+}
+
+#[test]
+fn status_codes_are_named_only_in_reply_modules() {
+    check(rules::status_code_outside_reply);
+}
+
+#[test]
+fn backends_are_named_only_in_serve() {
+    check(rules::backend_outside_serve);
+}
+
+#[test]
+fn sql_libraries_are_named_only_in_the_store() {
+    check(rules::sql_outside_store);
+}
+
+#[test]
+fn sibling_transports_do_not_import_one_another() {
+    check(rules::sibling_transport_import);
+}
+
+#[test]
+fn every_file_opens_with_a_header() {
+    check(rules::missing_header);
+}
+
+#[test]
+fn no_file_is_longer_than_500_lines() {
+    check(rules::too_long);
+}
+
+#[test]
+fn no_module_is_called_util_or_the_like() {
+    check(rules::vague_module_name);
+}
+
+#[test]
+fn nothing_is_left_unwritten() {
+    check(rules::unwritten_code);
+}
+
+#[test]
+fn the_pure_crate_bans_clocks_environment_and_files() {
+    let path = architecture::source::root().join("crates/flow/clippy.toml");
+    let config = std::fs::read_to_string(&path).expect("crates/flow has a clippy.toml");
+    for banned in [
+        "std::time::SystemTime::now",
+        "std::time::Instant::now",
+        "jiff::Timestamp::now",
+        "std::env::var",
+        "std::fs::read",
+        "std::fs::File",
+        "std::net::TcpStream",
+    ] {
+        assert!(config.contains(&format!("\"{banned}\"")), "clippy.toml does not ban {banned}");
+    }
+}
+
+/// A text rule must find `offences` in a file at `path` with this `text`.
+fn sample(rule: fn(&Source) -> Vec<String>, path: &str, text: &str, offences: usize) {
+    let found = rule(&Source::new(path, text));
+    assert_eq!(found.len(), offences, "{path}: {found:?}");
+}
+
+#[test]
+fn the_status_code_rule_can_fail() {
+    let rule = rules::status_code_outside_reply;
+    let naming = "//! x\nuse http::StatusCode;\n";
+    sample(rule, "crates/web/src/public.rs", naming, 1);
+    sample(rule, "crates/web/src/reply.rs", naming, 0);
+    sample(rule, "crates/web/src/trpc/envelope.rs", naming, 0);
+    sample(rule, "crates/web/tests/public.rs", naming, 0);
+    sample(rule, "crates/web/src/public.rs", "//! x\n// no StatusCode here\n", 0);
+    let in_test = "//! x\n#[cfg(test)]\nmod tests {\n    use http::StatusCode;\n}\n";
+    sample(rule, "crates/web/src/public.rs", in_test, 0);
+    sample(rule, "crates/web/src/public.rs", &format!("{in_test}fn f() -> StatusCode {{}}\n"), 1);
+}
+
+#[test]
+fn the_backend_rule_can_fail() {
+    let rule = rules::backend_outside_serve;
+    let naming = "//! x\nuse sluice_store::sqlite::SqliteStore;\n";
+    sample(rule, "crates/engine/src/engine.rs", naming, 1);
+    sample(rule, "crates/sluice/src/main.rs", naming, 1);
+    sample(rule, "crates/sluice/src/serve.rs", naming, 0);
+    sample(rule, "crates/store/src/conformance/mod.rs", naming, 0);
+    sample(rule, "crates/engine/tests/intake.rs", naming, 0);
+}
+
+#[test]
+fn the_sibling_rule_can_fail() {
+    let rule = rules::sibling_transport_import;
+    for import in [
+        "use crate::admin::Scope;",
+        "use super::super::admin::Scope;",
+        "use crate::{\n    admin::Scope,\n    reply,\n};",
+        "use crate::{reply, admin};",
+        "fn f() { crate::admin::f() }",
+    ] {
+        sample(rule, "crates/web/src/trpc/batch.rs", &format!("//! x\n{import}\n"), 1);
+        sample(rule, "crates/web/src/admin/apps.rs", &format!("//! x\n{import}\n"), 0);
+        sample(rule, "crates/web/src/lib.rs", &format!("//! x\n{import}\n"), 0);
+    }
+    sample(rule, "crates/web/src/public.rs", "//! x\nuse crate::reply::admin_of;\n", 0);
+}
+
+#[test]
+fn the_import_table_can_be_broken() {
+    let depends = |name: &str, on: &str| Crate::new(name, [on]);
+    let broken = [
+        ("sluice-flow", "sluice-store"),
+        ("sluice-flow", "tokio"),
+        ("sluice-store", "axum"),
+        ("sluice-engine", "http"),
+        ("sluice-engine", "rusqlite"),
+        ("sluice-web", "sluice-store"),
+        ("sluice", "axum"),
+        ("sluice-newcomer", "serde"),
+    ];
+    for (name, on) in broken {
+        assert_eq!(imports::offences(&depends(name, on)).len(), 1, "{name} on {on}");
+    }
+    for (name, on) in [("sluice-web", "axum"), ("sluice", "sluice-store"), ("sluice-flow", "jiff")]
+    {
+        assert!(imports::offences(&depends(name, on)).is_empty(), "{name} on {on}");
+    }
+}
+
+#[test]
+fn the_file_rules_can_fail() {
+    let path = "crates/flow/src/id.rs";
+    sample(rules::missing_header, path, "use std::fmt;\n", 1);
+    sample(rules::missing_header, path, "//! Ids.\n", 0);
+    sample(rules::too_long, path, &"x\n".repeat(501), 1);
+    sample(rules::too_long, path, &"x\n".repeat(500), 0);
+    sample(rules::vague_module_name, "crates/flow/src/util.rs", "//! x\n", 1);
+    sample(rules::vague_module_name, "crates/web/src/common/mod.rs", "//! x\n", 1);
+    sample(rules::vague_module_name, path, "//! x\nmod helpers {}\n", 1);
+    sample(rules::vague_module_name, path, "//! x\nmod helpful {}\n", 0);
+    sample(rules::unwritten_code, path, "//! x\nfn f() { todo!() }\n", 1);
+    sample(rules::unwritten_code, path, "//! x\n// todo!( in prose\n", 0);
+    sample(rules::sql_outside_store, "crates/web/src/lib.rs", "//! x\nuse rusqlite::Row;\n", 1);
+}

@@ -1,0 +1,113 @@
+//! The rules about text, each from one file to its offences.
+
+use super::source::Source;
+
+/// The longest file that still reads in one sitting.
+const FILE_LINES_MAX: usize = 500;
+
+/// Transports of `crates/web`: each is reachable from `lib.rs` alone.
+const TRANSPORTS: [&str; 3] = ["public", "trpc", "admin"];
+
+/// Names that say nothing about what a module holds.
+const VAGUE: [&str; 6] = ["util", "utils", "common", "helper", "helpers", "misc"];
+
+pub(crate) fn status_code_outside_reply(source: &Source) -> Vec<String> {
+    let is_reply = source.path.ends_with("/reply.rs") || source.path.ends_with("/trpc/envelope.rs");
+    unless(!source.ships() || is_reply, || source.lines_naming(&["StatusCode"]))
+}
+
+pub(crate) fn backend_outside_serve(source: &Source) -> Vec<String> {
+    let may =
+        source.path.starts_with("crates/store/") || source.path == "crates/sluice/src/serve.rs";
+    unless(!source.ships() || may, || source.lines_naming(&["SqliteStore", "sqlite::"]))
+}
+
+pub(crate) fn sql_outside_store(source: &Source) -> Vec<String> {
+    let may = source.path.starts_with("crates/store/");
+    unless(!source.ships() || may, || source.lines_naming(&["rusqlite", "refinery"]))
+}
+
+pub(crate) fn sibling_transport_import(source: &Source) -> Vec<String> {
+    let Some(path) = source.in_web() else { return Vec::new() };
+    let own = path.trim_end_matches(".rs").split('/').next().unwrap_or_default();
+    if !TRANSPORTS.contains(&own) {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = source.code().into_iter().map(|(_, line)| line.trim()).collect();
+    let code = lines.join(" ");
+    let imported = top_level_modules_named(&code);
+    let siblings = TRANSPORTS.iter().filter(|name| **name != own && imported.contains(name));
+    siblings.map(|name| format!("{} imports {name}", source.path)).collect()
+}
+
+pub(crate) fn missing_header(source: &Source) -> Vec<String> {
+    unless(source.text.starts_with("//!"), || vec![source.path.clone()])
+}
+
+pub(crate) fn too_long(source: &Source) -> Vec<String> {
+    let lines = source.text.lines().count();
+    unless(lines <= FILE_LINES_MAX, || vec![format!("{}: {lines} lines", source.path)])
+}
+
+pub(crate) fn vague_module_name(source: &Source) -> Vec<String> {
+    if source.parts().any(|part| VAGUE.contains(&part)) {
+        return vec![source.path.clone()];
+    }
+    let declares = |line: &str| {
+        let mut words = line.split([' ', ';', '{']).skip_while(|word| *word != "mod");
+        words.nth(1).is_some_and(|name| VAGUE.contains(&name))
+    };
+    let code = source.code().into_iter().filter(|(_, line)| declares(line));
+    code.map(|(number, line)| format!("{}:{number}: {}", source.path, line.trim())).collect()
+}
+
+pub(crate) fn unwritten_code(source: &Source) -> Vec<String> {
+    unless(!source.ships(), || source.lines_naming(&["todo!(", "unimplemented!("]))
+}
+
+fn unless(exempt: bool, offences: impl FnOnce() -> Vec<String>) -> Vec<String> {
+    if exempt { Vec::new() } else { offences() }
+}
+
+/// The words that follow `crate::` or `super::`, inside a `{…}` group too.
+fn top_level_modules_named(code: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for root in ["crate::", "super::"] {
+        for (at, _) in code.match_indices(root) {
+            let rest = &code[at + root.len()..];
+            match rest.strip_prefix('{') {
+                Some(group) => found.extend(first_words_of_group(group)),
+                None => found.push(first_word(rest)),
+            }
+        }
+    }
+    found
+}
+
+/// `admin::{a, b}, reply}` → admin, reply: the group's own entries, not those nested in them.
+fn first_words_of_group(group: &str) -> Vec<&str> {
+    let mut depth = 1_usize;
+    let mut entry_starts_at = 0;
+    let mut words = Vec::new();
+    for (at, character) in group.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        let entry_ends = (depth == 1 && character == ',') || depth == 0;
+        if entry_ends {
+            words.push(first_word(group[entry_starts_at..at].trim_start()));
+            entry_starts_at = at + 1;
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    words
+}
+
+fn first_word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    &text[..end]
+}

@@ -1,0 +1,97 @@
+//! The workspace's own `.rs` files, read once, with what a scan must not see taken out.
+
+use std::path::{Path, PathBuf};
+
+/// One file: its path from the workspace root with `/`, and its text.
+pub(crate) struct Source {
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+impl Source {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
+        Self { path: path.to_owned(), text: text.to_owned() }
+    }
+
+    /// Every `.rs` file below `crates`, in a stable order.
+    pub(crate) fn of_workspace() -> Vec<Self> {
+        let mut sources = Vec::new();
+        walk(&root().join("crates"), &mut sources);
+        sources.sort_by(|a, b| a.path.cmp(&b.path));
+        sources
+    }
+
+    /// Whether this file is part of what ships: below a `src`, and not a module of tests.
+    pub(crate) fn ships(&self) -> bool {
+        self.path.contains("/src/") && !self.parts().any(|part| part == "tests")
+    }
+
+    /// The folders and the file's stem: `crates/web/src/reply.rs` → crates, web, src, reply.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &str> {
+        self.path.trim_end_matches(".rs").split('/')
+    }
+
+    /// The path below `crates/web/src/`, if it is there.
+    pub(crate) fn in_web(&self) -> Option<&str> {
+        self.path.strip_prefix("crates/web/src/")
+    }
+
+    /// The lines of shipped code with their numbers: no comments, nothing under `#[cfg(test)]`.
+    pub(crate) fn code(&self) -> Vec<(usize, &str)> {
+        let mut kept = Vec::new();
+        let mut lines = self.text.lines().enumerate();
+        while let Some((index, line)) = lines.next() {
+            if line.trim() == "#[cfg(test)]" {
+                skip_item(&mut lines, indent(line));
+            } else if !line.trim_start().starts_with("//") {
+                kept.push((index + 1, line));
+            }
+        }
+        kept
+    }
+
+    /// One offence for each line of code that has any of `needles`.
+    pub(crate) fn lines_naming(&self, needles: &[&str]) -> Vec<String> {
+        self.code()
+            .into_iter()
+            .filter(|(_, line)| needles.iter().any(|needle| line.contains(needle)))
+            .map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim()))
+            .collect()
+    }
+}
+
+/// The workspace root: two folders above this package.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Passes over the item after an attribute: up to the line that ends it at the same indent.
+fn skip_item<'a>(lines: &mut impl Iterator<Item = (usize, &'a str)>, indent_of_item: usize) {
+    for (_, line) in lines {
+        let ends = line.ends_with(';') || line.ends_with('}');
+        if ends && indent(line) == indent_of_item {
+            return;
+        }
+    }
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+fn walk(folder: &Path, into: &mut Vec<Source>) {
+    for entry in readable(folder, std::fs::read_dir(folder)) {
+        let path = readable(folder, entry).path();
+        if path.is_dir() {
+            walk(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = readable(&path, std::fs::read_to_string(&path));
+            let below_root = path.strip_prefix(root()).unwrap_or(&path);
+            into.push(Source::new(&below_root.to_string_lossy().replace('\\', "/"), &text));
+        }
+    }
+}
+
+fn readable<T>(path: &Path, result: std::io::Result<T>) -> T {
+    result.unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
+}

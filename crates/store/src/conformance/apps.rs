@@ -1,0 +1,83 @@
+//! Apps and keys.
+
+use sluice_flow::id::ApiKey;
+
+use super::world::{Shop, TheStore, app_row, apply, at, flow_row, key_row};
+use crate::{At, Change, IdentityVerification, Page, Write};
+
+pub(super) async fn an_active_key_finds_its_app(store: TheStore) {
+    let (mut app, other) = (app_row(), Shop::open(&store).await);
+    app.identity_verification = IdentityVerification::Enforce;
+    app.allowed_origins = vec!["https://a.example".to_owned(), "https://b.example".to_owned()];
+    app.grace_window_seconds = Some(3600);
+    let (one, two) = (key_row(app.app_id), key_row(app.app_id));
+    let rows = vec![Write::App(app.clone()), Write::Key(one.clone()), Write::Key(two.clone())];
+    store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+    for key in [one, two] {
+        assert_eq!(store.find_app_by_key(&key.api_key).await.unwrap().unwrap().row, app);
+    }
+    let found = store.find_app_by_key(&other.key.api_key).await.unwrap().unwrap();
+    assert_eq!(found.row.app_id, other.app());
+}
+
+pub(super) async fn a_revoked_key_finds_nothing_and_is_still_listed(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut key = shop.key.clone();
+    key.revoked_at = Some(at(1));
+    apply(&store, shop.app(), vec![Write::Key(key.clone())]).await;
+    assert_eq!(store.find_app_by_key(&key.api_key).await.unwrap(), None);
+    assert_eq!(store.list_keys(shop.app()).await.unwrap(), [key]);
+}
+
+pub(super) async fn what_is_absent_is_not_found(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let absent = Shop { flow: flow_row(app_row().app_id), ..Shop::open(&store).await };
+    let response = shop.response(&store, 1).await.row.response_id;
+    let app = absent.app();
+    let page = Page { after: None, limit: 10 };
+    let version = super::world::draft_row(&absent.flow).flow_version_id;
+    assert_eq!(store.find_app(app).await.unwrap(), None);
+    assert_eq!(store.find_app_by_key(&ApiKey::from_random(u128::MAX)).await.unwrap(), None);
+    assert_eq!(store.list_keys(app).await.unwrap(), []);
+    assert_eq!(store.find_flow(absent.flow.flow_id).await.unwrap(), None);
+    assert_eq!(store.list_flows(app, page).await.unwrap(), []);
+    assert_eq!(store.find_version(version).await.unwrap(), None);
+    let versions = store.list_versions(app, absent.flow.flow_id, None, 10).await.unwrap();
+    assert_eq!(versions, []);
+    assert_eq!(store.find_response(response).await.unwrap(), None);
+    assert_eq!(store.list_responses(&absent.query()).await.unwrap(), []);
+    assert_eq!(store.find_token(&[0; 32]).await.unwrap(), None);
+    assert_eq!(store.find_by_idempotency_key(app, &[0; 32]).await.unwrap(), None);
+}
+
+pub(super) async fn apps_are_listed_in_the_order_they_were_made(store: TheStore) {
+    let mut made = Vec::new();
+    for _ in 0..5 {
+        made.push(Shop::open(&store).await.app());
+    }
+    let mut listed = Vec::new();
+    loop {
+        let page = Page { after: listed.last().copied(), limit: 2 };
+        let apps = store.list_apps(page).await.unwrap();
+        assert!(apps.len() <= 2, "a page is no longer than its limit");
+        listed.extend(apps.iter().map(|app| app.row.app_id));
+        if apps.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(listed, made);
+}
+
+pub(super) async fn keys_are_listed_in_the_order_they_were_made(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut keys = vec![shop.key.clone()];
+    // Falling texts at rising times: only the time can give the order.
+    for millis in 1..4_u8 {
+        let mut key = key_row(shop.app());
+        key.api_key = ApiKey::from_random(u128::MAX - u128::from(millis));
+        key.created_at = at(i64::from(millis));
+        keys.push(key.clone());
+        apply(&store, shop.app(), vec![Write::Key(key)]).await;
+    }
+    assert_eq!(store.list_keys(shop.app()).await.unwrap(), keys);
+}

@@ -1,0 +1,192 @@
+//! Storing responses.
+
+use std::sync::Arc;
+
+use sluice_flow::id::RespondentId;
+use sluice_flow::submission::Admission;
+
+use super::world::{Shop, TheStore, apply, audit_row, listed};
+use crate::{NewResponse, Outcome, StoreError, Write};
+
+const KEY: Option<[u8; 32]> = Some([9; 32]);
+
+pub(super) async fn a_stored_response_reads_back_as_it_was_given(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let bare = shop.response(&store, 1).await;
+    let mut full = shop.response(&store, 2).await;
+    full.row.admission = Admission::Admitted;
+    full.row.answers = "{\"q\": \"\u{e9}\u{1F600}\\u0000 '\\\"\"}".to_owned();
+    full.row.identities = Some(r#"[{"type":"userId","value":"7"}]"#.to_owned());
+    full.row.identity_verified = true;
+    full.row.respondent_id = Some(RespondentId::from_uuid(shop.flow.flow_id.uuid()));
+    full.row.tags = Some(r#"{"plan":"pro"}"#.to_owned());
+    full.row.context = Some(r#"{"locale":"de"}"#.to_owned());
+    full.row.flow_assignment_id = Some("assignment 1".to_owned());
+    for response in [bare, full] {
+        let row = response.row.clone();
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+        assert_eq!(store.find_response(row.response_id).await.unwrap(), Some(row));
+    }
+}
+
+pub(super) async fn outcomes_come_in_the_order_of_the_rows(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let first = keyed(&shop, &store, 1).await;
+    let mut replay = keyed(&shop, &store, 2).await;
+    replay.row.digest = first.row.digest;
+    let mut stale = shop.response(&store, 3).await;
+    stale.public_revision -= 1;
+    let reused = keyed(&shop, &store, 4).await;
+    let last = shop.response(&store, 5).await;
+    let id = first.row.response_id;
+    let outcomes = store.commit(vec![first, replay, stale, reused, last]).await.unwrap();
+    let expected = [
+        Outcome::Stored,
+        Outcome::Replayed(id),
+        Outcome::Stale,
+        Outcome::KeyReused,
+        Outcome::Stored,
+    ];
+    assert_eq!(outcomes, expected);
+}
+
+pub(super) async fn no_rows_have_no_outcomes(store: TheStore) {
+    assert_eq!(store.commit(Vec::new()).await.unwrap(), []);
+}
+
+pub(super) async fn the_same_submission_under_a_taken_key_is_replayed(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let first = keyed(&shop, &store, 1).await;
+    let (id, digest) = (first.row.response_id, first.row.digest);
+    let mut again = keyed(&shop, &store, 2).await;
+    again.row.digest = digest;
+    let key = [9; 32];
+    assert_eq!(store.find_by_idempotency_key(shop.app(), &key).await.unwrap(), None);
+    assert_eq!(store.commit(vec![first]).await.unwrap(), [Outcome::Stored]);
+    assert_eq!(store.commit(vec![again]).await.unwrap(), [Outcome::Replayed(id)]);
+    assert_eq!(listed(&store, &shop.query()).await, [id]);
+    let found = store.find_by_idempotency_key(shop.app(), &key).await.unwrap();
+    assert_eq!(found, Some((id, digest)));
+}
+
+pub(super) async fn another_submission_under_a_taken_key_is_told_so(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let first = keyed(&shop, &store, 1).await;
+    let id = first.row.response_id;
+    let other = keyed(&shop, &store, 2).await;
+    assert_eq!(store.commit(vec![first]).await.unwrap(), [Outcome::Stored]);
+    assert_eq!(store.commit(vec![other]).await.unwrap(), [Outcome::KeyReused]);
+    assert_eq!(listed(&store, &shop.query()).await, [id]);
+}
+
+pub(super) async fn keys_are_taken_between_rows_of_one_call(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let first = keyed(&shop, &store, 1).await;
+    let other = keyed(&shop, &store, 2).await;
+    let mut again = keyed(&shop, &store, 3).await;
+    again.row.digest = first.row.digest;
+    let id = first.row.response_id;
+    let outcomes = store.commit(vec![first, other, again]).await.unwrap();
+    assert_eq!(outcomes, [Outcome::Stored, Outcome::KeyReused, Outcome::Replayed(id)]);
+    assert_eq!(listed(&store, &shop.query()).await, [id]);
+}
+
+pub(super) async fn a_key_is_taken_within_its_app_only(store: TheStore) {
+    let (one, two) = (Shop::open(&store).await, Shop::open(&store).await);
+    let rows = vec![keyed(&one, &store, 1).await, keyed(&two, &store, 2).await];
+    assert_eq!(store.commit(rows).await.unwrap(), [Outcome::Stored; 2]);
+    let found = store.find_by_idempotency_key(two.app(), &[9; 32]).await.unwrap();
+    assert_eq!(found.map(|(id, _)| id), listed(&store, &two.query()).await.first().copied());
+}
+
+pub(super) async fn without_a_key_equal_submissions_are_all_stored(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let one = shop.response(&store, 1).await;
+    let mut two = shop.response(&store, 2).await;
+    two.row.digest = one.row.digest;
+    assert_eq!(store.commit(vec![one, two]).await.unwrap(), [Outcome::Stored; 2]);
+    assert_eq!(listed(&store, &shop.query()).await.len(), 2);
+}
+
+pub(super) async fn a_row_not_at_the_newest_public_revision_is_stale(store: TheStore) {
+    let (shop, elsewhere) = (Shop::open(&store).await, Shop::open(&store).await);
+    let before = shop.response(&store, 1).await;
+    apply(&store, shop.app(), vec![Write::Flow(shop.flow.clone())]).await;
+    let mut ahead = shop.response(&store, 2).await;
+    ahead.public_revision += 1;
+    let mut of_no_app = shop.response(&store, 3).await;
+    of_no_app.row.app_id = super::world::app_row().app_id;
+    let outcomes = store.commit(vec![before, ahead, of_no_app]).await.unwrap();
+    assert_eq!(outcomes, [Outcome::Stale; 3]);
+    assert_eq!(listed(&store, &shop.query()).await, []);
+    let untouched = elsewhere.response(&store, 4).await;
+    apply(&store, shop.app(), vec![Write::Flow(shop.flow.clone())]).await;
+    assert_eq!(store.commit(vec![untouched]).await.unwrap(), [Outcome::Stored]);
+}
+
+pub(super) async fn a_taken_key_is_answered_at_any_public_revision(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let first = keyed(&shop, &store, 1).await;
+    let id = first.row.response_id;
+    let (mut again, other) = (keyed(&shop, &store, 2).await, keyed(&shop, &store, 3).await);
+    again.row.digest = first.row.digest;
+    assert_eq!(store.commit(vec![first]).await.unwrap(), [Outcome::Stored]);
+    apply(&store, shop.app(), vec![Write::Flow(shop.flow.clone())]).await;
+    let outcomes = store.commit(vec![again, other]).await.unwrap();
+    assert_eq!(outcomes, [Outcome::Replayed(id), Outcome::KeyReused]);
+}
+
+pub(super) async fn a_change_the_public_cannot_see_makes_nothing_stale(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let response = shop.response(&store, 1).await;
+    let draft = super::world::draft_row(&shop.flow);
+    let rows = vec![Write::Version(draft), Write::Audit(audit_row(Some(shop.app())))];
+    apply(&store, shop.app(), rows).await;
+    assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+}
+
+pub(super) async fn a_refused_row_does_not_touch_the_others(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let one = shop.response(&store, 1).await;
+    let mut stale = shop.response(&store, 2).await;
+    stale.public_revision = 0;
+    let two = shop.response(&store, 3).await;
+    let ids = [one.row.response_id, two.row.response_id];
+    let outcomes = store.commit(vec![one, stale, two]).await.unwrap();
+    assert_eq!(outcomes, [Outcome::Stored, Outcome::Stale, Outcome::Stored]);
+    assert_eq!(listed(&store, &shop.query()).await, ids);
+}
+
+pub(super) async fn a_failed_call_stores_nothing(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let good = shop.response(&store, 1).await;
+    let twice = shop.response(&store, 2).await;
+    let result = store.commit(vec![good.clone(), twice.clone(), twice]).await;
+    assert!(matches!(result, Err(StoreError::Failed(_))), "an id twice: {result:?}");
+    assert_eq!(listed(&store, &shop.query()).await, []);
+    assert_eq!(store.commit(vec![good]).await.unwrap(), [Outcome::Stored], "and goes on");
+}
+
+pub(super) async fn many_callers_with_one_key_store_one_row(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut callers = Vec::new();
+    for millis in 0..50 {
+        let mut response = keyed(&shop, &store, millis).await;
+        response.row.digest = [1; 32];
+        let store = Arc::clone(&store);
+        callers.push(tokio::spawn(async move { store.commit(vec![response]).await }));
+    }
+    let mut outcomes = Vec::new();
+    for caller in callers {
+        outcomes.extend(caller.await.unwrap().unwrap());
+    }
+    let stored = listed(&store, &shop.query()).await;
+    assert_eq!(stored.len(), 1);
+    let replay = Outcome::Replayed(stored[0]);
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == Outcome::Stored).count(), 1);
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == replay).count(), 49);
+}
+
+async fn keyed(shop: &Shop, store: &TheStore, millis: i64) -> NewResponse {
+    NewResponse { idempotency_key: KEY, ..shop.response(store, millis).await }
+}

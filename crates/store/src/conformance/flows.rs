@@ -1,0 +1,182 @@
+//! Flows, versions, and what is derived of them.
+
+use std::sync::Arc;
+
+use sluice_flow::definition::Kind;
+use sluice_flow::time::Window;
+
+use super::world::{Shop, TheStore, apply, at, draft_row, flow_row, published_row};
+use crate::{FlowRow, Page, VersionRow, Write};
+
+pub(super) async fn a_flow_and_a_version_read_back_as_they_were_given(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    for kind in [Kind::Survey, Kind::Form, Kind::Message] {
+        let mut flow = flow_row(shop.app());
+        flow.kind = kind;
+        flow.live = Window { starts_at: Some(at(-1)), ends_at: Some(at(2)) };
+        flow.grace_window_seconds = Some(0);
+        flow.archived_at = Some(at(3));
+        let mut version = published_row(&flow, 4);
+        version.times.superseded_at = Some(at(5));
+        version.times.grace_ends_at = Some(at(6));
+        version.times.retired_at = Some(at(7));
+        version.created_at = at(8);
+        version.updated_at = at(9);
+        version.definition = "{\"title\": \"\u{e9} '\\\"\"}".to_owned();
+        let rows = vec![Write::Flow(flow.clone()), Write::Version(version.clone())];
+        apply(&store, shop.app(), rows).await;
+        let found = store.find_version(version.flow_version_id).await.unwrap().unwrap();
+        assert_eq!((found.flow, found.version), (flow, version));
+    }
+}
+
+/// Each step of a version's life, and what is then current, draft and last.
+pub(super) async fn the_current_version_is_neither_superseded_nor_retired(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let flow = flow_row(shop.app());
+    let draft = draft_row(&flow);
+    let first = VersionRow { flow_version_id: draft.flow_version_id, ..published_row(&flow, 1) };
+    let mut superseded = first.clone();
+    superseded.times.superseded_at = Some(at(1));
+    superseded.times.grace_ends_at = Some(at(2));
+    let second = published_row(&flow, 2);
+    let mut retired = second.clone();
+    retired.times.retired_at = Some(at(3));
+    let next = draft_row(&flow);
+    let third = published_row(&flow, 3);
+    let steps = [
+        ("no version", vec![Write::Flow(flow.clone())], None, None, 0),
+        ("a draft", vec![Write::Version(draft.clone())], None, Some(&draft), 0),
+        ("published", vec![Write::Version(first.clone())], Some(&first), None, 1),
+        ("a new draft", vec![Write::Version(next.clone())], Some(&first), Some(&next), 1),
+        (
+            "superseded",
+            vec![Write::Version(superseded), Write::Version(second.clone())],
+            Some(&second),
+            Some(&next),
+            2,
+        ),
+        ("retired", vec![Write::Version(retired)], None, Some(&next), 2),
+        ("republished", vec![Write::Version(third.clone())], Some(&third), Some(&next), 3),
+    ];
+    for (step, rows, current, draft, last_number) in steps {
+        apply(&store, shop.app(), rows).await;
+        let app = store.find_app(shop.app()).await.unwrap().unwrap();
+        let state = store.find_flow(flow.flow_id).await.unwrap().unwrap();
+        assert_eq!(state.current.as_ref(), current, "{step}");
+        assert_eq!(state.draft.as_ref(), draft, "{step}");
+        assert_eq!(state.last_number, last_number, "{step}");
+        let revisions = (state.revision, state.public_revision);
+        assert_eq!(revisions, (app.revision, app.public_revision), "{step}");
+        let page = Page { after: Some(shop.flow.flow_id), limit: 10 };
+        assert_eq!(store.list_flows(shop.app(), page).await.unwrap(), [state], "{step}");
+    }
+}
+
+pub(super) async fn a_version_is_found_with_what_its_flow_decides(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut old = shop.version.clone();
+    old.times.superseded_at = Some(at(1));
+    let (new, draft) = (published_row(&shop.flow, 2), draft_row(&shop.flow));
+    let mut app = store.find_app(shop.app()).await.unwrap().unwrap().row;
+    app.grace_window_seconds = Some(77);
+    let rows = [&old, &new, &draft].map(|row| Write::Version(row.clone()));
+    let rows = rows.into_iter().chain([Write::App(app)]).collect();
+    apply(&store, shop.app(), rows).await;
+    let app = store.find_app(shop.app()).await.unwrap().unwrap();
+    for version in [&old, &new, &draft] {
+        let found = store.find_version(version.flow_version_id).await.unwrap().unwrap();
+        assert_eq!(found.version, *version);
+        assert_eq!(found.flow, shop.flow);
+        assert_eq!(found.current, Some(new.flow_version_id));
+        assert_eq!(found.revision, app.revision);
+        assert_eq!(found.public_revision, app.public_revision);
+    }
+    let state = store.find_flow(shop.flow.flow_id).await.unwrap().unwrap();
+    assert_eq!(state.app_grace_window_seconds, Some(77));
+}
+
+/// The flow is renamed in step with each publish, so a torn read shows as a wrong name.
+pub(super) async fn a_flow_is_read_at_one_instant(store: TheStore) {
+    const PUBLISHES: u32 = 40;
+    let shop = Shop::open(&store).await;
+    let (app, flow_id) = (shop.app(), shop.flow.flow_id);
+    let publisher = {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move {
+            let mut current = shop.version;
+            for number in 2..PUBLISHES {
+                let flow = FlowRow { name: format!("at {number}"), ..shop.flow.clone() };
+                let next = published_row(&flow, number);
+                current.times.superseded_at = Some(at(1));
+                let rows =
+                    vec![Write::Version(current), Write::Version(next.clone()), Write::Flow(flow)];
+                apply(&store, shop.flow.app_id, rows).await;
+                current = next;
+            }
+        })
+    };
+    while !publisher.is_finished() {
+        let page = Page { after: None, limit: 10 };
+        let mut states = store.list_flows(app, page).await.unwrap();
+        states.extend(store.find_flow(flow_id).await.unwrap());
+        for state in states {
+            let current = state.current.expect("one version is always current");
+            assert_eq!(state.last_number, current.number);
+            if current.number > 1 {
+                assert_eq!(state.flow.name, format!("at {}", current.number));
+            }
+            let version = store.find_version(current.flow_version_id).await.unwrap().unwrap();
+            let is_current = version.current == Some(current.flow_version_id);
+            assert_eq!(version.version.times.superseded_at.is_none(), is_current);
+        }
+    }
+    publisher.await.unwrap();
+}
+
+pub(super) async fn flows_are_listed_in_the_order_they_were_made(store: TheStore) {
+    let (shop, _other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let mut made = vec![shop.flow.flow_id];
+    for _ in 0..4 {
+        let flow = FlowRow { archived_at: Some(at(1)), ..flow_row(shop.app()) };
+        made.push(flow.flow_id);
+        apply(&store, shop.app(), vec![Write::Flow(flow)]).await;
+    }
+    let mut listed = Vec::new();
+    loop {
+        let page = Page { after: listed.last().copied(), limit: 2 };
+        let flows = store.list_flows(shop.app(), page).await.unwrap();
+        assert!(flows.len() <= 2, "a page is no longer than its limit");
+        listed.extend(flows.iter().map(|state| state.flow.flow_id));
+        if flows.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(listed, made, "archived flows included, other apps' not");
+}
+
+pub(super) async fn published_versions_are_listed_by_falling_number(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut retired = published_row(&shop.flow, 3);
+    retired.times.retired_at = Some(at(1));
+    let of_other_flow = flow_row(shop.app());
+    let rows = vec![
+        Write::Version(published_row(&shop.flow, 2)),
+        Write::Version(retired),
+        Write::Version(draft_row(&shop.flow)),
+        Write::Version(published_row(&of_other_flow, 9)),
+        Write::Flow(of_other_flow),
+    ];
+    apply(&store, shop.app(), rows).await;
+    for (before, limit, expected) in [
+        (None, 10, &[3, 2, 1][..]),
+        (None, 2, &[3, 2]),
+        (Some(3), 10, &[2, 1]),
+        (Some(2), 1, &[1]),
+        (Some(1), 10, &[]),
+    ] {
+        let rows = store.list_versions(shop.app(), shop.flow.flow_id, before, limit).await;
+        let numbers: Vec<_> = rows.unwrap().iter().map(|row| row.number).collect();
+        assert_eq!(numbers, expected, "before {before:?}, limit {limit}");
+    }
+}

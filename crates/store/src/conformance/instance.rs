@@ -1,0 +1,81 @@
+//! What belongs to the whole instance: tokens, the audit log, readiness, the end.
+
+use super::world::{Shop, TheStore, at, audit_row, token_row};
+use crate::{At, AuditQuery, Change, FeedPosition, Page, Scope, StoreError, TokenRow, Write};
+
+pub(super) async fn a_token_is_found_by_its_hash_revoked_or_not(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let full = TokenRow {
+        scopes: vec![Scope::Write, Scope::Export, Scope::Erase],
+        app_id: Some(shop.app()),
+        expires_at: Some(at(1)),
+        revoked_at: Some(at(2)),
+        ..token_row()
+    };
+    for token in [token_row(), full, TokenRow { scopes: Vec::new(), ..token_row() }] {
+        let rows = vec![Write::Token(token.clone())];
+        store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+        assert_eq!(store.find_token(&token.hash).await.unwrap(), Some(token));
+    }
+}
+
+pub(super) async fn tokens_are_listed_in_the_order_they_were_made(store: TheStore) {
+    let (one, two) = (token_row(), token_row());
+    let revoked = TokenRow { revoked_at: Some(at(2)), ..token_row() };
+    let tokens = [one, two, revoked];
+    let rows = tokens.iter().rev().cloned().map(Write::Token).collect();
+    store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+    assert_eq!(store.list_tokens().await.unwrap(), tokens);
+}
+
+pub(super) async fn the_audit_log_is_newest_first_by_app_or_of_everything(store: TheStore) {
+    let (one, two) = (Shop::open(&store).await, Shop::open(&store).await);
+    let log: Vec<_> = [Some(one.app()), None, Some(two.app()), Some(one.app()), None]
+        .map(audit_row)
+        .into_iter()
+        .collect();
+    let rows = log.iter().cloned().map(Write::Audit).collect();
+    store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+    for (app_id, after, limit, expected) in [
+        (None, None, 10, &[4, 3, 2, 1, 0][..]),
+        (None, None, 2, &[4, 3]),
+        (None, Some(3), 2, &[2, 1]),
+        (None, Some(0), 10, &[]),
+        (Some(one.app()), None, 10, &[3, 0]),
+        (Some(one.app()), Some(3), 10, &[0]),
+        (Some(two.app()), None, 10, &[2]),
+    ] {
+        let after_id = after.map(|index: usize| log[index].audit_id);
+        let query = AuditQuery { app_id, after: after_id, limit };
+        let expected: Vec<_> = expected.iter().map(|index: &usize| log[*index].clone()).collect();
+        let found = store.list_audit(&query).await.unwrap();
+        assert_eq!(found, expected, "{app_id:?} after {after:?}, limit {limit}");
+    }
+}
+
+pub(super) async fn a_check_leaves_no_trace(store: TheStore) {
+    store.check().await.unwrap();
+    let shop = Shop::open(&store).await;
+    let before = store.find_app(shop.app()).await.unwrap();
+    let position = store.changes(FeedPosition(0)).await.unwrap();
+    for _ in 0..3 {
+        store.check().await.unwrap();
+    }
+    assert_eq!(store.find_app(shop.app()).await.unwrap(), before);
+    assert_eq!(store.changes(FeedPosition(0)).await.unwrap(), position);
+}
+
+pub(super) async fn after_closing_every_call_fails(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let response = shop.response(&store, 1).await;
+    store.close().await;
+    let commit = store.commit(vec![response]).await;
+    assert!(matches!(commit, Err(StoreError::Closed)), "{commit:?}");
+    let apply = store.apply(At::Instance, Change::new(Vec::new)).await;
+    assert!(matches!(apply, Err(StoreError::Closed)), "{apply:?}");
+    let read = store.list_apps(Page { after: None, limit: 1 }).await;
+    assert!(matches!(read, Err(StoreError::Closed)), "{read:?}");
+    let check = store.check().await;
+    assert!(matches!(check, Err(StoreError::Closed)), "{check:?}");
+    store.close().await;
+}

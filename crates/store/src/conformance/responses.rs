@@ -1,0 +1,193 @@
+//! Lists of responses: order, pages, filters.
+
+use super::world::{Shop, TheStore, apply, at, flow_row, listed, published_row, response_id};
+use crate::{NewResponse, Order, Outcome, ResponseQuery, Write};
+
+pub(super) async fn responses_are_listed_in_both_orders_page_by_page(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut ids = Vec::new();
+    // Stored out of order: it is the id that gives the order.
+    for millis in [5, 1, 3, 2, 4] {
+        ids.push(shop.store(&store, millis, "").await);
+    }
+    ids.sort();
+    for order in [Order::Asc, Order::Desc] {
+        for limit in [1, 2, 3, 100] {
+            let query = ResponseQuery { order, limit, ..shop.query() };
+            assert_eq!(all_pages(&store, query).await, ids, "{order:?} by {limit}");
+        }
+        ids.reverse();
+    }
+}
+
+/// The pages put together; no page is longer than its limit.
+async fn all_pages(store: &TheStore, mut query: ResponseQuery) -> Vec<sluice_flow::id::ResponseId> {
+    let mut all = Vec::new();
+    loop {
+        let page = listed(store, &query).await;
+        assert!(page.len() <= query.limit);
+        all.extend(&page);
+        match page.last() {
+            Some(last) => query.after = Some(*last),
+            None => return all,
+        }
+    }
+}
+
+pub(super) async fn responses_of_other_flows_and_apps_are_not_listed(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let flow = flow_row(shop.app());
+    apply(&store, shop.app(), vec![Write::Flow(flow.clone())]).await;
+    let mut elsewhere = shop.response(&store, 2).await;
+    elsewhere.row.flow_id = flow.flow_id;
+    assert_eq!(store.commit(vec![elsewhere]).await.unwrap(), [Outcome::Stored]);
+    let mine = shop.store(&store, 1, "").await;
+    let theirs = other.store(&store, 3, "").await;
+    assert_eq!(listed(&store, &shop.query()).await, [mine]);
+    assert_eq!(listed(&store, &other.query()).await, [theirs]);
+    let crossed = ResponseQuery { app_id: other.app(), ..shop.query() };
+    assert_eq!(listed(&store, &crossed).await, []);
+}
+
+pub(super) async fn times_are_half_open(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut ids = Vec::new();
+    for millis in [10, 10, 20, 30] {
+        ids.push(shop.store(&store, millis, "").await);
+    }
+    for (from, to, expected) in [
+        (None, None, 0..4),
+        (Some(10), None, 0..4),
+        (Some(11), None, 2..4),
+        (Some(20), None, 2..4),
+        (Some(21), None, 3..4),
+        (None, Some(10), 0..0),
+        (None, Some(11), 0..2),
+        (None, Some(20), 0..2),
+        (None, Some(31), 0..4),
+        (Some(10), Some(20), 0..2),
+        (Some(20), Some(20), 0..0),
+        (Some(30), Some(10), 0..0),
+    ] {
+        for order in [Order::Asc, Order::Desc] {
+            let mut expected = ids[expected.clone()].to_vec();
+            if order == Order::Desc {
+                expected.reverse();
+            }
+            let query = ResponseQuery { from: from.map(at), to: to.map(at), order, ..shop.query() };
+            assert_eq!(listed(&store, &query).await, expected, "[{from:?}, {to:?}) {order:?}");
+        }
+    }
+    let epoch = sluice_flow::time::Timestamp::MIN;
+    let ever = ResponseQuery { from: Some(epoch), ..shop.query() };
+    assert_eq!(listed(&store, &ever).await, ids);
+    let never = ResponseQuery { to: Some(epoch), ..shop.query() };
+    assert_eq!(listed(&store, &never).await, []);
+}
+
+pub(super) async fn a_version_filters(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let next = published_row(&shop.flow, 2);
+    apply(&store, shop.app(), vec![Write::Version(next.clone())]).await;
+    let old = shop.store(&store, 1, "").await;
+    let mut newer = shop.response(&store, 2).await;
+    newer.row.flow_version_id = next.flow_version_id;
+    let new = newer.row.response_id;
+    assert_eq!(store.commit(vec![newer]).await.unwrap(), [Outcome::Stored]);
+    for (version, expected) in [
+        (None, vec![old, new]),
+        (Some(shop.version.flow_version_id), vec![old]),
+        (Some(next.flow_version_id), vec![new]),
+        (Some(published_row(&shop.flow, 3).flow_version_id), vec![]),
+    ] {
+        let query = ResponseQuery { version, ..shop.query() };
+        assert_eq!(listed(&store, &query).await, expected, "{version:?}");
+    }
+}
+
+pub(super) async fn a_tag_filters_by_text_or_by_membership(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let tags = [
+        "",
+        "{}",
+        r#"{"plan":"pro"}"#,
+        r#"{"plan":["free","pro"],"eu":"yes"}"#,
+        r#"{"plan":"professional","a.b":"dot","quo\"te":"it's"}"#,
+        r#"{"plan":["[\"pro\"]"],"\u00e9t\u00e9":"caf\u00e9"}"#,
+    ];
+    let mut ids = Vec::new();
+    for (millis, tags) in (0..).zip(tags) {
+        ids.push(shop.store(&store, millis, tags).await);
+    }
+    for (wanted, expected) in [
+        (&[("plan", "pro")][..], &[2, 3][..]),
+        (&[("plan", "free")], &[3]),
+        (&[("plan", "professional")], &[4]),
+        (&[("plan", "pr")], &[]),
+        (&[("plan", "[\"pro\"]")], &[5]),
+        (&[("plan", "")], &[]),
+        (&[("Plan", "pro")], &[]),
+        (&[("a.b", "dot")], &[4]),
+        (&[("quo\"te", "it's")], &[4]),
+        (&[("\u{e9}t\u{e9}", "caf\u{e9}")], &[5]),
+        (&[("plan", "pro"), ("eu", "yes")], &[3]),
+        (&[("plan", "free"), ("plan", "pro")], &[3]),
+        (&[("eu", "yes"), ("plan", "other")], &[]),
+        (&[("absent", "pro")], &[]),
+    ] {
+        let tags = wanted.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let query = ResponseQuery { tags, ..shop.query() };
+        let expected: Vec<_> = expected.iter().map(|index: &usize| ids[*index]).collect();
+        assert_eq!(listed(&store, &query).await, expected, "{wanted:?}");
+    }
+}
+
+pub(super) async fn filters_and_pages_work_together(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut wanted = Vec::new();
+    for millis in 0..12 {
+        let tags = if millis % 3 == 0 { r#"{"plan":"pro"}"# } else { r#"{"plan":"free"}"# };
+        let id = shop.store(&store, millis, tags).await;
+        if millis % 3 == 0 && millis >= 3 {
+            wanted.push(id);
+        }
+    }
+    for order in [Order::Asc, Order::Desc] {
+        let query = ResponseQuery {
+            version: Some(shop.version.flow_version_id),
+            from: Some(at(3)),
+            to: Some(at(12)),
+            tags: vec![("plan".to_owned(), "pro".to_owned())],
+            order,
+            limit: 2,
+            ..shop.query()
+        };
+        assert_eq!(all_pages(&store, query).await, wanted, "{order:?}");
+        wanted.reverse();
+    }
+}
+
+/// More rows than a backend would look at in one go.
+pub(super) async fn a_filter_finds_the_one_row_behind_many_others(store: TheStore) {
+    const ROWS: i64 = 12_000;
+    let shop = Shop::open(&store).await;
+    let model = shop.response(&store, 0).await;
+    let mut rows = Vec::new();
+    for millis in 1..=ROWS {
+        let mut row = model.row.clone();
+        row.response_id = response_id(millis);
+        rows.push(NewResponse { row, ..model.clone() });
+    }
+    let ends = [0, rows.len() - 1];
+    for end in ends {
+        rows[end].row.tags = Some(r#"{"rare":"yes"}"#.to_owned());
+    }
+    let mut wanted = ends.map(|end| rows[end].row.response_id);
+    store.commit(rows).await.unwrap();
+    for order in [Order::Asc, Order::Desc] {
+        let tags = vec![("rare".to_owned(), "yes".to_owned())];
+        let query = ResponseQuery { tags, order, ..shop.query() };
+        assert_eq!(listed(&store, &query).await, wanted, "{order:?}");
+        wanted.reverse();
+    }
+}

@@ -1,0 +1,215 @@
+//! The rows that cases are made of: small, valid, all different.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use sluice_flow::definition::Kind;
+use sluice_flow::id::{ApiKey, AppId, AuditId, FlowId, FlowVersionId, ResponseId, TokenId, v7};
+use sluice_flow::lifecycle::VersionTimes;
+use sluice_flow::submission::Admission;
+use sluice_flow::time::{Timestamp, Window};
+
+use crate::{
+    AppRow, At, AuditRow, Change, FlowRow, IdentityVerification, KeyRow, NewResponse, Order,
+    Outcome, ResponseQuery, ResponseRow, Scope, Store, StoreResult, TokenRow, VersionRow, Write,
+};
+
+pub(super) type TheStore = Arc<dyn Store>;
+
+/// The instant that cases count from.
+const START_MILLIS: i64 = 1_763_172_000_000;
+
+pub(super) fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(START_MILLIS + millis)
+}
+
+fn next() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// An id that sorts after all that were made before it for the same time.
+macro_rules! new_id {
+    ($kind:ident, $millis:expr) => {
+        $kind::from_uuid(v7(at($millis), next(), 0))
+    };
+}
+
+pub(super) fn app_row() -> AppRow {
+    AppRow {
+        app_id: new_id!(AppId, 0),
+        name: "Shop".to_owned(),
+        identity_verification: IdentityVerification::Off,
+        allowed_origins: Vec::new(),
+        grace_window_seconds: None,
+        created_at: at(0),
+    }
+}
+
+pub(super) fn key_row(app_id: AppId) -> KeyRow {
+    let api_key = ApiKey::from_random(u128::from(next()));
+    KeyRow { app_id, api_key, created_at: at(0), revoked_at: None }
+}
+
+pub(super) fn flow_row(app_id: AppId) -> FlowRow {
+    FlowRow {
+        app_id,
+        flow_id: new_id!(FlowId, 0),
+        kind: Kind::Survey,
+        name: "Feedback".to_owned(),
+        live: Window::default(),
+        grace_window_seconds: None,
+        created_at: at(0),
+        archived_at: None,
+    }
+}
+
+pub(super) fn draft_row(flow: &FlowRow) -> VersionRow {
+    VersionRow {
+        app_id: flow.app_id,
+        flow_id: flow.flow_id,
+        flow_version_id: new_id!(FlowVersionId, 0),
+        number: 0,
+        times: VersionTimes::default(),
+        definition: r#"{"title":"Hello"}"#.to_owned(),
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+pub(super) fn published_row(flow: &FlowRow, number: u32) -> VersionRow {
+    let times = VersionTimes { published_at: Some(at(0)), ..VersionTimes::default() };
+    VersionRow { number, times, ..draft_row(flow) }
+}
+
+pub(super) fn token_row() -> TokenRow {
+    let token_id = new_id!(TokenId, 0);
+    let mut hash = [7; 32];
+    hash[..16].copy_from_slice(token_id.uuid().as_bytes());
+    TokenRow {
+        token_id,
+        name: "laptop".to_owned(),
+        hash,
+        scopes: vec![Scope::Read, Scope::Admin],
+        app_id: None,
+        created_at: at(0),
+        expires_at: None,
+        revoked_at: None,
+    }
+}
+
+pub(super) fn audit_row(app_id: Option<AppId>) -> AuditRow {
+    AuditRow {
+        audit_id: new_id!(AuditId, 0),
+        app_id,
+        actor: "first-start".to_owned(),
+        action: "flow.published".to_owned(),
+        subject: "fl_1".to_owned(),
+        detail: r#"{"number":1}"#.to_owned(),
+    }
+}
+
+/// The id of a response received so many milliseconds after the start.
+pub(super) fn response_id(millis: i64) -> ResponseId {
+    new_id!(ResponseId, millis)
+}
+
+/// An app with a key, a flow and its first published version.
+pub(super) struct Shop {
+    pub(super) key: KeyRow,
+    pub(super) flow: FlowRow,
+    pub(super) version: VersionRow,
+}
+
+impl Shop {
+    pub(super) async fn open(store: &TheStore) -> Self {
+        let app = app_row();
+        let key = key_row(app.app_id);
+        let flow = flow_row(app.app_id);
+        let version = published_row(&flow, 1);
+        let rows = vec![
+            Write::App(app),
+            Write::Key(key.clone()),
+            Write::Flow(flow.clone()),
+            Write::Version(version.clone()),
+        ];
+        store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+        Self { key, flow, version }
+    }
+
+    pub(super) fn app(&self) -> AppId {
+        self.flow.app_id
+    }
+
+    /// A response of this shop, received so many milliseconds after the start, judged at the
+    /// app's newest public revision.
+    pub(super) async fn response(&self, store: &TheStore, millis: i64) -> NewResponse {
+        let response_id = response_id(millis);
+        let mut digest = [3; 32];
+        digest[..16].copy_from_slice(response_id.uuid().as_bytes());
+        let row = ResponseRow {
+            app_id: self.flow.app_id,
+            flow_id: self.flow.flow_id,
+            flow_version_id: self.version.flow_version_id,
+            response_id,
+            admission: Admission::CollectionOnly,
+            answers: r#"{"q":"yes"}"#.to_owned(),
+            identities: None,
+            identity_verified: false,
+            respondent_id: None,
+            tags: None,
+            context: None,
+            flow_assignment_id: None,
+            digest,
+        };
+        let public_revision = public_revision(store, self.app()).await;
+        NewResponse { row, idempotency_key: None, public_revision }
+    }
+
+    /// Stores a response with these tags and gives its id.
+    pub(super) async fn store(&self, store: &TheStore, millis: i64, tags: &str) -> ResponseId {
+        let mut response = self.response(store, millis).await;
+        response.row.tags = (!tags.is_empty()).then(|| tags.to_owned());
+        let id = response.row.response_id;
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+        id
+    }
+
+    /// All responses of the flow, oldest first.
+    pub(super) fn query(&self) -> ResponseQuery {
+        ResponseQuery {
+            app_id: self.flow.app_id,
+            flow_id: self.flow.flow_id,
+            version: None,
+            from: None,
+            to: None,
+            tags: Vec::new(),
+            after: None,
+            order: Order::Asc,
+            limit: 100,
+        }
+    }
+}
+
+pub(super) async fn revision(store: &TheStore, app: AppId) -> u64 {
+    store.find_app(app).await.unwrap().unwrap().revision
+}
+
+pub(super) async fn public_revision(store: &TheStore, app: AppId) -> u64 {
+    store.find_app(app).await.unwrap().unwrap().public_revision
+}
+
+/// Applies rows at the app's newest revision.
+pub(super) async fn try_apply(store: &TheStore, app: AppId, rows: Vec<Write>) -> StoreResult<()> {
+    let expected = revision(store, app).await;
+    store.apply(At::App { app, expected }, Change::new(|| rows)).await
+}
+
+pub(super) async fn apply(store: &TheStore, app: AppId, rows: Vec<Write>) {
+    try_apply(store, app, rows).await.unwrap();
+}
+
+pub(super) async fn listed(store: &TheStore, query: &ResponseQuery) -> Vec<ResponseId> {
+    let rows = store.list_responses(query).await.unwrap();
+    rows.iter().map(|row| row.response_id).collect()
+}

@@ -1,0 +1,233 @@
+//! One change: its rows, and the numbers that tell everyone else about it.
+//!
+//! The revisions and the feed are moved here and nowhere else. An app's public revision *is* the
+//! place in the feed of its last public change, so that "what changed after" is one range of an index.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rusqlite::{Connection, OptionalExtension, Result, params};
+use sluice_flow::id::AppId;
+use sluice_flow::time::Timestamp;
+
+use super::codec::{self, Cells, bytes};
+use super::transaction::{Stop, Then};
+use crate::{
+    AppRow, At, AuditRow, Change, FlowRow, KeyRow, StoreError, TokenRow, VersionRow, Write,
+};
+
+/// Writes the rows that `change` makes, provided that the app still is as it was.
+pub(super) fn change(connection: &Connection, at: At, change: Change) -> Result<((), Then), Stop> {
+    let mut touched = Touched::default();
+    if let At::App { app, expected } = at {
+        if revision(connection, app)? != Some(expected) {
+            return Err(Stop::Answer(StoreError::Conflict));
+        }
+        touched.note(app, false);
+    }
+    // The change is the caller's code; if it panics, this thread and the database live on.
+    let writes = catch_unwind(AssertUnwindSafe(|| change.rows()))
+        .map_err(|_| Stop::Answer(StoreError::Failed("the change panicked".into())))?;
+    if writes.is_empty() {
+        return Ok(((), Then::Forget));
+    }
+    for write in &writes {
+        if let Some(app) = put(connection, write)? {
+            touched.note(app, write.is_public());
+        }
+    }
+    touched.advance(connection)?;
+    Ok(((), Then::Commit))
+}
+
+fn revision(connection: &Connection, app: AppId) -> Result<Option<u64>> {
+    connection
+        .prepare_cached("SELECT revision FROM apps WHERE app_id = ?1")?
+        .query_row([bytes!(app)], |row| Cells::of(row).revision())
+        .optional()
+}
+
+/// The apps that a change touches, and whether the public can see it.
+#[derive(Debug, Default)]
+struct Touched(BTreeMap<AppId, bool>);
+
+impl Touched {
+    fn note(&mut self, app: AppId, public: bool) {
+        *self.0.entry(app).or_default() |= public;
+    }
+
+    fn advance(self, connection: &Connection) -> Result<()> {
+        let position = match self.0.values().any(|public| *public) {
+            true => Some(next_position(connection)?),
+            false => None,
+        };
+        let mut advance = connection.prepare_cached(
+            "UPDATE apps SET revision = revision + 1, \
+             public_revision = coalesce(?2, public_revision) WHERE app_id = ?1",
+        )?;
+        for (app, public) in self.0 {
+            advance.execute(params![bytes!(app), position.filter(|_| public)])?;
+        }
+        Ok(())
+    }
+}
+
+fn next_position(connection: &Connection) -> Result<i64> {
+    connection
+        .prepare_cached("UPDATE feed SET position = position + 1 RETURNING position")?
+        .query_row([], |row| row.get(0))
+}
+
+/// Writes one row; gives the app whose state it is part of, if it is part of any.
+fn put(connection: &Connection, write: &Write) -> Result<Option<AppId>> {
+    match write {
+        Write::App(row) => put_app(connection, row).map(|()| Some(row.app_id)),
+        Write::Key(row) => put_key(connection, row).map(|()| Some(row.app_id)),
+        Write::Flow(row) => put_flow(connection, row).map(|()| Some(row.app_id)),
+        Write::Version(row) => put_version(connection, row).map(|()| Some(row.app_id)),
+        Write::Token(row) => put_token(connection, row).map(|()| None),
+        Write::Audit(row) => put_audit(connection, row).map(|()| None),
+        Write::DeleteResponse(response) => connection
+            .prepare_cached("DELETE FROM responses WHERE response_id = ?1 RETURNING app_id")?
+            .query_row([bytes!(response)], |row| Cells::of(row).id(AppId::from_uuid))
+            .optional(),
+    }
+}
+
+fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
+             grace_window_seconds, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+             ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
+             identity_verification = excluded.identity_verification, \
+             allowed_origins = excluded.allowed_origins, \
+             grace_window_seconds = excluded.grace_window_seconds, \
+             created_at = excluded.created_at",
+        )?
+        .execute(params![
+            bytes!(row.app_id),
+            row.name,
+            codec::word(&row.identity_verification)?,
+            codec::json(&row.allowed_origins)?,
+            row.grace_window_seconds,
+            row.created_at.as_millis(),
+        ])
+        .map(|_| ())
+}
+
+fn put_key(connection: &Connection, row: &KeyRow) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO api_keys (app_id, api_key, created_at, revoked_at) \
+             VALUES (?1, ?2, ?3, ?4) ON CONFLICT (app_id, api_key) DO UPDATE SET \
+             created_at = excluded.created_at, revoked_at = excluded.revoked_at",
+        )?
+        .execute(params![
+            bytes!(row.app_id),
+            row.api_key.as_str(),
+            row.created_at.as_millis(),
+            millis(row.revoked_at),
+        ])
+        .map(|_| ())
+}
+
+fn put_flow(connection: &Connection, row: &FlowRow) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO flows (app_id, flow_id, kind, name, live_starts_at, live_ends_at, \
+             grace_window_seconds, created_at, archived_at) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+             ON CONFLICT (app_id, flow_id) DO UPDATE SET kind = excluded.kind, \
+             name = excluded.name, live_starts_at = excluded.live_starts_at, \
+             live_ends_at = excluded.live_ends_at, \
+             grace_window_seconds = excluded.grace_window_seconds, \
+             created_at = excluded.created_at, archived_at = excluded.archived_at",
+        )?
+        .execute(params![
+            bytes!(row.app_id),
+            bytes!(row.flow_id),
+            codec::word(&row.kind)?,
+            row.name,
+            millis(row.live.starts_at),
+            millis(row.live.ends_at),
+            row.grace_window_seconds,
+            row.created_at.as_millis(),
+            millis(row.archived_at),
+        ])
+        .map(|_| ())
+}
+
+fn put_version(connection: &Connection, row: &VersionRow) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO versions (app_id, flow_id, flow_version_id, number, published_at, \
+             superseded_at, grace_ends_at, retired_at, created_at, updated_at, definition) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
+             ON CONFLICT (app_id, flow_version_id) DO UPDATE SET flow_id = excluded.flow_id, \
+             number = excluded.number, published_at = excluded.published_at, \
+             superseded_at = excluded.superseded_at, grace_ends_at = excluded.grace_ends_at, \
+             retired_at = excluded.retired_at, created_at = excluded.created_at, \
+             updated_at = excluded.updated_at, definition = excluded.definition",
+        )?
+        .execute(params![
+            bytes!(row.app_id),
+            bytes!(row.flow_id),
+            bytes!(row.flow_version_id),
+            row.number,
+            millis(row.times.published_at),
+            millis(row.times.superseded_at),
+            millis(row.times.grace_ends_at),
+            millis(row.times.retired_at),
+            row.created_at.as_millis(),
+            row.updated_at.as_millis(),
+            row.definition,
+        ])
+        .map(|_| ())
+}
+
+fn put_token(connection: &Connection, row: &TokenRow) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO tokens (token_id, name, hash, scopes, app_id, created_at, expires_at, \
+             revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+             ON CONFLICT (token_id) DO UPDATE SET name = excluded.name, hash = excluded.hash, \
+             scopes = excluded.scopes, app_id = excluded.app_id, \
+             created_at = excluded.created_at, expires_at = excluded.expires_at, \
+             revoked_at = excluded.revoked_at",
+        )?
+        .execute(params![
+            bytes!(row.token_id),
+            row.name,
+            row.hash,
+            codec::json(&row.scopes)?,
+            row.app_id.map(|id| bytes!(id)),
+            row.created_at.as_millis(),
+            millis(row.expires_at),
+            millis(row.revoked_at),
+        ])
+        .map(|_| ())
+}
+
+fn put_audit(connection: &Connection, row: &AuditRow) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO audit (audit_id, app_id, actor, action, subject, detail) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (audit_id) DO UPDATE SET \
+             app_id = excluded.app_id, actor = excluded.actor, action = excluded.action, \
+             subject = excluded.subject, detail = excluded.detail",
+        )?
+        .execute(params![
+            bytes!(row.audit_id),
+            row.app_id.map(|id| bytes!(id)),
+            row.actor,
+            row.action,
+            row.subject,
+            row.detail,
+        ])
+        .map(|_| ())
+}
+
+fn millis(time: Option<Timestamp>) -> Option<i64> {
+    time.map(Timestamp::as_millis)
+}

@@ -1,0 +1,175 @@
+//! Opening a connection: the settings that the promises rest on, set and then read back.
+//!
+//! - `journal_mode=WAL`: readers never wait for the writer, and several processes may share the file.
+//! - `synchronous=FULL`: a commit returns after the log is synced. With NORMAL, which WAL is often
+//!   run with, an acknowledged response could be lost with the power; it is per connection, so every
+//!   connection gets it.
+//! - `wal_autocheckpoint=0`: the writer checkpoints by itself, after it has answered, so that no
+//!   submission waits for it and its errors are not swallowed.
+//! - `mmap_size=0`: with mapped files a failing disk is a signal that kills, not an error to answer.
+//! - `secure_delete=ON`: a deleted response is overwritten, not just forgotten.
+//! - `trusted_schema=OFF`, `cell_size_check=ON`: a file that was tampered with or damaged fails early.
+//!
+//! SQLite ignores a setting that it does not like without a word, hence the reading back.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::open::{OpenError, Options};
+use super::schema;
+
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Writer,
+    Reader,
+}
+
+/// Page size of a new database.
+pub(super) const PAGE_BYTES: u32 = 8 * 1024;
+/// Cache of the writer; the pages that one batch touches should be found in it.
+const WRITER_CACHE_KIBIBYTES: i64 = 64 * 1024;
+const READER_CACHE_KIBIBYTES: i64 = 8 * 1024;
+/// What is left of the log file once it was reset.
+const LOG_KEPT_BYTES: i64 = 64 * 1024 * 1024;
+/// Statements kept prepared by one connection; more than this crate has.
+const STATEMENTS_MAX: usize = 64;
+
+/// The settings of a connection: name, what is written, and what is then read.
+fn settings(role: Role) -> [(&'static str, i64); 11] {
+    let (cache, query_only) = match role {
+        Role::Writer => (WRITER_CACHE_KIBIBYTES, 0),
+        Role::Reader => (READER_CACHE_KIBIBYTES, 1),
+    };
+    const FULL: i64 = 2;
+    const IN_MEMORY: i64 = 2;
+    [
+        ("synchronous", FULL),
+        ("foreign_keys", 1),
+        ("trusted_schema", 0),
+        ("cell_size_check", 1),
+        ("secure_delete", 1),
+        ("mmap_size", 0),
+        ("temp_store", IN_MEMORY),
+        ("wal_autocheckpoint", 0),
+        ("journal_size_limit", LOG_KEPT_BYTES),
+        ("cache_size", -cache),
+        ("query_only", query_only),
+    ]
+}
+
+/// Opens the database with every setting in place. Only here is a connection made.
+pub(super) fn connect(path: &Path, role: Role, options: &Options) -> Result<Connection, OpenError> {
+    // Each connection stays on one thread at a time, so SQLite's own mutexes have nothing to do.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| OpenError::of(path, error))?;
+    let wait = connection.busy_timeout(options.busy_timeout);
+    wait.map_err(|error| OpenError::of(path, error))?;
+    schema::refuse_foreign(&connection, path)?;
+    set_up(&connection, role, options).map_err(|error| OpenError::of(path, error))?;
+    verify(&connection, role, options, path)?;
+    Ok(connection)
+}
+
+fn set_up(connection: &Connection, role: Role, options: &Options) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    if mode != "wal" {
+        // The page size takes effect on an empty file only, and before the first write to it.
+        connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+        connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+    }
+    for (name, value) in settings(role) {
+        // Some of these answer with a row and some do not; both are fine here.
+        connection.pragma_update_and_check(None, name, value, |_| Ok(())).or_else(|error| {
+            match error {
+                rusqlite::Error::QueryReturnedNoRows => Ok(()),
+                other => Err(other),
+            }
+        })?;
+    }
+    if let Some(bytes) = options.size_max_bytes {
+        let page_bytes: u64 = connection
+            .pragma_query_value(None, "page_size", |row| row.get::<_, i64>(0))?
+            .cast_unsigned();
+        let pages = (bytes / page_bytes.max(1)).cast_signed();
+        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+fn verify(
+    connection: &Connection,
+    role: Role,
+    options: &Options,
+    path: &Path,
+) -> Result<(), OpenError> {
+    let read = |name: &str| -> Result<String, OpenError> {
+        connection
+            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+            .map(text)
+            .map_err(|error| OpenError::of(path, error))
+    };
+    let timeout = i64::try_from(options.busy_timeout.as_millis()).unwrap_or(i64::MAX);
+    let expected = settings(role)
+        .into_iter()
+        .chain([("busy_timeout", timeout)])
+        .map(|(name, value)| (name, value.to_string()))
+        .chain([("journal_mode", "wal".to_owned())]);
+    for (setting, expected) in expected {
+        let found = read(setting)?;
+        if found != expected {
+            return Err(OpenError::Setting { path: path.to_owned(), setting, expected, found });
+        }
+    }
+    Ok(())
+}
+
+fn text(value: rusqlite::types::Value) -> String {
+    match value {
+        rusqlite::types::Value::Integer(number) => number.to_string(),
+        rusqlite::types::Value::Text(text) => text,
+        other => format!("{other:?}"),
+    }
+}
+
+/// How long a connection waits for another process before it says that the database is locked.
+pub(super) const BUSY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_connection_is_durable_and_set_up_as_documented() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sluice.db");
+        for role in [Role::Writer, Role::Reader, Role::Writer, Role::Reader] {
+            let connection = connect(&path, role, &Options::default()).unwrap();
+            let read = |name: &str| {
+                text(connection.pragma_query_value(None, name, |row| row.get(0)).unwrap())
+            };
+            assert_eq!(read("journal_mode"), "wal");
+            assert_eq!(read("synchronous"), "2", "FULL");
+            assert_eq!(read("foreign_keys"), "1");
+            assert_eq!(read("trusted_schema"), "0");
+            assert_eq!(read("mmap_size"), "0");
+            assert_eq!(read("busy_timeout"), "5000");
+            assert_eq!(read("page_size"), PAGE_BYTES.to_string());
+            assert_eq!(read("query_only"), if role == Role::Reader { "1" } else { "0" });
+        }
+    }
+
+    #[test]
+    fn a_reader_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sluice.db");
+        let reader = connect(&path, Role::Reader, &Options::default()).unwrap();
+        assert!(reader.execute_batch("CREATE TABLE t (x)").is_err());
+    }
+}

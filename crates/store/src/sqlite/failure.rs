@@ -1,0 +1,91 @@
+//! What an error of SQLite means for the caller: nothing happened, or nobody can say.
+//!
+//! The line is drawn on the side of doubt. After an I/O error in a write, SQLite has been seen to
+//! hide rows until the next start and to show them then; so every such error is
+//! [`StoreError::Unknown`], and the writer stops for good. A sync is never tried again.
+
+use rusqlite::{Error, ErrorCode};
+
+use crate::StoreError;
+
+/// An error while reading: it is never in doubt what was written.
+pub(super) fn of_read(error: Error) -> StoreError {
+    if is_corruption(&error) {
+        StoreError::Corrupt(error.to_string())
+    } else {
+        StoreError::Failed(Box::new(error))
+    }
+}
+
+/// An error between BEGIN and COMMIT, where a rollback undoes everything.
+pub(super) fn of_write(error: Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::SystemIoFailure) => StoreError::Unknown(Box::new(error)),
+        _ => of_read(error),
+    }
+}
+
+/// An error out of COMMIT itself: only what is plainly a refusal to commit is not in doubt.
+pub(super) fn of_commit(error: Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::ConstraintViolation) => {
+            StoreError::Failed(Box::new(error))
+        }
+        _ => StoreError::Unknown(Box::new(error)),
+    }
+}
+
+fn is_corruption(error: &Error) -> bool {
+    match error {
+        Error::FromSqlConversionFailure(..)
+        | Error::InvalidColumnType(..)
+        | Error::IntegralValueOutOfRange(..)
+        | Error::Utf8Error(..) => true,
+        _ => matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    fn sqlite(code: i32) -> Error {
+        Error::SqliteFailure(ffi::Error::new(code), None)
+    }
+
+    fn name(error: &StoreError) -> &'static str {
+        match error {
+            StoreError::Failed(_) => "failed",
+            StoreError::Unknown(_) => "unknown",
+            StoreError::Corrupt(_) => "corrupt",
+            StoreError::Conflict | StoreError::Closed => "other",
+        }
+    }
+
+    #[test]
+    fn an_error_is_unknown_wherever_a_write_may_have_survived_it() {
+        let io_sync = ffi::SQLITE_IOERR_FSYNC;
+        for (code, read, write, commit) in [
+            (ffi::SQLITE_FULL, "failed", "failed", "failed"),
+            (ffi::SQLITE_BUSY, "failed", "failed", "failed"),
+            (ffi::SQLITE_BUSY_SNAPSHOT, "failed", "failed", "failed"),
+            (ffi::SQLITE_CONSTRAINT_FOREIGNKEY, "failed", "failed", "failed"),
+            (ffi::SQLITE_IOERR, "failed", "unknown", "unknown"),
+            (io_sync, "failed", "unknown", "unknown"),
+            (ffi::SQLITE_IOERR_SHORT_READ, "failed", "unknown", "unknown"),
+            (ffi::SQLITE_NOMEM, "failed", "failed", "unknown"),
+            (ffi::SQLITE_READONLY, "failed", "failed", "unknown"),
+            (ffi::SQLITE_CORRUPT, "corrupt", "corrupt", "unknown"),
+            (ffi::SQLITE_NOTADB, "corrupt", "corrupt", "unknown"),
+        ] {
+            assert_eq!(name(&of_read(sqlite(code))), read, "reading: {code}");
+            assert_eq!(name(&of_write(sqlite(code))), write, "writing: {code}");
+            assert_eq!(name(&of_commit(sqlite(code))), commit, "committing: {code}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Opening the database: every way in which it can go wrong, told so that an operator can act.
+//!
+//! A start must not depend on how many rows there are, so nothing here reads them: the header, the
+//! settings, the schema and its history are looked at, and no `integrity_check` is run.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode};
+
+use super::connection::{self, Role};
+use super::schema;
+
+/// The oldest SQLite without the bug that can corrupt a log shared by several connections: 3.51.3.
+const SQLITE_MIN: i32 = 3_051_003;
+/// Between two tries while another process is making or migrating the same database.
+const RETRY_PAUSE: Duration = Duration::from_millis(10);
+
+/// How to open a database.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How long to wait for a lock that another process holds.
+    pub busy_timeout: Duration,
+    /// Reads that can be under way at once.
+    pub readers: usize,
+    /// The size that the database file may not pass; beyond it, writes fail as on a full disk.
+    pub size_max_bytes: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { busy_timeout: connection::BUSY_TIMEOUT_DEFAULT, readers: 4, size_max_bytes: None }
+    }
+}
+
+/// Why a database was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error(
+        "SQLite {found} can damage a shared database; 3.51.3 or newer is needed: rebuild with the bundled SQLite"
+    )]
+    OldSqlite { found: &'static str },
+    #[error("cannot write in the folder {}: {source}; choose another folder or change its permissions", path.display())]
+    Folder { path: PathBuf, source: std::io::Error },
+    #[error("cannot open the database {}: {reason}; check that the file and its folder can be read and written", path.display())]
+    Unopenable { path: PathBuf, reason: String },
+    #[error("the database {} is locked by another process (a long write or a migration): wait for it to end, or stop it", path.display())]
+    Locked { path: PathBuf },
+    #[error("the database {} was written by a newer Sluice (schema {found}; this binary knows {known}): upgrade the binary", path.display())]
+    NewerSchema { path: PathBuf, found: i64, known: i64 },
+    #[error("the schema of {} is not the one that this binary made ({detail}): use the binary that wrote it, or a copy from a backup", path.display())]
+    OtherSchema { path: PathBuf, detail: String },
+    #[error("the file {} is not a database of Sluice, or its first page is damaged: choose another path, or restore it from a backup", path.display())]
+    NotOurs { path: PathBuf },
+    #[error("the database {} is damaged ({reason}): restore it from a backup", path.display())]
+    Damaged { path: PathBuf, reason: String },
+    #[error("the database {} does not take the setting {setting}={expected} (it says {found}): it must be on a local disk that supports it", path.display())]
+    Setting { path: PathBuf, setting: &'static str, expected: String, found: String },
+    #[error("cannot start the thread that writes to the database: {0}")]
+    Thread(#[source] std::io::Error),
+}
+
+impl OpenError {
+    pub(super) fn of(path: &Path, error: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        let reason = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path },
+            Some(ErrorCode::NotADatabase) => Self::NotOurs { path },
+            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { path, reason },
+            _ => Self::Unopenable { path, reason },
+        }
+    }
+}
+
+/// Makes the file and its schema where they are not there yet, and gives the writer's connection.
+pub(super) fn open(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+    if rusqlite::version_number() < SQLITE_MIN {
+        return Err(OpenError::OldSqlite { found: rusqlite::version() });
+    }
+    make_file(path)?;
+    // Two processes that start at once both find the file new. SQLite tells the later one that it is
+    // locked without waiting, so the waiting is done here.
+    let deadline = Instant::now() + options.busy_timeout;
+    loop {
+        match connect_and_migrate(path, options) {
+            Err(OpenError::Locked { .. }) if Instant::now() < deadline => {
+                std::thread::sleep(RETRY_PAUSE);
+            }
+            result => return result,
+        }
+    }
+}
+
+fn connect_and_migrate(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+    let mut connection = connection::connect(path, Role::Writer, options)?;
+    schema::bring_up_to_date(&mut connection, path)?;
+    Ok(connection)
+}
+
+/// Makes the folder and an empty file that only its owner can read: it will hold personal data.
+///
+/// An existing file is deliberately not opened here: closing it again would drop the locks that
+/// other connections of this process have on it.
+fn make_file(path: &Path) -> Result<(), OpenError> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let failed = |source| OpenError::Folder { path: folder.to_owned(), source };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let mut file = std::fs::OpenOptions::new();
+    file.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut file, 0o600);
+    match file.open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(failed(error)),
+    }
+}

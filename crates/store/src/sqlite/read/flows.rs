@@ -1,0 +1,133 @@
+//! Flows and their versions, with what is derived of them. Each function that asks more than once
+//! does so in one read transaction, and so sees one instant.
+
+use rusqlite::{Connection, Result, params};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+
+use super::super::codec::{self, Cells, FLOW, VERSION, bytes};
+use super::{limit, many, one};
+use crate::{FlowRow, FlowState, Page, VersionRow, VersionState};
+
+/// Published, and neither superseded nor retired: word for word the condition of an index.
+const IS_CURRENT: &str =
+    "published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL";
+
+pub(in super::super) fn flow(connection: &Connection, flow: FlowId) -> Result<Option<FlowState>> {
+    let instant = connection.unchecked_transaction()?;
+    let sql = format!("{SELECT_FLOW} WHERE flows.flow_id = ?1", SELECT_FLOW = select_flow());
+    let found = one(&instant, &sql, [bytes!(flow)], flow_and_app)?;
+    found.map(|found| state(&instant, found)).transpose()
+}
+
+pub(in super::super) fn flows(
+    connection: &Connection,
+    app: AppId,
+    page: Page<FlowId>,
+) -> Result<Vec<FlowState>> {
+    let instant = connection.unchecked_transaction()?;
+    let after = page.after.map(|id| bytes!(id)).unwrap_or_default();
+    let sql = format!(
+        "{SELECT_FLOW} WHERE flows.app_id = ?1 AND flows.flow_id > ?2 \
+         ORDER BY flows.flow_id LIMIT ?3",
+        SELECT_FLOW = select_flow()
+    );
+    let found = many(&instant, &sql, params![bytes!(app), after, limit(page.limit)], flow_and_app)?;
+    found.into_iter().map(|found| state(&instant, found)).collect()
+}
+
+pub(in super::super) fn version(
+    connection: &Connection,
+    version: FlowVersionId,
+) -> Result<Option<VersionState>> {
+    let instant = connection.unchecked_transaction()?;
+    let sql = format!("SELECT {VERSION} FROM versions WHERE flow_version_id = ?1");
+    let Some(version) = one(&instant, &sql, [bytes!(version)], codec::version)? else {
+        return Ok(None);
+    };
+    let sql = format!(
+        "{SELECT_FLOW} WHERE flows.app_id = ?1 AND flows.flow_id = ?2",
+        SELECT_FLOW = select_flow()
+    );
+    let of_flow = params![bytes!(version.app_id), bytes!(version.flow_id)];
+    let found = one(&instant, &sql, of_flow, flow_and_app)?;
+    let Some(FlowAndApp { flow, revision, public_revision, .. }) = found else {
+        return Ok(None);
+    };
+    let sql = format!(
+        "SELECT flow_version_id FROM versions WHERE app_id = ?1 AND flow_id = ?2 \
+         AND {IS_CURRENT} ORDER BY number DESC LIMIT 1"
+    );
+    let current = one(&instant, &sql, of_flow, |cells| cells.id(FlowVersionId::from_uuid))?;
+    Ok(Some(VersionState { version, flow, revision, public_revision, current }))
+}
+
+pub(in super::super) fn versions(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+    before: Option<u32>,
+    rows: usize,
+) -> Result<Vec<VersionRow>> {
+    let sql = format!(
+        "SELECT {VERSION} FROM versions WHERE app_id = ?1 AND flow_id = ?2 AND number > 0 \
+         AND number < ?3 AND published_at IS NOT NULL ORDER BY number DESC LIMIT ?4"
+    );
+    let before = before.map_or(i64::MAX, i64::from);
+    let params = params![bytes!(app), bytes!(flow), before, limit(rows)];
+    many(connection, &sql, params, codec::version)
+}
+
+struct FlowAndApp {
+    flow: FlowRow,
+    revision: u64,
+    public_revision: u64,
+    app_grace_window_seconds: Option<u32>,
+}
+
+fn select_flow() -> String {
+    format!(
+        "SELECT {FLOW}, apps.revision, apps.public_revision, apps.grace_window_seconds \
+         FROM flows JOIN apps USING (app_id)"
+    )
+}
+
+fn flow_and_app(cells: &mut Cells) -> Result<FlowAndApp> {
+    Ok(FlowAndApp {
+        flow: codec::flow(cells)?,
+        revision: cells.revision()?,
+        public_revision: cells.revision()?,
+        app_grace_window_seconds: cells.take()?,
+    })
+}
+
+/// What stands around a flow; the connection is in a read transaction.
+fn state(instant: &Connection, found: FlowAndApp) -> Result<FlowState> {
+    let FlowAndApp { flow, revision, public_revision, app_grace_window_seconds } = found;
+    let of_flow = params![bytes!(flow.app_id), bytes!(flow.flow_id)];
+    let newest = |condition: &str| {
+        let sql = format!(
+            "SELECT {VERSION} FROM versions WHERE app_id = ?1 AND flow_id = ?2 \
+             AND {condition} ORDER BY number DESC, flow_version_id DESC LIMIT 1"
+        );
+        one(instant, &sql, of_flow, codec::version)
+    };
+    let current = newest(IS_CURRENT)?;
+    let draft = newest("published_at IS NULL")?;
+    let last_number = one(
+        instant,
+        "SELECT coalesce(max(number), 0) FROM versions \
+         WHERE app_id = ?1 AND flow_id = ?2 AND number > 0",
+        of_flow,
+        |cells| cells.take(),
+    )?;
+    let last_number = last_number.unwrap_or(0);
+    Ok(FlowState {
+        flow,
+        revision,
+        public_revision,
+        app_grace_window_seconds,
+        current,
+        draft,
+        last_number,
+    })
+}

@@ -1,0 +1,61 @@
+//! What belongs to the whole instance: tokens, the audit log, the change feed.
+
+use rusqlite::{Connection, Result, params};
+use sluice_flow::id::AppId;
+
+use super::super::codec::{self, AUDIT, TOKEN, bytes};
+use super::{limit, many, one};
+use crate::{AuditQuery, AuditRow, Changes, FeedPosition, TokenHash, TokenRow};
+
+/// Above every id.
+const BEYOND: [u8; 16] = [0xFF; 16];
+
+pub(in super::super) fn token(
+    connection: &Connection,
+    hash: &TokenHash,
+) -> Result<Option<TokenRow>> {
+    let sql = format!("SELECT {TOKEN} FROM tokens WHERE hash = ?1");
+    one(connection, &sql, [hash], codec::token)
+}
+
+pub(in super::super) fn tokens(connection: &Connection) -> Result<Vec<TokenRow>> {
+    let sql = format!("SELECT {TOKEN} FROM tokens ORDER BY token_id");
+    many(connection, &sql, [], codec::token)
+}
+
+pub(in super::super) fn audit(connection: &Connection, query: AuditQuery) -> Result<Vec<AuditRow>> {
+    let before = query.after.map_or(BEYOND, |id| bytes!(id));
+    let rows = limit(query.limit);
+    match query.app_id {
+        Some(app) => {
+            let sql = format!(
+                "SELECT {AUDIT} FROM audit WHERE app_id = ?1 AND audit_id < ?2 \
+                 ORDER BY audit_id DESC LIMIT ?3"
+            );
+            many(connection, &sql, params![bytes!(app), before, rows], codec::audit)
+        }
+        None => {
+            let sql = format!(
+                "SELECT {AUDIT} FROM audit WHERE audit_id < ?1 ORDER BY audit_id DESC LIMIT ?2"
+            );
+            many(connection, &sql, params![before, rows], codec::audit)
+        }
+    }
+}
+
+pub(in super::super) fn changes(connection: &Connection, after: FeedPosition) -> Result<Changes> {
+    let instant = connection.unchecked_transaction()?;
+    let position = one(&instant, "SELECT position FROM feed", [], |cells| cells.revision())?
+        .unwrap_or_default();
+    let position = FeedPosition(position);
+    if position == after {
+        return Ok(Changes { position, apps: Vec::new() });
+    }
+    let apps = many(
+        &instant,
+        "SELECT app_id FROM apps WHERE public_revision > ?1 ORDER BY public_revision",
+        [after.0.cast_signed()],
+        |cells| cells.id(AppId::from_uuid),
+    )?;
+    Ok(Changes { position, apps })
+}

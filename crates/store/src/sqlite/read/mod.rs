@@ -1,0 +1,33 @@
+//! What is read, by kind: each function is one read at one instant on one connection.
+
+pub(super) mod apps;
+pub(super) mod flows;
+pub(super) mod instance;
+pub(super) mod responses;
+
+use rusqlite::{Connection, OptionalExtension, Params, Result};
+
+use super::codec::Cells;
+
+fn one<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: fn(&mut Cells) -> Result<T>,
+) -> Result<Option<T>> {
+    connection.prepare_cached(sql)?.query_row(params, |row| read(&mut Cells::of(row))).optional()
+}
+
+fn many<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: fn(&mut Cells) -> Result<T>,
+) -> Result<Vec<T>> {
+    connection.prepare_cached(sql)?.query_map(params, |row| read(&mut Cells::of(row)))?.collect()
+}
+
+/// A limit as SQLite takes it.
+fn limit(rows: usize) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
+}

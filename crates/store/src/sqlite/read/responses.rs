@@ -1,0 +1,167 @@
+//! Responses: by id, and by flow with a filter.
+//!
+//! When a response was received is in its id, so a span of time is a span of ids, and a list is a
+//! walk along the index `(app, flow, id)` that stops at its limit. A filter by version or tag can
+//! walk past many rows before it finds one; that walk is cut in slices, each a read of its own, so
+//! that the log can start anew in between.
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Result, params_from_iter};
+use sluice_flow::id::{ResponseId, v7};
+use sluice_flow::time::Timestamp;
+
+use super::super::codec::{self, RESPONSE, bytes};
+use super::{limit, many, one};
+use crate::{Order, ResponseQuery, ResponseRow};
+
+/// Rows that one slice of a filtered walk looks at.
+const SLICE_ROWS: i64 = 5_000;
+
+type Bits = [u8; 16];
+
+pub(in super::super) fn by_id(
+    connection: &Connection,
+    response: ResponseId,
+) -> Result<Option<ResponseRow>> {
+    let sql = format!("SELECT {RESPONSE} FROM responses WHERE response_id = ?1");
+    one(connection, &sql, [bytes!(response)], codec::response)
+}
+
+pub(in super::super) fn list(
+    connection: &Connection,
+    query: &ResponseQuery,
+) -> Result<Vec<ResponseRow>> {
+    let Some(mut span) = Span::of(query) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    while found.len() < query.limit {
+        let instant = connection.unchecked_transaction()?;
+        let slice_end = match query.version.is_some() || !query.tags.is_empty() {
+            true => slice_end(&instant, query, span)?,
+            false => None,
+        };
+        let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
+        found.extend(walk(&instant, query, slice, query.limit - found.len())?);
+        match slice_end.and_then(|end| span.beyond(end, query.order)) {
+            Some(rest) => span = rest,
+            None => break,
+        }
+    }
+    Ok(found)
+}
+
+/// Ids from the first to the last, both within. Never the wrong way round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Span {
+    first: u128,
+    last: u128,
+}
+
+impl Span {
+    /// What the query's times and place leave over, if anything.
+    fn of(query: &ResponseQuery) -> Option<Self> {
+        // The first id of a millisecond sorts before every id that was made in it.
+        let opens = |time: Timestamp| v7(time, 0, 0).as_u128() >> 80 << 80;
+        let mut span = Self { first: 0, last: u128::MAX };
+        if let Some(from) = query.from {
+            span.first = opens(from);
+        }
+        if let Some(to) = query.to {
+            span.last = opens(to).checked_sub(1)?;
+        }
+        if span.first > span.last {
+            return None;
+        }
+        match query.after {
+            Some(id) => span.beyond(id.uuid().as_u128(), query.order),
+            None => Some(span),
+        }
+    }
+
+    /// What of the span comes after `id` in this order; `id` may lie outside of it.
+    fn beyond(self, id: u128, order: Order) -> Option<Self> {
+        let span = match order {
+            Order::Asc => Self { first: self.first.max(id.checked_add(1)?), ..self },
+            Order::Desc => Self { last: self.last.min(id.checked_sub(1)?), ..self },
+        };
+        (span.first <= span.last).then_some(span)
+    }
+
+    /// What of the span comes up to and with `id`, which is in it.
+    fn up_to(self, id: u128, order: Order) -> Self {
+        match order {
+            Order::Asc => Self { last: id, ..self },
+            Order::Desc => Self { first: id, ..self },
+        }
+    }
+}
+
+/// The id at which a slice ends; none where the rest of the span is shorter than a slice.
+fn slice_end(connection: &Connection, query: &ResponseQuery, span: Span) -> Result<Option<u128>> {
+    let sql = format!(
+        "SELECT response_id FROM responses WHERE {} LIMIT 1 OFFSET {}",
+        in_span(query.order, ""),
+        SLICE_ROWS - 1
+    );
+    let end: Option<Bits> = connection
+        .prepare_cached(&sql)?
+        .query_row(params_from_iter(place(query, span)), |row| row.get(0))
+        .optional()?;
+    Ok(end.map(u128::from_be_bytes))
+}
+
+/// The rows of a span that pass the filter, in order.
+fn walk(
+    connection: &Connection,
+    query: &ResponseQuery,
+    span: Span,
+    rows: usize,
+) -> Result<Vec<ResponseRow>> {
+    let mut filter = String::new();
+    let mut params = place(query, span);
+    if let Some(version) = query.version {
+        params.push(Value::Blob(bytes!(version).to_vec()));
+        filter.push_str(&format!(" AND flow_version_id = ?{}", params.len()));
+    }
+    for (name, value) in &query.tags {
+        params.push(Value::Text(name.clone()));
+        params.push(Value::Text(value.clone()));
+        filter.push_str(&has_tag(params.len() - 1, params.len()));
+    }
+    params.push(Value::Integer(limit(rows)));
+    let sql = format!(
+        "SELECT {RESPONSE} FROM responses WHERE {} LIMIT ?{}",
+        in_span(query.order, &filter),
+        params.len()
+    );
+    many(connection, &sql, params_from_iter(params), codec::response)
+}
+
+fn place(query: &ResponseQuery, span: Span) -> Vec<Value> {
+    let ids = [span.first.to_be_bytes(), span.last.to_be_bytes()];
+    [bytes!(query.app_id), bytes!(query.flow_id)]
+        .into_iter()
+        .chain(ids)
+        .map(|bits: Bits| Value::Blob(bits.to_vec()))
+        .collect()
+}
+
+fn in_span(order: Order, filter: &str) -> String {
+    let direction = match order {
+        Order::Asc => "ASC",
+        Order::Desc => "DESC",
+    };
+    format!(
+        "app_id = ?1 AND flow_id = ?2 AND response_id BETWEEN ?3 AND ?4{filter} \
+         ORDER BY response_id {direction}"
+    )
+}
+
+/// The tag is this text, or a list that holds it.
+fn has_tag(name: usize, value: usize) -> String {
+    format!(
+        " AND EXISTS (SELECT 1 FROM json_each(responses.tags) AS tag WHERE tag.key = ?{name} \
+         AND CASE tag.type WHEN 'text' THEN tag.value = ?{value} WHEN 'array' THEN EXISTS \
+         (SELECT 1 FROM json_each(tag.value) AS item \
+         WHERE item.type = 'text' AND item.value = ?{value}) ELSE 0 END)"
+    )
+}

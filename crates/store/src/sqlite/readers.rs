@@ -1,0 +1,71 @@
+//! A few connections for reading, handed out one read at a time.
+//!
+//! Reads run on the runtime's blocking threads. Each is over soon (long searches are cut in slices
+//! by [`super::read`]), since the log cannot start anew while an old read still looks at it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+use tokio::sync::Semaphore;
+
+use super::connection::{self, Role};
+use super::failure;
+use super::open::Options;
+use crate::{StoreError, StoreResult};
+
+#[derive(Debug)]
+pub(super) struct Readers {
+    path: PathBuf,
+    options: Options,
+    /// One for each read that may be under way.
+    permits: Arc<Semaphore>,
+    /// Connections that are open and not in use. They are opened when first needed.
+    idle: Arc<Mutex<Vec<Connection>>>,
+}
+
+impl Readers {
+    pub(super) fn new(path: PathBuf, options: Options) -> Self {
+        let permits = Arc::new(Semaphore::new(options.readers.max(1)));
+        Self { path, options, permits, idle: Arc::default() }
+    }
+
+    /// Runs one read.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        let permits = Arc::clone(&self.permits);
+        let permit = permits.acquire_owned().await.map_err(|_| StoreError::Closed)?;
+        let idle = Arc::clone(&self.idle);
+        let (path, options) = (self.path.clone(), self.options.clone());
+        let task = tokio::task::spawn_blocking(move || {
+            // Given back when the read ends, not when its caller stops waiting for it.
+            let _permit = permit;
+            let taken = lock(&idle).pop();
+            let connection = match taken {
+                Some(connection) => connection,
+                None => connection::connect(&path, Role::Reader, &options)
+                    .map_err(|error| StoreError::Failed(Box::new(error)))?,
+            };
+            let result = read(&connection).map_err(failure::of_read);
+            lock(&idle).push(connection);
+            result
+        });
+        task.await.unwrap_or_else(|error| Err(StoreError::Failed(Box::new(error))))
+    }
+
+    /// Waits for the reads under way, then closes every connection.
+    pub(super) async fn close(&self) {
+        let all = u32::try_from(self.options.readers.max(1)).unwrap_or(u32::MAX);
+        if let Ok(_permits) = self.permits.acquire_many(all).await {
+            self.permits.close();
+            lock(&self.idle).clear();
+        }
+    }
+}
+
+/// A read that panicked has not harmed the list: it had taken its connection out.
+fn lock(idle: &Mutex<Vec<Connection>>) -> MutexGuard<'_, Vec<Connection>> {
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,221 @@
+//! The one thread that writes.
+//!
+//! SQLite has one writer at a time whatever one does; a thread of our own makes waiting for it a
+//! bounded queue instead of a fight over locks. Jobs are answered in the order they came, each
+//! after its own sync. When an outcome is unknown the thread writes nothing more, ever: later jobs
+//! are told that the store is closed, and a restart (which recovers the log) is the only way back.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::hooks::Wal;
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, ErrorCode, MAIN_DB};
+use tokio::sync::{mpsc, oneshot};
+
+use super::connection::PAGE_BYTES;
+use super::open::OpenError;
+use super::transaction::{self, Then};
+use super::{apply, commit};
+use crate::{At, Change, NewResponse, Outcome, StoreError, StoreResult};
+
+/// Jobs that wait for the writer; a caller beyond them waits for room.
+const QUEUE_MAX: usize = 64;
+/// Pages in the log at which it is written back into the database.
+const CHECKPOINT_PAGES: i32 = 2_000;
+/// A check that comes this soon after a successful write believes that write.
+const CHECK_FRESH: Duration = Duration::from_secs(1);
+/// What a check writes and takes back: enough to need new pages.
+const PROBE_BYTES: u32 = 4 * PAGE_BYTES;
+
+type Reply<T> = oneshot::Sender<StoreResult<T>>;
+
+enum Job {
+    Commit(Vec<NewResponse>, Reply<Vec<Outcome>>),
+    Apply(At, Change, Reply<()>),
+    Check(Reply<()>),
+    Close(Reply<()>),
+}
+
+/// The way to the writer's thread.
+#[derive(Debug)]
+pub(super) struct Writer {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection, path: &Path) -> Result<Self, OpenError> {
+        let mut thread = Thread::new(connection).map_err(|error| OpenError::of(path, error))?;
+        thread.begin(path)?;
+        let (jobs, queue) = mpsc::channel(QUEUE_MAX);
+        std::thread::Builder::new()
+            .name("sqlite-writer".to_owned())
+            .spawn(move || thread.run(queue))
+            .map_err(OpenError::Thread)?;
+        Ok(Self { jobs })
+    }
+
+    pub(super) async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
+        self.ask(|reply| Job::Commit(responses, reply)).await
+    }
+
+    pub(super) async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
+        self.ask(|reply| Job::Apply(at, change, reply)).await
+    }
+
+    pub(super) async fn check(&self) -> StoreResult<()> {
+        self.ask(Job::Check).await
+    }
+
+    /// Returns when all jobs before it are done and the connection is closed.
+    pub(super) async fn close(&self) {
+        // A writer that is closed already has nothing left to finish.
+        let _closed = self.ask(Job::Close).await;
+    }
+
+    async fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> StoreResult<T> {
+        let (reply, answer) = oneshot::channel();
+        self.jobs.send(job(reply)).await.map_err(|_| StoreError::Closed)?;
+        answer.await.unwrap_or_else(|_| {
+            Err(StoreError::Unknown("the thread that writes ended without an answer".into()))
+        })
+    }
+}
+
+struct Thread {
+    connection: Connection,
+    /// Pages in the log after the last commit.
+    log_pages: Arc<AtomicI32>,
+    /// Set by an unknown outcome, and never taken back.
+    stopped: bool,
+    /// When a transaction was last committed, if none has failed since.
+    written_at: Option<Instant>,
+}
+
+impl Thread {
+    fn new(mut connection: Connection) -> rusqlite::Result<Self> {
+        let log_pages = Arc::new(AtomicI32::new(0));
+        let seen = Arc::clone(&log_pages);
+        let hook = move |_: &mut Wal, pages| {
+            seen.store(pages, Ordering::Relaxed);
+            Ok(())
+        };
+        connection.wal_hook(Some(hook))?;
+        Ok(Self { connection, log_pages, stopped: false, written_at: None })
+    }
+
+    /// Makes one durable write before anything is answered.
+    ///
+    /// A process that was killed may have left a batch in the log that was written but not yet
+    /// synced. It is visible now, so a retry would be told that it is stored; this sync makes it so.
+    fn begin(&mut self, path: &Path) -> Result<(), OpenError> {
+        let Err(error) = self.check() else { return Ok(()) };
+        let StoreError::Failed(source) = error else {
+            return Err(OpenError::Damaged { path: path.to_owned(), reason: error.to_string() });
+        };
+        match source.downcast::<rusqlite::Error>() {
+            // Reads can go on, and writes when there is room again.
+            Ok(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
+                tracing::warn!(%error, "the disk is full: nothing can be stored");
+                Ok(())
+            }
+            Ok(error) => Err(OpenError::of(path, *error)),
+            Err(other) => Err(OpenError::Thread(std::io::Error::other(other))),
+        }
+    }
+
+    fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+        let mut closing = None;
+        while let Some(job) = queue.blocking_recv() {
+            match job {
+                Job::Close(reply) => {
+                    closing = Some(reply);
+                    break;
+                }
+                job => self.answer(job),
+            }
+        }
+        queue.close();
+        self.stopped = true;
+        while let Some(job) = queue.blocking_recv() {
+            self.answer(job);
+        }
+        if let Err((_, error)) = self.connection.close() {
+            tracing::warn!(%error, "the database did not close cleanly; the next start recovers it");
+        }
+        if let Some(reply) = closing {
+            // Whoever asked may have gone.
+            let _gone = reply.send(Ok(()));
+        }
+    }
+
+    /// Does one job and answers it; the housekeeping comes after the answer.
+    fn answer(&mut self, job: Job) {
+        // A caller who has gone away does not undo what was written, so a failed send is no error.
+        let _gone = match job {
+            Job::Commit(responses, reply) => reply
+                .send(self.write(|connection| commit::responses(connection, &responses)))
+                .is_err(),
+            Job::Apply(at, change, reply) => {
+                reply.send(self.write(|connection| apply::change(connection, at, change))).is_err()
+            }
+            Job::Check(reply) => reply.send(self.check()).is_err(),
+            Job::Close(reply) => reply.send(Ok(())).is_err(),
+        };
+        self.checkpoint();
+    }
+
+    fn write<T>(
+        &mut self,
+        body: impl FnOnce(&Connection) -> Result<(T, Then), transaction::Stop>,
+    ) -> StoreResult<T> {
+        if self.stopped {
+            return Err(StoreError::Closed);
+        }
+        let result = transaction::run(&self.connection, body);
+        match &result {
+            Ok((_, Then::Commit)) => self.written_at = Some(Instant::now()),
+            Ok((_, Then::Forget)) => {}
+            Err(StoreError::Conflict) => {}
+            Err(StoreError::Unknown(error)) => {
+                tracing::error!(%error, "a write has an unknown outcome; nothing more is written");
+                self.stopped = true;
+            }
+            Err(_) => self.written_at = None,
+        }
+        result.map(|(value, _)| value)
+    }
+
+    /// Writes and takes back, with a real sync: a full or failing disk shows here.
+    fn check(&mut self) -> StoreResult<()> {
+        if !self.stopped && self.written_at.is_some_and(|at| at.elapsed() < CHECK_FRESH) {
+            return Ok(());
+        }
+        self.write(|connection| {
+            connection
+                .prepare_cached("INSERT INTO probe (filler) VALUES (zeroblob(?1))")?
+                .execute([PROBE_BYTES])?;
+            connection.prepare_cached("DELETE FROM probe")?.execute([])?;
+            Ok(((), Then::Commit))
+        })
+    }
+
+    /// Writes the log back into the database once it is long, so that it starts anew.
+    fn checkpoint(&mut self) {
+        if self.stopped || self.log_pages.load(Ordering::Relaxed) < CHECKPOINT_PAGES {
+            return;
+        }
+        let result = self.connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE);
+        match result {
+            Ok(_) => self.log_pages.store(0, Ordering::Relaxed),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) => {
+                tracing::error!(%error, "the log cannot be written back; nothing more is written");
+                self.stopped = true;
+            }
+            // Full or busy: the log goes on growing, nothing is lost, and the next commit tries again.
+            Err(error) => tracing::warn!(%error, "the log cannot be written back now"),
+        }
+    }
+}
