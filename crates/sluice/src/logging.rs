@@ -1,6 +1,6 @@
 //! Log lines: to stderr, so that stdout keeps the banner and results.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 
 use tracing_subscriber::EnvFilter;
 
@@ -15,7 +15,11 @@ pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {
             "write a level (error, warn, info, debug, trace), or pairs such as info,sluice_web=debug",
         )
     })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let coloured = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(coloured);
     let started = match format {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
