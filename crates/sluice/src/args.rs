@@ -131,7 +131,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_DRAIN_TIMEOUT", value_name = "SECONDS")]
     pub(crate) drain_timeout: Option<u64>,
 
-    /// What to log: a level, or pairs such as info,sluice_web=debug [default: info]
+    /// What to log: a level, or pairs such as warn,sluice=debug [default: warn,sluice=info]
     #[arg(long, env = "SLUICE_LOG", value_name = "FILTER")]
     pub(crate) log: Option<String>,
 

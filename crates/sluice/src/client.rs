@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::{Method, StatusCode, Url};
+use reqwest::{Method, Url};
 use serde_json::Value;
 use sluice_flow::definition::Fault;
 
@@ -129,9 +129,9 @@ impl Server {
         let value: Option<Value> = serde_json::from_slice(&bytes).ok();
         match value {
             Some(value) if status.is_success() => Ok(value),
-            None if status == StatusCode::NO_CONTENT => Ok(Value::Null),
+            None if status == 204 => Ok(Value::Null),
             Some(problem) if problem.get("title").is_some() || problem.get("detail").is_some() => {
-                Err(refusal(status, &problem))
+                Err(refusal(status.as_u16(), &problem))
             }
             _ => Err(CallError::Refused(Failure::new(
                 format!("{} answered {status}, but not as Sluice does", self.base),
@@ -168,7 +168,7 @@ fn server_address(text: &str) -> Result<Url, Failure> {
 }
 
 /// A problem document as sentences.
-fn refusal(status: StatusCode, problem: &Value) -> CallError {
+fn refusal(status: u16, problem: &Value) -> CallError {
     let text = |name: &str| problem[name].as_str().unwrap_or_default();
     let faults = faults_of(problem);
     if !faults.is_empty() {
@@ -177,20 +177,18 @@ fn refusal(status: StatusCode, problem: &Value) -> CallError {
     let told = if text("detail").is_empty() { text("title") } else { text("detail") };
     let failure = |remedy: &str| Failure::new(format!("the server says: {told}"), remedy);
     match status {
-        StatusCode::UNAUTHORIZED => CallError::Refused(failure(
+        401 => CallError::Refused(failure(
             "give a valid admin token with --token or SLUICE_TOKEN; \
              where it is lost, start the server with SLUICE_ADMIN_TOKEN set",
         )),
-        StatusCode::FORBIDDEN => CallError::Refused(failure(
+        403 => CallError::Refused(failure(
             "use a token with more scopes: `sluice token create` makes one",
         )),
-        StatusCode::NOT_FOUND => CallError::Refused(failure(
+        404 => CallError::Refused(failure(
             "`sluice app list` and `sluice flow list` show what this token can see",
         )),
-        StatusCode::TOO_MANY_REQUESTS => CallError::Away(failure("wait a moment, then try again")),
-        status if status.is_server_error() => {
-            CallError::Away(failure("try again; the server's log says more"))
-        }
+        429 => CallError::Away(failure("wait a moment, then try again")),
+        500.. => CallError::Away(failure("try again; the server's log says more")),
         _ => CallError::Refused(failure("")),
     }
 }
@@ -225,7 +223,6 @@ mod tests {
             (404, json!({"title": "x", "detail": "there is no such flow"}), "no such flow", "list"),
             (503, json!({"title": "Overloaded"}), "Overloaded", "log"),
         ] {
-            let status = StatusCode::from_u16(status).unwrap();
             let failure = Failure::from(refusal(status, &problem));
             let shown = failure.to_string();
             assert!(shown.contains(said) && shown.contains(told), "{shown}");
@@ -236,7 +233,6 @@ mod tests {
     #[test]
     fn only_what_may_pass_is_worth_another_try() {
         for (status, away) in [(400, false), (401, false), (404, false), (429, true), (503, true)] {
-            let status = StatusCode::from_u16(status).unwrap();
             let error = refusal(status, &json!({"title": "t"}));
             assert_eq!(matches!(error, CallError::Away(_)), away, "{status}");
         }

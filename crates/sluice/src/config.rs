@@ -16,8 +16,8 @@ use crate::failure::Failure;
 const LISTEN_DEFAULT: &str = "127.0.0.1:8080";
 const DATA_DEFAULT: &str = "sluice-data";
 const DATABASE_FILE: &str = "sluice.db";
-/// Migrations are told by the store itself, in its own words.
-const LOG_DEFAULT: &str = "info,refinery_core=warn";
+/// Ours in full, and of what we build on only what is wrong.
+const LOG_DEFAULT: &str = "warn,sluice=info";
 /// Below this not even a small submission fits; above it a few requests could fill the memory.
 const BODY_LIMIT: Bounded = Bounded {
     flag: "body-limit",

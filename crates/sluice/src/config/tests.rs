@@ -14,8 +14,7 @@ fn defaults_stand_where_nothing_is_given() {
     assert!(settings.demo);
     assert_eq!((settings.body_bytes_max, settings.connections_max), (262_144, 20_000));
     assert_eq!(settings.drain_timeout, Duration::from_secs(30));
-    assert!(settings.log.starts_with("info"), "{}", settings.log);
-    assert_eq!(settings.log_format, LogFormat::Text);
+    assert_eq!((settings.log.as_str(), settings.log_format), ("warn,sluice=info", LogFormat::Text));
 }
 
 #[test]

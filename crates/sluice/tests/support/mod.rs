@@ -1,7 +1,8 @@
 //! Runs the real binary: as a server that is ended with the test, or as a command to its end.
 
-#![allow(dead_code, reason = "each test binary uses its own part of this")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part of this")]
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -46,6 +47,7 @@ pub fn assert_complains(output: &Output, code: i32, parts: &[&str]) {
 pub struct Server {
     child: Child,
     printed: Arc<Mutex<String>>,
+    http: reqwest::Client,
     pub base: String,
     /// From the start to the first line.
     pub started_in: Duration,
@@ -77,8 +79,8 @@ impl Server {
                 sink.lock().unwrap().push_str(std::str::from_utf8(&buffer[..read]).unwrap());
             }
         });
-        let mut server =
-            Self { child, printed, base: String::new(), started_in: Duration::default() };
+        let (base, started_in) = (String::new(), Duration::ZERO);
+        let mut server = Self { child, printed, http: http(), base, started_in };
         server.await_banner(folder, begin);
         server
     }
@@ -152,9 +154,35 @@ impl Server {
 
     pub async fn admin(&self, token: &str, path: &str) -> (u16, Value) {
         let url = format!("{}/api/admin/v1{path}", self.base);
-        let reply = http().get(url).bearer_auth(token).send().await.unwrap();
+        let reply = self.http.get(url).bearer_auth(token).send().await.unwrap();
         let status = reply.status().as_u16();
         (status, serde_json::from_slice(&reply.bytes().await.unwrap()).unwrap())
+    }
+}
+
+impl Server {
+    /// The answers of every stored response of a flow beyond an id, by their ids.
+    pub async fn stored(
+        &self,
+        token: &str,
+        flow: &str,
+        mut after: Option<String>,
+    ) -> BTreeMap<String, Value> {
+        let mut stored = BTreeMap::new();
+        loop {
+            let cursor = after.map(|after| format!("&after={after}")).unwrap_or_default();
+            let path = format!("/flows/{flow}/responses?limit=1000{cursor}");
+            let (status, mut page) = self.admin(token, &path).await;
+            assert_eq!(status, 200, "{page}");
+            for item in page["items"].as_array_mut().unwrap() {
+                let id = item["responseId"].as_str().unwrap().to_owned();
+                assert!(stored.insert(id, item["answers"].take()).is_none(), "listed twice");
+            }
+            after = page["next"].as_str().map(str::to_owned);
+            if after.is_none() {
+                return stored;
+            }
+        }
     }
 }
 
