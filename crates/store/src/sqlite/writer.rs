@@ -15,7 +15,6 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};
 use tokio::sync::{mpsc, oneshot};
 
-use super::connection::PAGE_BYTES;
 use super::open::OpenError;
 use super::transaction::{self, Then};
 use super::{apply, commit};
@@ -23,12 +22,12 @@ use crate::{At, Change, NewResponse, Outcome, StoreError, StoreResult};
 
 /// Jobs that wait for the writer; a caller beyond them waits for room.
 const QUEUE_MAX: usize = 64;
-/// Pages in the log at which it is written back into the database.
-const CHECKPOINT_PAGES: i32 = 2_000;
+/// Pages in the log at which it is written back into the database: 16 MiB.
+const CHECKPOINT_PAGES: i32 = 4_000;
 /// A check that comes this soon after a successful write believes that write.
 const CHECK_FRESH: Duration = Duration::from_secs(1);
-/// What a check writes and takes back: enough to need new pages.
-const PROBE_BYTES: u32 = 4 * PAGE_BYTES;
+/// What a check writes and takes back: about as much as a small batch of responses needs.
+const PROBE_BYTES: u32 = 64 * 1024;
 
 type Reply<T> = oneshot::Sender<StoreResult<T>>;
 
@@ -111,9 +110,17 @@ impl Thread {
     /// A process that was killed may have left a batch in the log that was written but not yet
     /// synced. It is visible now, so a retry would be told that it is stored; this sync makes it so.
     fn begin(&mut self, path: &Path) -> Result<(), OpenError> {
-        let Err(error) = self.check() else { return Ok(()) };
-        let StoreError::Failed(source) = error else {
-            return Err(OpenError::Damaged { path: path.to_owned(), reason: error.to_string() });
+        let path = || path.to_owned();
+        let source = match self.check() {
+            Ok(()) => return Ok(()),
+            Err(StoreError::Failed(source)) => source,
+            Err(StoreError::Corrupt(reason)) => {
+                return Err(OpenError::Damaged { path: path(), reason });
+            }
+            Err(StoreError::Unknown(source)) => {
+                return Err(OpenError::Unopenable { path: path(), reason: source.to_string() });
+            }
+            Err(error @ (StoreError::Conflict | StoreError::Closed)) => error.into(),
         };
         match source.downcast::<rusqlite::Error>() {
             // Reads can go on, and writes when there is room again.
@@ -121,8 +128,8 @@ impl Thread {
                 tracing::warn!(%error, "the disk is full: nothing can be stored");
                 Ok(())
             }
-            Ok(error) => Err(OpenError::of(path, *error)),
-            Err(other) => Err(OpenError::Thread(std::io::Error::other(other))),
+            Ok(error) => Err(OpenError::of(&path(), *error)),
+            Err(other) => Err(OpenError::Unopenable { path: path(), reason: other.to_string() }),
         }
     }
 
@@ -216,6 +223,55 @@ impl Thread {
             }
             // Full or busy: the log goes on growing, nothing is lost, and the next commit tries again.
             Err(error) => tracing::warn!(%error, "the log cannot be written back now"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::super::connection::{Role, connect};
+    use super::super::open::Options;
+    use super::transaction::Stop;
+    use super::*;
+
+    fn sqlite(code: i32) -> Stop {
+        Stop::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
+    }
+
+    /// One write that fails with this error, and the one after it.
+    fn check(code: i32, stops: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sluice.db");
+        let connection = connect(&path, Role::Writer, &Options::default()).unwrap();
+        connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
+        let mut thread = Thread::new(connection).unwrap();
+        thread.check().unwrap();
+        let failed = thread.write::<()>(|_| Err(sqlite(code)));
+        let next = thread.write(|_| Ok(((), Then::Commit)));
+        let ready = thread.check();
+        if stops {
+            assert!(matches!(failed, Err(StoreError::Unknown(_))), "{code}: {failed:?}");
+            assert!(matches!(next, Err(StoreError::Closed)), "{code}: {next:?}");
+            assert!(matches!(ready, Err(StoreError::Closed)), "{code}: {ready:?}");
+        } else {
+            assert!(matches!(failed, Err(StoreError::Failed(_))), "{code}: {failed:?}");
+            assert!(next.is_ok() && ready.is_ok(), "{code}: {next:?}, {ready:?}");
+        }
+    }
+
+    #[test]
+    fn after_an_io_error_nothing_is_ever_written_again() {
+        for code in [ffi::SQLITE_IOERR, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_WRITE] {
+            check(code, true);
+        }
+    }
+
+    #[test]
+    fn after_a_full_disk_or_a_lock_writing_goes_on() {
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_BUSY] {
+            check(code, false);
         }
     }
 }

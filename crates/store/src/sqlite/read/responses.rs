@@ -116,6 +116,11 @@ fn walk(
     span: Span,
     rows: usize,
 ) -> Result<Vec<ResponseRow>> {
+    let (sql, params) = walking(query, span, rows);
+    many(connection, &sql, params_from_iter(params), codec::response)
+}
+
+fn walking(query: &ResponseQuery, span: Span, rows: usize) -> (String, Vec<Value>) {
     let mut filter = String::new();
     let mut params = place(query, span);
     if let Some(version) = query.version {
@@ -128,12 +133,9 @@ fn walk(
         filter.push_str(&has_tag(params.len() - 1, params.len()));
     }
     params.push(Value::Integer(limit(rows)));
-    let sql = format!(
-        "SELECT {RESPONSE} FROM responses WHERE {} LIMIT ?{}",
-        in_span(query.order, &filter),
-        params.len()
-    );
-    many(connection, &sql, params_from_iter(params), codec::response)
+    let span = in_span(query.order, &filter);
+    let sql = format!("SELECT {RESPONSE} FROM responses WHERE {span} LIMIT ?{}", params.len());
+    (sql, params)
 }
 
 fn place(query: &ResponseQuery, span: Span) -> Vec<Value> {
@@ -164,4 +166,49 @@ fn has_tag(name: usize, value: usize) -> String {
          (SELECT 1 FROM json_each(tag.value) AS item \
          WHERE item.type = 'text' AND item.value = ?{value}) ELSE 0 END)"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+
+    use super::*;
+
+    #[test]
+    fn every_list_walks_the_index_of_its_flow_and_sorts_nothing() {
+        let id = v7(Timestamp::from_millis(1), 0, 0);
+        let tag = ("plan".to_owned(), "pro".to_owned());
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../migrations/V1__first_slice.sql")).unwrap();
+        for order in [Order::Asc, Order::Desc] {
+            for version in [None, Some(FlowVersionId::from_uuid(id))] {
+                for tags in [vec![], vec![tag.clone()]] {
+                    let query = ResponseQuery {
+                        app_id: AppId::from_uuid(id),
+                        flow_id: FlowId::from_uuid(id),
+                        version,
+                        from: Some(Timestamp::from_millis(1)),
+                        to: Some(Timestamp::from_millis(2)),
+                        tags,
+                        after: Some(ResponseId::from_uuid(id)),
+                        order,
+                        limit: 10,
+                    };
+                    let plan = plan(&connection, &query);
+                    let walk = "SEARCH responses USING INDEX responses_by_flow \
+                         (app_id=? AND flow_id=? AND response_id>? AND response_id<?)";
+                    assert_eq!(plan[0], walk, "{query:?}");
+                    assert!(!plan.iter().any(|step| step.contains("B-TREE")), "{plan:?}");
+                }
+            }
+        }
+    }
+
+    fn plan(connection: &Connection, query: &ResponseQuery) -> Vec<String> {
+        let span = Span { first: 0, last: u128::MAX };
+        let (sql, params) = walking(query, span, 10);
+        let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let steps = explain.query_map(params_from_iter(params), |row| row.get("detail")).unwrap();
+        steps.map(Result::unwrap).collect()
+    }
 }
