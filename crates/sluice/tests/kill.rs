@@ -3,6 +3,13 @@
 //! Every answer holds its own idempotency key, so that a key stored twice shows as two rows. The
 //! moments come from a seed that is printed; `KILL_SEED` repeats a run's choices.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails"
+)]
+
 mod support;
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,6 +1,6 @@
 //! Runs the real binary: as a server that is ended with the test, or as a command to its end.
 
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part of this")]
+#![expect(dead_code, reason = "each test binary uses its own part of this")]
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -16,7 +16,7 @@ const START_MAX: Duration = Duration::from_secs(30);
 const STOP_MAX: Duration = Duration::from_secs(30);
 
 /// The binary, with nothing of the surrounding environment that it would read.
-pub fn sluice() -> Command {
+pub(crate) fn sluice() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SLUICE_")) {
         command.env_remove(name);
@@ -25,16 +25,16 @@ pub fn sluice() -> Command {
 }
 
 /// Runs a command in a folder to its end.
-pub fn run(folder: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Output {
     sluice().current_dir(folder).args(arguments).output().unwrap()
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// Checks how a command ended and what it said on stderr: two lines, no dump.
-pub fn assert_complains(output: &Output, code: i32, parts: &[&str]) {
+pub(crate) fn assert_complains(output: &Output, code: i32, parts: &[&str]) {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");
     assert_eq!(said.lines().count(), 2, "one line of what happened, one of what to do: {said}");
@@ -44,22 +44,22 @@ pub fn assert_complains(output: &Output, code: i32, parts: &[&str]) {
 }
 
 /// A server in its own folder.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     printed: Arc<Mutex<String>>,
     http: reqwest::Client,
-    pub base: String,
+    pub(crate) base: String,
     /// From the start to the first line.
-    pub started_in: Duration,
+    pub(crate) started_in: Duration,
 }
 
 impl Server {
     /// Starts on any free port, with its data in this folder.
-    pub fn start(folder: &Path) -> Self {
+    pub(crate) fn start(folder: &Path) -> Self {
         Self::start_with(folder, "127.0.0.1:0", |command| command)
     }
 
-    pub fn start_with(
+    pub(crate) fn start_with(
         folder: &Path,
         listen: &str,
         prepare: impl FnOnce(&mut Command) -> &mut Command,
@@ -103,30 +103,30 @@ impl Server {
         }
     }
 
-    pub fn banner(&self) -> String {
+    pub(crate) fn banner(&self) -> String {
         self.printed.lock().unwrap().clone()
     }
 
     /// The admin token that this start printed.
-    pub fn token(&self) -> Option<String> {
+    pub(crate) fn token(&self) -> Option<String> {
         let banner = self.banner();
         banner.lines().map(str::trim).find(|line| line.starts_with("sluice_")).map(str::to_owned)
     }
 
     /// The part of the banner that starts with a prefix such as `pk_`.
-    pub fn id(&self, prefix: &str) -> String {
+    pub(crate) fn id(&self, prefix: &str) -> String {
         let banner = self.banner();
         let start = banner.find(prefix).unwrap();
         banner[start..].chars().take(prefix.len() + 22).collect()
     }
 
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
 
     /// Waits for the end and gives the exit code.
-    pub fn wait(&mut self) -> Option<i32> {
+    pub(crate) fn wait(&mut self) -> Option<i32> {
         let begin = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -137,22 +137,22 @@ impl Server {
         }
     }
 
-    pub fn stop(mut self) -> Option<i32> {
+    pub(crate) fn stop(mut self) -> Option<i32> {
         self.signal("-TERM");
         self.wait()
     }
 
     /// Ends it as a power cut would.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    pub fn submit_url(&self, api_key: &str) -> String {
+    pub(crate) fn submit_url(&self, api_key: &str) -> String {
         format!("{}/api/v1/{api_key}/trpc/response.submit", self.base)
     }
 
-    pub async fn admin(&self, token: &str, path: &str) -> (u16, Value) {
+    pub(crate) async fn admin(&self, token: &str, path: &str) -> (u16, Value) {
         let url = format!("{}/api/admin/v1{path}", self.base);
         let reply = self.http.get(url).bearer_auth(token).send().await.unwrap();
         let status = reply.status().as_u16();
@@ -162,7 +162,7 @@ impl Server {
 
 impl Server {
     /// The answers of every stored response of a flow beyond an id, by their ids.
-    pub async fn stored(
+    pub(crate) async fn stored(
         &self,
         token: &str,
         flow: &str,
@@ -194,12 +194,12 @@ impl Drop for Server {
 }
 
 /// A client that uses no proxy, whatever the environment says.
-pub fn http() -> reqwest::Client {
+pub(crate) fn http() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap()
 }
 
 /// A submission to the demo survey.
-pub fn submission(flow_version_id: &str, why: &str) -> Value {
+pub(crate) fn submission(flow_version_id: &str, why: &str) -> Value {
     json!({
         "flowVersionId": flow_version_id, "flowVersionPayloadGeneration": "4",
         "respondentAnalyticsAdmission": "collection_only",
@@ -208,7 +208,12 @@ pub fn submission(flow_version_id: &str, why: &str) -> Value {
 }
 
 /// Submits, and gives the responseId where the server acknowledged it.
-pub async fn submit(http: &reqwest::Client, url: &str, key: &str, body: &Value) -> Option<String> {
+pub(crate) async fn submit(
+    http: &reqwest::Client,
+    url: &str,
+    key: &str,
+    body: &Value,
+) -> Option<String> {
     let request = http.post(url).header("idempotency-key", key).json(body);
     let reply = request.send().await.ok()?;
     let reply: Value = serde_json::from_slice(&reply.bytes().await.ok()?).ok()?;
