@@ -122,7 +122,7 @@ async fn an_author_pushes_publishes_and_pushes_again() {
     assert!(author.done(&["flow", "list"]).contains("version 2   Lunch"));
     let nothing = author.run(&["flow", "publish", &flow]);
     assert_eq!(nothing.status.code(), Some(1));
-    assert!(text(&nothing.stderr).contains("there is no draft"), "{nothing:?}");
+    assert!(text(&nothing.stderr).contains("no draft"), "{nothing:?}");
     let faulty = author.run(&["flow", "push", "faulty.yaml", "--flow", &flow, "--publish"]);
     assert_eq!(faulty.status.code(), Some(3));
     let said = text(&faulty.stdout);
@@ -166,7 +166,7 @@ fn a_command_that_cannot_reach_its_server_says_what_to_do() {
     assert_complains(&run(folder.path(), &odd), 2, &["address", "--server"]);
     let author = Author::new();
     let unknown = author.run(&["flow", "publish", flow]);
-    assert_complains(&unknown, 1, &["there is no such flow", "sluice flow list"]);
+    assert_complains(&unknown, 1, &["no such flow", "sluice flow list"]);
     let invalid = author.run(&["app", "list", "--token", "wrong"]);
     assert_complains(&invalid, 1, &["token", "SLUICE_ADMIN_TOKEN"]);
 }
