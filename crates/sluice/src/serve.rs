@@ -194,3 +194,28 @@ async fn close(engine: &Engine) -> Outcome {
     tracing::info!("stopped; everything acknowledged is stored");
     Ok(Exit::Done)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_cannot_be_opened_is_named_with_what_to_do() {
+        let path = || Path::new("folder/sluice.db").to_owned();
+        let io = || std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        for (error, remedy) in [
+            (OpenError::Folder { path: path(), source: io() }, "--data"),
+            (OpenError::Unopenable { path: path(), reason: "odd".into() }, "read and write"),
+            (OpenError::Locked { path: path() }, "wait"),
+            (OpenError::NewerSchema { path: path(), found: 9, known: 1 }, "upgrade"),
+            (OpenError::OtherSchema { path: path(), detail: "odd".into() }, "backup"),
+            (OpenError::NotOurs { path: path() }, "backup"),
+            (OpenError::Damaged { path: path(), reason: "odd".into() }, "backup"),
+        ] {
+            let said = unopened(error).to_string();
+            let lines: Vec<&str> = said.lines().collect();
+            assert!(lines[0].contains("folder/sluice.db"), "{said}");
+            assert!(lines.len() == 2 && lines[1].contains(remedy), "{said}");
+        }
+    }
+}
