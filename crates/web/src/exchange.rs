@@ -48,19 +48,23 @@ impl Exchange {
     pub(crate) fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
+}
 
-    async fn run(&self, handler: impl Future<Output = Result<Response, Infallible>>) -> Response {
-        let caught = AssertUnwindSafe(handler).catch_unwind();
-        let ended = match self.timeout {
-            Some(timeout) => tokio::time::timeout(timeout, caught).await,
-            None => Ok(caught.await),
-        };
-        match ended {
-            Ok(Ok(Ok(response))) => response,
-            Ok(Ok(Err(never))) => match never {},
-            Ok(Err(_)) => (self.on_failure)(Failure::Panicked),
-            Err(_) => (self.on_failure)(Failure::TimedOut),
-        }
+/// The handler's reply, or why there is none.
+async fn ended(
+    handler: impl Future<Output = Result<Response, Infallible>>,
+    timeout: Option<Duration>,
+) -> Result<Response, Failure> {
+    let caught = AssertUnwindSafe(handler).catch_unwind();
+    let ended = match timeout {
+        Some(timeout) => tokio::time::timeout(timeout, caught).await,
+        None => Ok(caught.await),
+    };
+    match ended {
+        Ok(Ok(Ok(response))) => Ok(response),
+        Ok(Ok(Err(never))) => match never {},
+        Ok(Err(_)) => Err(Failure::Panicked),
+        Err(_) => Err(Failure::TimedOut),
     }
 }
 
@@ -99,7 +103,8 @@ where
         let exchange = self.exchange.clone();
         let handler = self.inner.call(request);
         Box::pin(async move {
-            let mut response = exchange.run(handler).await;
+            let reply = ended(handler, exchange.timeout).await;
+            let mut response = reply.unwrap_or_else(exchange.on_failure);
             let status = response.status().as_u16();
             let route = matched.as_ref().map_or(NO_ROUTE, MatchedPath::as_str);
             exchange.engine.metrics().count_request(route, status);
@@ -121,4 +126,23 @@ fn mark(headers: &mut HeaderMap, id: HeaderValue) {
     headers.insert(X_REQUEST_ID, id);
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    const LIMIT: Option<Duration> = Some(Duration::from_millis(20));
+
+    #[tokio::test]
+    async fn a_handler_that_panics_or_hangs_is_a_failure_not_a_lost_connection() {
+        let panics = async { panic!("on purpose") };
+        assert_eq!(ended(panics, None).await.unwrap_err(), Failure::Panicked);
+        let hangs = std::future::pending();
+        assert_eq!(ended(hangs, LIMIT).await.unwrap_err(), Failure::TimedOut);
+        let answers = async { Ok(Response::new(Body::empty())) };
+        assert!(ended(answers, LIMIT).await.is_ok());
+    }
 }

@@ -185,3 +185,16 @@ pub(crate) fn body(content_type: &'static str, body: impl Into<Body>) -> Respons
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handler_that_came_to_no_end_is_a_problem_of_ours() {
+        assert_eq!(failed(Failure::Panicked).status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let timed_out = failed(Failure::TimedOut);
+        assert_eq!(timed_out.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(timed_out.headers().contains_key(RETRY_AFTER));
+    }
+}

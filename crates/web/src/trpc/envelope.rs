@@ -309,3 +309,29 @@ impl<'a> Data<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handler_that_came_to_no_end_is_still_an_envelope() {
+        for (failure, status) in [
+            (Failure::Panicked, StatusCode::INTERNAL_SERVER_ERROR),
+            (Failure::TimedOut, StatusCode::SERVICE_UNAVAILABLE),
+        ] {
+            let response = failed(failure);
+            assert_eq!(response.status(), status);
+            assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
+        }
+    }
+
+    #[test]
+    fn a_batch_tells_the_longest_wait_of_its_calls() {
+        let wait = |seconds| Err(Fault::unavailable("later", seconds));
+        let paths = vec!["a".to_owned(), "b".to_owned()];
+        let response = array(&paths, &[wait(1), wait(7)]);
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[RETRY_AFTER], "7");
+    }
+}

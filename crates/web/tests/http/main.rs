@@ -5,5 +5,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod browsers;
+mod idempotency;
 mod public;
+mod server;
+mod shape;
 mod source;
+mod streams;
+mod trpc;
+mod windows;

@@ -14,8 +14,8 @@ async fn a_flow_that_cannot_be_resolved_says_why() {
     let site = Site::start().await;
     let (flow, _) = site.published().await;
     let draft = site.flow(survey()).await;
-    let other = site.engine.create_app(&actor(), "Other").await.unwrap();
-    let other_key = other.api_keys[0].as_str();
+    let other = site.other_app().await;
+    let other_key = other.key.as_str();
     let (archived, _) = site.published().await;
     site.engine.archive_flow(&actor(), archived).await.unwrap();
     let key = site.key.as_str();

@@ -98,12 +98,8 @@ async fn identifier_unknown_or_version_no_longer_available_is_flow_version_not_f
 async fn a_version_of_another_app_is_flow_version_not_found() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
-    let other = site.engine.create_app(&actor(), "Other").await.unwrap();
-    let path = format!("/api/v1/{}/trpc/response.submit", other.api_keys[0]);
-    let body = submission(version).to_string();
-    let headers = [("content-type", "application/json")];
-    let request = crate::support::request(http::Method::POST, &path, &headers, body.into());
-    site.send(request).await.assert_refused(NOT_FOUND.0, NOT_FOUND.1);
+    let other = site.other_app().await;
+    other.submit(&submission(version)).await.assert_refused(NOT_FOUND.0, NOT_FOUND.1);
 }
 
 #[tokio::test]

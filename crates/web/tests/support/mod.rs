@@ -30,7 +30,7 @@ pub(crate) struct Site {
     pub(crate) router: Router,
     pub(crate) app: AppId,
     pub(crate) key: String,
-    _folder: tempfile::TempDir,
+    _folder: Arc<tempfile::TempDir>,
 }
 
 impl Site {
@@ -48,7 +48,20 @@ impl Site {
         let router = sluice_web::app(Arc::clone(&engine), limits);
         let detail = engine.create_app(&actor(), "Test").await.unwrap();
         let key = detail.api_keys[0].to_string();
-        Self { engine, clock, router, app: detail.row.app_id, key, _folder: folder }
+        Self { engine, clock, router, app: detail.row.app_id, key, _folder: Arc::new(folder) }
+    }
+
+    /// The same service, seen by another app of it.
+    pub(crate) async fn other_app(&self) -> Self {
+        let detail = self.engine.create_app(&actor(), "Other").await.unwrap();
+        Self {
+            engine: Arc::clone(&self.engine),
+            clock: Arc::clone(&self.clock),
+            router: self.router.clone(),
+            app: detail.row.app_id,
+            key: detail.api_keys[0].to_string(),
+            _folder: Arc::clone(&self._folder),
+        }
     }
 
     /// Makes a flow whose draft is this definition.
@@ -214,7 +227,7 @@ pub(crate) fn request(
     builder.body(body).unwrap()
 }
 
-/// A survey of two questions, the first required.
+/// A survey of three questions, the first required.
 pub(crate) fn survey() -> Value {
     json!({
         "title": "Product feedback",
@@ -222,6 +235,8 @@ pub(crate) fn survey() -> Value {
             {"id": "nps", "type": "nps", "prompt": "How likely are you to recommend us?",
              "required": true},
             {"id": "why", "type": "longText", "prompt": "Why?", "maxLength": 2000},
+            {"id": "use", "type": "multipleChoice", "prompt": "What do you use?",
+             "options": [{"id": "api", "label": "The API"}, {"id": "ui", "label": "The UI"}]},
         ],
     })
 }
