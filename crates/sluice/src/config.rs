@@ -4,13 +4,14 @@
 //! A key that the file should not have is refused, since a mistyped setting that is silently
 //! ignored is found only when it is missed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args as _, ValueEnum};
 use serde::Deserialize;
 
 use crate::args::ServeArgs;
+use crate::backend::StoreAddress;
 use crate::failure::Failure;
 
 const LISTEN_DEFAULT: &str = "127.0.0.1:8080";
@@ -45,13 +46,6 @@ pub(crate) enum LogFormat {
     #[default]
     Text,
     Json,
-}
-
-/// Where responses are kept. What can be opened is the business of [`crate::serve`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StoreAddress {
-    Sqlite(PathBuf),
-    Postgres,
 }
 
 /// An admin token that came from the environment; it is never shown.
@@ -114,7 +108,7 @@ impl Settings {
     fn resolve(given: ServeArgs, file: ServeArgs, token: Option<String>) -> Result<Self, Failure> {
         let data = given.data.or(file.data).unwrap_or_else(|| DATA_DEFAULT.into());
         let store = match given.store.or(file.store) {
-            Some(address) => store_address(&address)?,
+            Some(address) => StoreAddress::parse("store", &address)?,
             None => StoreAddress::Sqlite(data.join(DATABASE_FILE)),
         };
         let listen = given.listen.or(file.listen).unwrap_or_else(|| LISTEN_DEFAULT.into());
@@ -201,20 +195,6 @@ fn listen_address(text: String) -> Result<String, Failure> {
         format!("the address to listen on is not ADDRESS:PORT: {text:?}"),
         "write for example --listen 127.0.0.1:8080, or 0.0.0.0:8080 for all interfaces",
     ))
-}
-
-fn store_address(text: &str) -> Result<StoreAddress, Failure> {
-    if text.starts_with("postgres:") || text.starts_with("postgresql:") {
-        return Ok(StoreAddress::Postgres);
-    }
-    match text.strip_prefix("sqlite:") {
-        Some(path) if !path.is_empty() => Ok(StoreAddress::Sqlite(path.into())),
-        // The address is not repeated: another scheme's may bear a password.
-        _ => Err(Failure::usage(
-            "the store address is of an unknown form",
-            "write for example --store sqlite:/var/lib/sluice/sluice.db",
-        )),
-    }
 }
 
 fn admin_token(token: String) -> Result<Secret, Failure> {

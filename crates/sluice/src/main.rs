@@ -1,10 +1,12 @@
 //! The binary: command line, configuration, and the wiring of a server.
 //!
 //! Reading order: [`args`] is everything that can be typed; [`config`] turns flags, environment and
-//! file into settings; [`serve`] is the only place that names a storage backend; [`command`] holds
-//! the commands that talk to a running server, through [`client`]. No rule of flows is in here.
+//! file into settings; [`backend`] is the only place that names a storage backend; [`serve`] starts
+//! the server; [`command`] holds the other commands, most of which talk to a running server through
+//! [`client`]. No rule of flows is in here.
 
 mod args;
+mod backend;
 mod banner;
 mod client;
 mod command;
