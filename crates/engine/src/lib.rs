@@ -13,6 +13,7 @@ mod actor;
 mod admin;
 mod apps;
 mod audit;
+mod batches;
 pub mod clock;
 pub mod commit;
 mod engine;

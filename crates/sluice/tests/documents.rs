@@ -99,3 +99,9 @@ fn the_configuration_file_in_the_guide_is_read() {
         assert!(line["level"].is_string(), "{line}");
     }
 }
+
+#[test]
+fn the_readme_shows_the_example_that_the_client_tests_run() {
+    let readme = document("README.md");
+    assert_eq!(blocks(&readme, "ts"), [document("examples/submit.ts").trim_end()]);
+}

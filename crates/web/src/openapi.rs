@@ -11,6 +11,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
@@ -20,10 +21,10 @@ use crate::{admin, docs};
 
 /// Serves `/openapi.json`, `/schemas/definition.json`, and the readable page at `/docs`.
 pub fn router() -> Router {
-    let document = serde_json::to_value(document()).unwrap_or(Value::Null);
+    let document = document();
     let definition = sluice_flow::definition::json_schema();
     Router::new()
-        .merge(docs::router(&document))
+        .merge(docs::router(&serde_json::to_value(&document).unwrap_or(Value::Null)))
         .route("/openapi.json", constant(pretty(&document), "application/json"))
         .route("/schemas/definition.json", constant(pretty(definition), "application/schema+json"))
 }
@@ -69,8 +70,8 @@ pub fn document() -> OpenApi {
 )]
 struct Described;
 
-fn pretty(value: &Value) -> Bytes {
-    // A value always has a JSON form.
+fn pretty(value: &impl Serialize) -> Bytes {
+    // Both documents are JSON through and through.
     serde_json::to_vec_pretty(value).unwrap_or_default().into()
 }
 

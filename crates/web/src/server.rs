@@ -2,7 +2,8 @@
 //!
 //! `axum::serve` sets no timer, so a client that never finishes its headers would hold its connection for
 //! ever. Here every phase has an end: the first bytes ([`Guarded`]), the headers (hyper's own timer), the
-//! body (read by whoever wants it), and a reply that nobody reads ([`Guarded`] again).
+//! body (read by whoever wants it), and a reply that nobody reads ([`Guarded`] again). Only an HTTP/2
+//! connection may stay idle, as long as its client answers pings; the cap on connections bounds those.
 
 mod guarded;
 

@@ -39,7 +39,6 @@ struct AppPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     name: Option<String>,
-    /// Only `off` in this version of Sluice.
     #[serde(default, deserialize_with = "given")]
     #[schema(schema_with = schema::identity_verification, required = false)]
     identity_verification: Option<IdentityVerification>,

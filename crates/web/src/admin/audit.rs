@@ -28,7 +28,6 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct AuditQuery {
-    /// How many items at most.
     #[serde(default)]
     #[param(schema_with = limit_schema, required = false)]
     limit: Limit,

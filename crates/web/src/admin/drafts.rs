@@ -76,7 +76,7 @@ async fn get(
     put, path = "/flows/{flowId}/draft", operation_id = "putDraft", tag = "Drafts",
     security(("adminToken" = ["write"])),
     params(("flowId" = String, Path)),
-    request_body(content = Object, example = json!({
+    request_body(content = Object, description = "A definition", example = json!({
         "title": "How are we doing?",
         "questions": [
             {"id": "nps", "type": "nps", "prompt": "Would you recommend us?", "required": true},

@@ -87,6 +87,7 @@ where
 pub(super) fn limit_schema() -> Object {
     ObjectBuilder::new()
         .schema_type(Type::Integer)
+        .description(Some("How many items at most."))
         .minimum(Some(1))
         .maximum(Some(LIMIT_MAX))
         .default(Some(LIMIT_DEFAULT.into()))

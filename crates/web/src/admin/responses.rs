@@ -29,7 +29,6 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ResponseQuery {
-    /// How many items at most.
     #[serde(default)]
     #[param(schema_with = limit_schema, required = false)]
     limit: Limit,
@@ -46,7 +45,6 @@ struct ResponseQuery {
     /// Only those received before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<Timestamp>,
-    /// `asc`, oldest first (the default), or `desc`.
     #[serde(default)]
     #[param(schema_with = schema::order, required = false)]
     order: Order,

@@ -4,18 +4,22 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use sluice_engine::{AdminError, StoreError};
 use utoipa::openapi::Object;
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::schema::{Array, ObjectBuilder, Type};
 
 pub(super) fn identity_verification() -> Object {
-    one_of(&["off", "observe", "enforce"])
+    let mut modes = one_of(&["off", "observe", "enforce"]);
+    modes.description = Some("Only `off` can be set in this version of Sluice.".to_owned());
+    modes
 }
 
 pub(super) fn kind() -> Object {
     one_of(&["survey", "form", "message"])
 }
 
-pub(super) fn scope() -> Object {
-    one_of(&["read", "write", "export", "erase", "admin"])
+pub(super) fn scopes() -> Array {
+    let mut scopes = Array::new(one_of(&["read", "write", "export", "erase", "admin"]));
+    scopes.description = Some("`admin` holds every other scope, `write` holds `read`.".to_owned());
+    scopes
 }
 
 pub(super) fn admission() -> Object {
@@ -23,7 +27,9 @@ pub(super) fn admission() -> Object {
 }
 
 pub(super) fn order() -> Object {
-    one_of(&["asc", "desc"])
+    let mut order = one_of(&["asc", "desc"]);
+    order.description = Some("`asc`, oldest first (the default), or `desc`.".to_owned());
+    order
 }
 
 fn one_of(words: &[&str]) -> Object {

@@ -29,8 +29,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 struct NewToken {
     /// 1 to 200 characters.
     name: String,
-    /// `admin` holds every other scope, `write` holds `read`.
-    #[schema(schema_with = scopes)]
+    #[schema(schema_with = schema::scopes)]
     scopes: Vec<Scope>,
     /// The one app that it may touch; null for all.
     #[serde(default)]
@@ -53,7 +52,7 @@ struct Token {
     #[schema(value_type = String)]
     token_id: TokenId,
     name: String,
-    #[schema(schema_with = scopes)]
+    #[schema(schema_with = schema::scopes)]
     scopes: Vec<Scope>,
     #[schema(value_type = Option<String>, required = true)]
     app_id: Option<AppId>,
@@ -91,10 +90,6 @@ impl From<TokenRow> for Token {
             revoked_at: row.revoked_at,
         }
     }
-}
-
-fn scopes() -> utoipa::openapi::schema::Array {
-    utoipa::openapi::schema::Array::new(schema::scope())
 }
 
 /// Make a token

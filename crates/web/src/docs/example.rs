@@ -81,7 +81,7 @@ pub(super) fn curl(method: &str, path: &str, is_admin: bool, body: Option<&Value
     let query = if path.ends_with("{flowVersionId}") { "?payload=4" } else { "" };
     let _ = write!(call, " http://127.0.0.1:8080{}{query}", filled_in(path));
     if is_admin {
-        call.push_str(" \\\n  -H \"Authorization: Bearer $SLUICE_ADMIN_TOKEN\"");
+        call.push_str(" \\\n  -H \"Authorization: Bearer $SLUICE_TOKEN\"");
     }
     if let Some(body) = body {
         let text = pretty(body).replace('\'', "'\\''");

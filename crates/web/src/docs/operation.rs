@@ -16,10 +16,12 @@ pub(super) struct Operation<'a> {
     value: &'a Value,
 }
 
-/// Every operation, by path.
+/// Every operation, by path; a word comes before its compounds (`flows` before `flow_versions`).
 pub(super) fn all_of(document: &Value) -> Vec<Operation<'_>> {
     let paths = document["paths"].as_object().into_iter().flatten();
-    let operations = paths.flat_map(|(path, item)| {
+    let mut paths: Vec<(&String, &Value)> = paths.collect();
+    paths.sort_by_key(|(path, _)| path.replace('_', "~"));
+    let operations = paths.into_iter().flat_map(|(path, item)| {
         METHODS.iter().filter_map(move |&method| {
             item.get(method).map(|value| Operation { method, path, value })
         })
@@ -51,7 +53,10 @@ impl Operation<'_> {
                 }
                 p { (prose(text(self.value, "description"))) (self.scope()) }
                 (self.parameters())
-                @if !request.is_null() { (fields(document, &request["schema"])) }
+                @if !request.is_null() {
+                    h4 { "Body" }
+                    (fields(document, &request["schema"]))
+                }
                 (self.call(document, request))
                 (self.reply(document))
                 (self.answers())
@@ -80,7 +85,11 @@ impl Operation<'_> {
                             span.type { (text(parameter, "in")) }
                             @if parameter["required"] == true { " " span.type { "required" } }
                         }
-                        dd { (prose(text(parameter, "description"))) (bounds(&parameter["schema"])) }
+                        dd {
+                            (prose(text(parameter, "description")))
+                            (prose(text(&parameter["schema"], "description")))
+                            (bounds(&parameter["schema"]))
+                        }
                     }
                 }
             }

@@ -213,8 +213,8 @@ struct Errors {
 struct Issue {
     /// A word for programs, such as `flow_version_not_found`.
     code: String,
-    /// Where in the submission.
-    path: Vec<String>,
+    /// Where in the submission: names of fields, and numbers of list items.
+    path: Vec<Value>,
     message: String,
     /// With `no_longer_accepting`: the version to fetch, where one is accepting.
     #[schema(nullable = false)]
@@ -292,7 +292,7 @@ pub(super) fn fetch_version() {}
     request_body = Submission,
     responses(
         (status = 200, description = "Judged: accepted or refused", body = SubmitReply),
-        (status = 400, description = "`BAD_REQUEST`: not JSON", body = TrpcError),
+        (status = 400, description = "`BAD_REQUEST`, `PARSE_ERROR`: not a call, or not JSON", body = TrpcError),
         (status = 401, description = "`UNAUTHORIZED`: the key is unknown or revoked", body = TrpcError),
         (status = 413, description = "`PAYLOAD_TOO_LARGE`: more than 256 KiB", body = TrpcError),
         (status = 415, description = "`UNSUPPORTED_MEDIA_TYPE`: not `application/json`", body = TrpcError),

@@ -66,12 +66,10 @@ async fn handle(State(transport): State<Arc<Transport>>, request: Request) -> Re
     if cors::is_preflight(&head.method, &head.headers) {
         return cors::preflight(entry.known_app(), &head.headers);
     }
-    if head.method == Method::HEAD {
-        return envelope::head();
-    }
     let path = rest.strip_prefix("trpc").unwrap_or_default();
     let path = path.strip_prefix('/').unwrap_or(path);
     let mut response = match Plan::read(&head, path) {
+        _ if head.method == Method::HEAD => envelope::head(),
         Ok(plan) => answer(&transport, &entry, &head, plan, body).await,
         Err(fault) => envelope::refused(fault),
     };

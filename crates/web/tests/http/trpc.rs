@@ -67,6 +67,7 @@ async fn head_is_204_before_anything_else() {
     for path in ["trpc/response.submit", "trpc/nope", "trpc/%zz", "trpc/", "trpc"] {
         let reply = send(&site, "HEAD", &site.path(path), &[], "").await;
         assert_eq!((reply.status, reply.body.len()), (204, 0), "{path}");
+        assert_eq!(reply.header("access-control-allow-origin").as_deref(), Some("*"));
     }
 }
 
