@@ -4,6 +4,7 @@
 //! are optional here even where a default exists: only [`crate::config`] knows all four sources.
 
 mod client;
+mod moving;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,6 +17,8 @@ pub(crate) use client::{
     AppCommand, CheckArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand,
     ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
 };
+
+pub(crate) use moving::MoveArgs;
 
 use crate::config::LogFormat;
 
@@ -32,8 +35,9 @@ Examples:
   sluice flow check survey.yaml             find every fault of a flow file, offline
   sluice flow push survey.yaml --publish    create it on a running server and publish it
   sluice responses tail fl_…                watch answers come in
+  sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
 
-Commands other than serve and flow check talk to a running server: name it with --server
+Commands other than serve, flow check and move talk to a running server: name it with --server
 (SLUICE_SERVER), and give an admin token with --token (SLUICE_TOKEN).
 
 Exit codes:
@@ -65,6 +69,8 @@ pub(crate) enum Command {
     /// Create admin tokens
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Move everything of one database into another
+    Move(MoveArgs),
 }
 
 /// The flags of the server. The configuration file has the same names.

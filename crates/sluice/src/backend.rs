@@ -40,6 +40,22 @@ impl StoreAddress {
     }
 }
 
+impl StoreAddress {
+    /// Whether both are the same store, as far as their addresses tell.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Sqlite(one), Self::Sqlite(two)) => {
+                one == two
+                    || one
+                        .canonicalize()
+                        .ok()
+                        .is_some_and(|one| two.canonicalize().ok() == Some(one))
+            }
+            (one, two) => one == two,
+        }
+    }
+}
+
 impl fmt::Display for StoreAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -76,6 +92,19 @@ pub(crate) async fn open(address: &StoreAddress) -> Result<Arc<dyn Store>, Failu
             "use the embedded store: --store sqlite:PATH, or --data FOLDER",
         )),
     }
+}
+
+/// Opens a store that must be there already.
+pub(crate) async fn open_existing(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
+    if let StoreAddress::Sqlite(path) = address
+        && !path.exists()
+    {
+        return Err(Failure::new(
+            format!("there is no database {}", path.display()),
+            "name the file that a server has stored in, such as sqlite:sluice-data/sluice.db",
+        ));
+    }
+    open(address).await
 }
 
 async fn open_sqlite(path: PathBuf) -> Result<Arc<dyn Store>, Failure> {

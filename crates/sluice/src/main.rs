@@ -16,6 +16,7 @@ mod failure;
 mod flow_file;
 mod logging;
 mod output;
+mod progress;
 mod serve;
 mod signals;
 
@@ -68,6 +69,7 @@ async fn dispatch(command: Command) -> Outcome {
         }
         Command::App(app) => command::app::run(app).await,
         Command::Token(args::TokenCommand::Create(token)) => command::token::create(token).await,
+        Command::Move(moving) => command::moving::run(&moving).await,
     }
 }
 
