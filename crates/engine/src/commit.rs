@@ -181,7 +181,7 @@ impl Writer {
                         }
                     }
                 }
-                _ = closing.wait_for(|&closing| closing), if !queue.is_closed() => queue.close(),
+                () = told_to_close(&mut closing), if !queue.is_closed() => queue.close(),
             }
         }
     }
@@ -268,6 +268,11 @@ impl Writer {
             }
         }
     }
+}
+
+async fn told_to_close(closing: &mut watch::Receiver<bool>) {
+    // An error means that the way in is gone, which closes the queue as well.
+    let _told = closing.wait_for(|&closing| closing).await.is_ok();
 }
 
 fn weight_of(response: &NewResponse) -> usize {
