@@ -158,14 +158,14 @@ fn every_column_of_every_table_is_in_the_digest() {
         Record::Audit(row) =>
             row.audit_id => AuditId::from_uuid(bits()), row.app_id => None,
             row.actor => text(), row.action => text(), row.subject => text(), row.detail => text();
-        Record::Response { row, idempotency_key } =>
+        Record::Response { row, .. } =>
             row.app_id => id(), row.flow_id => flow(), row.flow_version_id => version(),
             row.response_id => ResponseId::from_uuid(bits()),
             row.admission => Admission::CollectionOnly,
             row.answers => text(), row.identities => None, row.identity_verified => false,
             row.respondent_id => Some(RespondentId::from_uuid(bits())), row.tags => Some(text()),
-            row.context => None, row.flow_assignment_id => Some(text()), row.digest => [7; 32],
-            *idempotency_key => None;
+            row.context => None, row.flow_assignment_id => Some(text()), row.digest => [7; 32];
+        Record::Response { idempotency_key, .. } => *idempotency_key => None;
     };
     let tally = |records: &[Record]| {
         let mut tally = Tally::default();

@@ -1,6 +1,6 @@
 //! `sluice move` as an operator runs it: whole, cut short by `kill -9`, and refused.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod support;
 
