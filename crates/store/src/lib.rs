@@ -14,6 +14,7 @@
 pub mod conformance;
 mod error;
 pub mod postgres;
+mod record;
 mod row;
 pub mod sqlite;
 
@@ -21,6 +22,7 @@ use async_trait::async_trait;
 use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId};
 
 pub use error::StoreError;
+pub use record::*;
 pub use row::*;
 
 pub type StoreResult<T> = Result<T, StoreError>;
@@ -114,14 +116,18 @@ pub trait Store: Send + Sync + 'static {
         std::future::pending::<()>().await;
     }
 
-    /// Everything that is stored, in one fixed order that all backends share: by table, then by key.
+    /// Everything that is stored, in the order of [`Place`], which all backends share.
     ///
-    /// Gives up to `limit` records beyond `after`, and where to go on; none where that is the end. Rows
-    /// that are written meanwhile may or may not be among them.
+    /// Gives up to `limit` records beyond `after`, which need not be the place of a record; fewer where
+    /// they are long, and none only at the end. Rows that are written meanwhile may or may not be
+    /// among them.
     async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>>;
 
-    /// Puts records in as [`Store::read_out`] gave them, revisions included, all or none. A record that
-    /// is there already is put in its place, so that the same records may come twice.
+    /// Puts records in as [`Store::read_out`] gave them, revisions included, all or none, and durably.
+    ///
+    /// A record that is there already is put in its place, so that the same records may come twice. The
+    /// change feed ends at or beyond the public revision of every app that was put in. For a database
+    /// that nobody else uses: it is not announced, and no revision is compared.
     async fn write_in(&self, records: Vec<Record>) -> StoreResult<()>;
 
     /// Whether a write could be made now (used by readiness); leaves no trace.

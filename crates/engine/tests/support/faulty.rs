@@ -118,6 +118,12 @@ impl Store for FaultyStore {
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
         self.inner.changes(after).await
     }
+    async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
+        self.inner.read_out(after, limit).await
+    }
+    async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
+        self.inner.write_in(records).await
+    }
     async fn check(&self) -> StoreResult<()> {
         self.inner.check().await
     }

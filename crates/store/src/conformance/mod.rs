@@ -16,6 +16,7 @@ mod commit;
 mod feed;
 mod flows;
 mod instance;
+mod moving;
 mod responses;
 mod world;
 
@@ -110,6 +111,17 @@ cases! {
         drafts_responses_tokens_and_audit_are_not_in_the_feed
         the_feed_tells_only_what_came_after
         an_app_appears_once_however_often_it_changed;
+    moving:
+        an_empty_store_has_nothing_to_read_out
+        what_was_stored_is_read_out_once_and_in_order
+        what_is_put_in_is_read_out_unchanged
+        records_may_be_put_in_in_parts_and_twice
+        a_record_takes_the_place_of_the_one_with_its_key
+        reading_goes_on_from_any_place
+        long_records_are_all_read_out
+        records_are_put_in_all_or_none
+        a_retry_after_a_move_is_replayed
+        work_goes_on_at_the_revisions_of_the_move;
 }
 
 /// Runs every case on a fresh store, and panics with the names of all that failed.

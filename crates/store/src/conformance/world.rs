@@ -114,6 +114,28 @@ pub(super) fn response_id(millis: i64) -> ResponseId {
     new_id!(ResponseId, millis)
 }
 
+/// A bare response to a version, received so many milliseconds after the start.
+pub(super) fn response_row(flow: &FlowRow, version: &VersionRow, millis: i64) -> ResponseRow {
+    let response_id = response_id(millis);
+    let mut digest = [3; 32];
+    digest[..16].copy_from_slice(response_id.uuid().as_bytes());
+    ResponseRow {
+        app_id: flow.app_id,
+        flow_id: flow.flow_id,
+        flow_version_id: version.flow_version_id,
+        response_id,
+        admission: Admission::CollectionOnly,
+        answers: r#"{"q":"yes"}"#.to_owned(),
+        identities: None,
+        identity_verified: false,
+        respondent_id: None,
+        tags: None,
+        context: None,
+        flow_assignment_id: None,
+        digest,
+    }
+}
+
 /// An app with a key, a flow and its first published version.
 pub(super) struct Shop {
     pub(super) key: KeyRow,
@@ -144,24 +166,7 @@ impl Shop {
     /// A response of this shop, received so many milliseconds after the start, judged at the
     /// app's newest public revision.
     pub(super) async fn response(&self, store: &TheStore, millis: i64) -> NewResponse {
-        let response_id = response_id(millis);
-        let mut digest = [3; 32];
-        digest[..16].copy_from_slice(response_id.uuid().as_bytes());
-        let row = ResponseRow {
-            app_id: self.flow.app_id,
-            flow_id: self.flow.flow_id,
-            flow_version_id: self.version.flow_version_id,
-            response_id,
-            admission: Admission::CollectionOnly,
-            answers: r#"{"q":"yes"}"#.to_owned(),
-            identities: None,
-            identity_verified: false,
-            respondent_id: None,
-            tags: None,
-            context: None,
-            flow_assignment_id: None,
-            digest,
-        };
+        let row = response_row(&self.flow, &self.version, millis);
         let public_revision = public_revision(store, self.app()).await;
         NewResponse { row, idempotency_key: None, public_revision }
     }

@@ -119,10 +119,6 @@ impl Touched {
 async fn next_position(transaction: &Transaction) -> Result<Option<i64>, Stop> {
     let next = "UPDATE feed SET position = position + 1 RETURNING position";
     let rows = transaction.query(next, &[]).await?;
-    announce(transaction).await?;
+    transaction.query("SELECT pg_notify($1, '')", &[&CHANNEL]).await?;
     Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
-}
-
-pub(super) async fn announce(transaction: &Transaction) -> Result<(), Stop> {
-    transaction.query("SELECT pg_notify($1, '')", &[&CHANNEL]).await.map(|_| ())
 }

@@ -39,10 +39,7 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    pub(super) fn of(
-        app: AppId,
-        rows: &[(&'a ResponseRow, Option<&'a IdempotencyKey>)],
-    ) -> Self {
+    pub(super) fn of(app: AppId, rows: &[(&'a ResponseRow, Option<&'a IdempotencyKey>)]) -> Self {
         macro_rules! column {
             ($row:ident => $value:expr) => {
                 rows.iter().map(|($row, _)| $value).collect()

@@ -16,6 +16,7 @@ use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::{AppId, ResponseId};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::codec::Cells;
@@ -59,8 +60,7 @@ pub(super) async fn responses(
     responses: &[NewResponse],
 ) -> StoreResult<Vec<Outcome>> {
     if responses.is_empty() {
-        pool.enter().await?;
-        return Ok(Vec::new());
+        return pool.enter().await.map(|_| Vec::new());
     }
     let mut tries = 0;
     loop {
@@ -116,10 +116,7 @@ async fn attempt(pool: &Arc<Pool>, responses: &[NewResponse]) -> Result<Vec<Outc
     Ok(outcomes)
 }
 
-async fn write(
-    transaction: &Transaction,
-    responses: &[NewResponse],
-) -> Result<Vec<Outcome>, Stop> {
+async fn write(transaction: &Transaction, responses: &[NewResponse]) -> Result<Vec<Outcome>, Stop> {
     let mut by_app: BTreeMap<AppId, Batch> = BTreeMap::new();
     for (index, response) in responses.iter().enumerate() {
         by_app.entry(response.row.app_id).or_default().rows.push((index, response));
@@ -147,6 +144,7 @@ async fn begin_and_lock(
     let mut newest = Vec::with_capacity(apps.len());
     for (index, app) in apps.iter().enumerate() {
         let (number, id) = (queue_of(*app), app.uuid());
+        let (number, id): ([&(dyn ToSql + Sync); 1], [&(dyn ToSql + Sync); 1]) = ([&number], [&id]);
         let begin = async {
             match index {
                 0 => transaction.begin().await,
@@ -155,9 +153,10 @@ async fn begin_and_lock(
         };
         // Each is sent when it is first polled, and they are polled from left to right.
         let (begun, queued, locked) = tokio::join!(
+            biased;
             begin,
-            transaction.send(&queue, &[&number]),
-            transaction.send(&lock, &[&id])
+            transaction.send(&queue, &number),
+            transaction.send(&lock, &id)
         );
         begun?;
         queued?;

@@ -55,27 +55,45 @@ impl Default for Options {
 pub enum ConnectError {
     #[error("the connection URL cannot be used: {reason}")]
     Url { reason: String },
-    #[error("cannot reach PostgreSQL at {place}: {reason}; check that it runs, and the address in the URL")]
+    #[error(
+        "cannot reach PostgreSQL at {place}: {reason}; check that it runs, and the address in the URL"
+    )]
     Unreachable { place: String, reason: String },
-    #[error("PostgreSQL at {place} does not let us in: {reason}; check user and password in the URL, and pg_hba.conf")]
+    #[error(
+        "PostgreSQL at {place} does not let us in: {reason}; check user and password in the URL, and pg_hba.conf"
+    )]
     NotAllowed { place: String, reason: String },
-    #[error("TLS with PostgreSQL at {place} failed: {reason}; name the issuer's certificate with sslrootcert=FILE, or use sslmode=disable on a wire that you trust")]
+    #[error(
+        "TLS with PostgreSQL at {place} failed: {reason}; name the issuer's certificate with sslrootcert=FILE, or use sslmode=disable on a wire that you trust"
+    )]
     Tls { place: String, reason: String },
-    #[error("PostgreSQL at {place} offers no TLS, but the URL requires it: switch it on there, or use sslmode=prefer")]
+    #[error(
+        "PostgreSQL at {place} offers no TLS, but the URL requires it: switch it on there, or use sslmode=prefer"
+    )]
     NoTls { place: String },
     #[error("PostgreSQL at {place} does not have the database: {reason}; make it with createdb")]
     NoDatabase { place: String, reason: String },
-    #[error("PostgreSQL at {place} is read-only (a standby?): name the primary in the URL, or all hosts of the cluster, separated by commas")]
+    #[error(
+        "PostgreSQL at {place} is read-only (a standby?): name the primary in the URL, or all hosts of the cluster, separated by commas"
+    )]
     ReadOnly { place: String },
     #[error("PostgreSQL {found} is too old; 15 or newer is needed")]
     OldServer { found: String },
-    #[error("PostgreSQL does not take the setting synchronous_commit=on (it says {found}): acknowledged rows could be lost")]
+    #[error(
+        "PostgreSQL does not take the setting synchronous_commit=on (it says {found}): acknowledged rows could be lost"
+    )]
     NotDurable { found: String },
-    #[error("the database was written by a newer Sluice (schema {found}; this binary knows {known}): upgrade the binary")]
+    #[error(
+        "the database was written by a newer Sluice (schema {found}; this binary knows {known}): upgrade the binary"
+    )]
     NewerSchema { found: i64, known: i64 },
-    #[error("the schema of the database is not the one that this binary made ({detail}): use the binary that wrote it, or a copy from a backup")]
+    #[error(
+        "the schema of the database is not the one that this binary made ({detail}): use the binary that wrote it, or a copy from a backup"
+    )]
     OtherSchema { detail: String },
-    #[error("the schema cannot be brought up to date: {reason}; the user needs the right to create tables in an empty schema")]
+    #[error(
+        "the schema cannot be brought up to date: {reason}; the user needs the right to create tables in an empty schema"
+    )]
     Migration { reason: String },
 }
 
@@ -143,7 +161,9 @@ fn of_error(place: String, error: &Error) -> ConnectError {
         (Some(io), _) if io.to_string() == "database does not allow writes" => {
             ConnectError::ReadOnly { place }
         }
-        (None, Some(text)) if text == "server does not support TLS" => ConnectError::NoTls { place },
+        (None, Some(text)) if text == "server does not support TLS" => {
+            ConnectError::NoTls { place }
+        }
         (None, Some(text)) if text.contains("TLS") => ConnectError::Tls { place, reason },
         (None, Some(text)) if text.contains("password") => {
             ConnectError::NotAllowed { place, reason }

@@ -189,7 +189,11 @@ mod tests {
             ("", SslMode::Prefer, None),
             ("?sslmode=disable", SslMode::Disable, None),
             ("?sslmode=require&sslrootcert=system", SslMode::Require, None),
-            ("?sslrootcert=/a%20b/ca.pem&sslmode=verify-full", SslMode::Require, Some("/a b/ca.pem")),
+            (
+                "?sslrootcert=/a%20b/ca.pem&sslmode=verify-full",
+                SslMode::Require,
+                Some("/a b/ca.pem"),
+            ),
             ("?sslmode=verify-ca&connect_timeout=3", SslMode::Require, None),
         ] {
             let dsn = Dsn::parse(&format!("postgres://host/db{query}")).unwrap();

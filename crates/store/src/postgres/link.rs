@@ -110,12 +110,15 @@ impl Connect for Connector {
 }
 
 /// Runs the connection until it ends.
-async fn drive<S: TlsStream>(mut connection: Connection<Socket, S>, heard: Heard) {
+async fn drive<S: TlsStream + Unpin>(mut connection: Connection<Socket, S>, heard: Heard) {
     while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
         match message {
             Ok(AsyncMessage::Notice(notice)) if was_not_replicated(&notice) => {
                 let warning = notice.message();
-                tracing::error!(warning, "a commit was not confirmed by the standby; connection ended");
+                tracing::error!(
+                    warning,
+                    "a commit was not confirmed by the standby; connection ended"
+                );
                 return;
             }
             Ok(AsyncMessage::Notice(notice)) => {

@@ -22,10 +22,10 @@ mod partitions;
 mod pool;
 mod put;
 mod read;
-mod records;
 mod schema;
 mod tls;
 mod transaction;
+mod write_in;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,8 @@ impl PgStore {
         let pool = Arc::new(Pool::new(connector.clone(), options).map_err(url_error)?);
         partitions::make_ahead(&pool).await;
         let changed = Arc::new(Notify::new());
-        let mut tasks = vec![tokio::spawn(partitions::keep_ahead(Arc::clone(&pool))).abort_handle()];
+        let mut tasks =
+            vec![tokio::spawn(partitions::keep_ahead(Arc::clone(&pool))).abort_handle()];
         if listens {
             let listening = listen::listen(connector, Arc::clone(&changed));
             tasks.push(tokio::spawn(listening).abort_handle());
@@ -215,12 +216,12 @@ impl Store for PgStore {
     }
 
     async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
-        records::read_out(&self.pool, after, limit).await
+        read::out::page(&self.pool, after, limit).await
     }
 
     async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
         let pool = Arc::clone(&self.pool);
-        to_the_end(async move { records::write_in(&pool, records).await }).await
+        to_the_end(async move { write_in::records(&pool, records).await }).await
     }
 
     async fn check(&self) -> StoreResult<()> {

@@ -145,4 +145,3 @@ fn from_now(ahead: Duration) -> i64 {
     let since = (SystemTime::now() + ahead).duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
-

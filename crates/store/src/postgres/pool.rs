@@ -96,7 +96,8 @@ impl Pool {
         read: fn(&mut Cells) -> StoreResult<T>,
     ) -> StoreResult<Vec<T>> {
         let mut lease = self.lease().await?;
-        let rows = within(self.options.statement_deadline, "answer", lease.query(sql, params)).await;
+        let rows =
+            within(self.options.statement_deadline, "answer", lease.query(sql, params)).await;
         lease.settle(&rows);
         rows.map_err(Stop::of_statement)?.iter().map(|row| read(&mut Cells::of(row))).collect()
     }

@@ -27,8 +27,7 @@ pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
     let grace = row.grace_window_seconds.map(i64::from);
     let created_at = row.created_at.as_millis();
     let app = row.app_id.uuid();
-    let params: Params =
-        &[&app, &row.name, &verification, &origins, &grace, &created_at];
+    let params: Params = &[&app, &row.name, &verification, &origins, &grace, &created_at];
     transaction.execute(sql, params).await.map(|_| ())
 }
 
@@ -78,8 +77,17 @@ pub(super) async fn version(transaction: &Transaction, row: &VersionRow) -> Done
     ]
     .map(millis);
     let params: Params = &[
-        &ids.0, &ids.1, &ids.2, &number, &times[0], &times[1], &times[2], &times[3], &times[4],
-        &times[5], &row.definition,
+        &ids.0,
+        &ids.1,
+        &ids.2,
+        &number,
+        &times[0],
+        &times[1],
+        &times[2],
+        &times[3],
+        &times[4],
+        &times[5],
+        &row.definition,
     ];
     transaction.execute(sql, params).await.map(|_| ())
 }
@@ -88,8 +96,8 @@ pub(super) async fn version(transaction: &Transaction, row: &VersionRow) -> Done
 pub(super) async fn token(transaction: &Transaction, row: &TokenRow) -> Done {
     let moved = "DELETE FROM tokens WHERE token_id = $1 AND app_id <> $2";
     let sql = "INSERT INTO tokens (app_id, token_id, name, hash, scopes, created_at, expires_at, \
-         revoked_at) SELECT $1, $2, $3, $4, $5, $6, $7, $8 \
-         WHERE $1 = $9 OR EXISTS (SELECT 1 FROM apps WHERE apps.app_id = $1) \
+         revoked_at) SELECT $1::uuid, $2::uuid, $3::text, $4::bytea, $5::text, $6::bigint, \
+         $7::bigint, $8::bigint WHERE $1 = $9 OR EXISTS (SELECT 1 FROM apps WHERE apps.app_id = $1) \
          ON CONFLICT (app_id, token_id) DO UPDATE SET name = excluded.name, hash = excluded.hash, \
          scopes = excluded.scopes, created_at = excluded.created_at, \
          expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
@@ -98,9 +106,8 @@ pub(super) async fn token(transaction: &Transaction, row: &TokenRow) -> Done {
     let times = [Some(row.created_at), row.expires_at, row.revoked_at].map(millis);
     let hash = row.hash.as_slice();
     transaction.execute(moved, &[&token, &app]).await?;
-    let params: Params = &[
-        &app, &token, &row.name, &hash, &scopes, &times[0], &times[1], &times[2], &nil,
-    ];
+    let params: Params =
+        &[&app, &token, &row.name, &hash, &scopes, &times[0], &times[1], &times[2], &nil];
     match transaction.execute(sql, params).await? {
         0 => Err(StoreError::Failed("a token names an app that is not there".into()).into()),
         _ => Ok(()),
@@ -113,8 +120,7 @@ pub(super) async fn audit(transaction: &Transaction, row: &AuditRow) -> Done {
          actor = excluded.actor, action = excluded.action, subject = excluded.subject, \
          detail = excluded.detail";
     let (app, audit) = (or_nil(row.app_id), row.audit_id.uuid());
-    let params: Params =
-        &[&app, &audit, &row.actor, &row.action, &row.subject, &row.detail];
+    let params: Params = &[&app, &audit, &row.actor, &row.action, &row.subject, &row.detail];
     transaction.execute(sql, params).await.map(|_| ())
 }
 

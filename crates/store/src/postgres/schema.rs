@@ -79,7 +79,9 @@ async fn take_lock(client: &Client) -> Result<(), ConnectError> {
 pub(super) fn made_by_another(error: &Error) -> bool {
     matches!(
         error.code(),
-        Some(&SqlState::UNIQUE_VIOLATION | &SqlState::DUPLICATE_TABLE | &SqlState::DUPLICATE_OBJECT)
+        Some(
+            &SqlState::UNIQUE_VIOLATION | &SqlState::DUPLICATE_TABLE | &SqlState::DUPLICATE_OBJECT
+        )
     )
 }
 

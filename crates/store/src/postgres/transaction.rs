@@ -14,7 +14,7 @@ use crate::{StoreError, StoreResult};
 
 /// Whatever the role's defaults are: a row that was locked is read as it is then, not as it was when
 /// the transaction began.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 #[derive(Debug)]
 pub(super) struct Transaction {

@@ -94,7 +94,7 @@ fn put(connection: &Connection, write: &Write) -> Result<Option<AppId>> {
     }
 }
 
-fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
+pub(super) fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
@@ -116,7 +116,7 @@ fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
         .map(|_| ())
 }
 
-fn put_key(connection: &Connection, row: &KeyRow) -> Result<()> {
+pub(super) fn put_key(connection: &Connection, row: &KeyRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO api_keys (app_id, api_key, created_at, revoked_at) \
@@ -132,7 +132,7 @@ fn put_key(connection: &Connection, row: &KeyRow) -> Result<()> {
         .map(|_| ())
 }
 
-fn put_flow(connection: &Connection, row: &FlowRow) -> Result<()> {
+pub(super) fn put_flow(connection: &Connection, row: &FlowRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO flows (app_id, flow_id, kind, name, live_starts_at, live_ends_at, \
@@ -158,7 +158,7 @@ fn put_flow(connection: &Connection, row: &FlowRow) -> Result<()> {
         .map(|_| ())
 }
 
-fn put_version(connection: &Connection, row: &VersionRow) -> Result<()> {
+pub(super) fn put_version(connection: &Connection, row: &VersionRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO versions (app_id, flow_id, flow_version_id, number, published_at, \
@@ -186,7 +186,7 @@ fn put_version(connection: &Connection, row: &VersionRow) -> Result<()> {
         .map(|_| ())
 }
 
-fn put_token(connection: &Connection, row: &TokenRow) -> Result<()> {
+pub(super) fn put_token(connection: &Connection, row: &TokenRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO tokens (token_id, name, hash, scopes, app_id, created_at, expires_at, \
@@ -209,7 +209,7 @@ fn put_token(connection: &Connection, row: &TokenRow) -> Result<()> {
         .map(|_| ())
 }
 
-fn put_audit(connection: &Connection, row: &AuditRow) -> Result<()> {
+pub(super) fn put_audit(connection: &Connection, row: &AuditRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO audit (audit_id, app_id, actor, action, subject, detail) \

@@ -8,9 +8,9 @@ use sluice_flow::submission::Admission;
 
 use super::codec::{Cells, bytes};
 use super::transaction::{Stop, Then};
-use crate::{Digest, IdempotencyKey, NewResponse, Outcome};
+use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
 
-const INSERT: &str = "INSERT INTO responses (app_id, flow_id, flow_version_id, response_id, \
+const STORE: &str = "INSERT INTO responses (app_id, flow_id, flow_version_id, response_id, \
      admitted, answers, identities, identity_verified, respondent_id, tags, context, \
      flow_assignment_id, digest, idempotency_key) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
@@ -24,7 +24,7 @@ pub(super) fn responses(
     connection: &Connection,
     responses: &[NewResponse],
 ) -> Result<(Vec<Outcome>, Then), Stop> {
-    let mut insert = connection.prepare_cached(INSERT)?;
+    let mut insert = connection.prepare_cached(STORE)?;
     let mut revisions = HashMap::new();
     let mut outcomes = Vec::with_capacity(responses.len());
     for response in responses {
@@ -65,8 +65,17 @@ fn one(
 
 /// Whether the row was stored; it is not where its idempotency key is taken.
 fn store(insert: &mut CachedStatement, response: &NewResponse) -> Result<bool> {
-    let row = &response.row;
-    let written = insert.execute(params![
+    let written = put(insert, &response.row, response.idempotency_key.as_ref())?;
+    Ok(written == 1)
+}
+
+/// Runs a statement that takes the columns of a response in the order of [`STORE`].
+pub(super) fn put(
+    insert: &mut CachedStatement,
+    row: &ResponseRow,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<usize> {
+    insert.execute(params![
         bytes!(row.app_id),
         bytes!(row.flow_id),
         bytes!(row.flow_version_id),
@@ -80,9 +89,8 @@ fn store(insert: &mut CachedStatement, response: &NewResponse) -> Result<bool> {
         row.context,
         row.flow_assignment_id,
         row.digest,
-        response.idempotency_key,
-    ])?;
-    Ok(written == 1)
+        idempotency_key,
+    ])
 }
 
 fn public_revision(connection: &Connection, app: AppId) -> Result<Option<u64>> {

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`open`] (what can go wrong at the start), `connection` (the settings that the
 //! durability rests on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
-//! (what it writes), `read/`. Several processes may have the same file open: SQLite's locks keep
+//! (what it writes), `write_in` (what another database had), `read/`. Several processes may have the same file open: SQLite's locks keep
 //! them apart, and the change feed tells each of what the others did.
 //!
 //! Deliberately absent: any retry of a failed write. What failed is said; what is unknown stops us.
@@ -17,6 +17,7 @@ mod read;
 mod readers;
 mod schema;
 mod transaction;
+mod write_in;
 mod writer;
 
 use std::path::Path;
@@ -26,10 +27,10 @@ use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId};
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, Digest, FeedPosition, FlowState,
-    IdempotencyKey, KeyRow, NewResponse, Outcome, Page, ResponseQuery, ResponseRow, Store,
-    StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
+    IdempotencyKey, KeyRow, NewResponse, Outcome, Page, Place, Record, ResponseQuery, ResponseRow,
+    Store, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
 };
-use read::{apps, flows, instance, responses};
+use read::{apps, flows, instance, out, responses};
 
 pub use open::{OpenError, Options};
 
@@ -139,6 +140,15 @@ impl Store for SqliteStore {
 
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
         self.readers.read(move |it| instance::changes(it, after)).await
+    }
+
+    async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
+        let after = after.cloned();
+        self.readers.read(move |it| out::page(it, after.as_ref(), limit)).await
+    }
+
+    async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
+        self.writer.write_in(records).await
     }
 
     async fn check(&self) -> StoreResult<()> {

@@ -17,8 +17,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::open::OpenError;
 use super::transaction::{self, Then};
-use super::{apply, commit};
-use crate::{At, Change, NewResponse, Outcome, StoreError, StoreResult};
+use super::{apply, commit, write_in};
+use crate::{At, Change, NewResponse, Outcome, Record, StoreError, StoreResult};
 
 /// Jobs that wait for the writer; a caller beyond them waits for room.
 const QUEUE_MAX: usize = 64;
@@ -34,6 +34,7 @@ type Reply<T> = oneshot::Sender<StoreResult<T>>;
 enum Job {
     Commit(Vec<NewResponse>, Reply<Vec<Outcome>>),
     Apply(At, Change, Reply<()>),
+    WriteIn(Vec<Record>, Reply<()>),
     Check(Reply<()>),
     Close(Reply<()>),
 }
@@ -62,6 +63,10 @@ impl Writer {
 
     pub(super) async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
         self.ask(|reply| Job::Apply(at, change, reply)).await
+    }
+
+    pub(super) async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
+        self.ask(|reply| Job::WriteIn(records, reply)).await
     }
 
     pub(super) async fn check(&self) -> StoreResult<()> {
@@ -168,6 +173,9 @@ impl Thread {
             Job::Apply(at, change, reply) => {
                 reply.send(self.write(|connection| apply::change(connection, at, change))).is_err()
             }
+            Job::WriteIn(records, reply) => reply
+                .send(self.write(|connection| write_in::records(connection, &records)))
+                .is_err(),
             Job::Check(reply) => reply.send(self.check()).is_err(),
             Job::Close(reply) => reply.send(Ok(())).is_err(),
         };

@@ -3,6 +3,7 @@
 pub(super) mod apps;
 pub(super) mod flows;
 pub(super) mod instance;
+pub(super) mod out;
 pub(super) mod responses;
 
 /// A limit as PostgreSQL takes it.

@@ -92,7 +92,12 @@ mod tests {
 
     use super::*;
 
-    fn query(from: Option<i64>, to: Option<i64>, after: Option<i64>, order: Order) -> ResponseQuery {
+    fn query(
+        from: Option<i64>,
+        to: Option<i64>,
+        after: Option<i64>,
+        order: Order,
+    ) -> ResponseQuery {
         let id = v7(Timestamp::from_millis(1), 0, 0);
         let time = |millis: Option<i64>| millis.map(Timestamp::from_millis);
         ResponseQuery {

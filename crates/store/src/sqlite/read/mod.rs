@@ -3,6 +3,7 @@
 pub(super) mod apps;
 pub(super) mod flows;
 pub(super) mod instance;
+pub(super) mod out;
 pub(super) mod responses;
 
 use rusqlite::{Connection, OptionalExtension, Params, Result};

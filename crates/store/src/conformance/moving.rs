@@ -1,0 +1,279 @@
+//! Reading everything out, and putting it in.
+//!
+//! The first case ties records to what was stored by the other methods; those after it start from
+//! records, so that together they say: what one store gives out, another takes in unchanged.
+
+use sluice_flow::id::RespondentId;
+use sluice_flow::lifecycle::VersionTimes;
+use sluice_flow::submission::Admission;
+use sluice_flow::time::Window;
+
+use super::world::{
+    Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, key_row, public_revision,
+    published_row, response_row, token_row,
+};
+use crate::{
+    App, At, Change, FeedPosition, IdentityVerification, NewResponse, Outcome, Place, Record,
+    Scope, StoreError, Table, Write,
+};
+
+pub(super) async fn what_was_stored_is_read_out_once_and_in_order(store: TheStore) {
+    let mut expected = Vec::new();
+    for _ in 0..3 {
+        expected.extend(stored_shop(&store).await);
+    }
+    let rows = (audit_row(None), token_row());
+    let writes = vec![Write::Audit(rows.0.clone()), Write::Token(rows.1.clone())];
+    store.apply(At::Instance, Change::new(|| writes)).await.unwrap();
+    expected.extend([Record::Audit(rows.0), Record::Token(rows.1)]);
+    expected.sort_by_key(Record::place);
+    for page in [1, 2, 7, expected.len(), 10_000] {
+        assert_eq!(all(&store, page).await, expected, "pages of {page}");
+    }
+}
+
+pub(super) async fn an_empty_store_has_nothing_to_read_out(store: TheStore) {
+    assert_eq!(store.read_out(None, 10).await.unwrap(), []);
+    store.write_in(Vec::new()).await.unwrap();
+    assert_eq!(store.read_out(None, 10).await.unwrap(), []);
+}
+
+pub(super) async fn what_is_put_in_is_read_out_unchanged(store: TheStore) {
+    let records = records();
+    store.write_in(records.clone()).await.unwrap();
+    assert_eq!(all(&store, 10_000).await, records);
+    for page in [1, 3] {
+        assert_eq!(all(&store, page).await, records, "pages of {page}");
+    }
+}
+
+pub(super) async fn records_may_be_put_in_in_parts_and_twice(store: TheStore) {
+    let records = records();
+    for part in records.chunks(4) {
+        store.write_in(part.to_vec()).await.unwrap();
+        store.write_in(part.to_vec()).await.unwrap();
+    }
+    store.write_in(records.clone()).await.unwrap();
+    assert_eq!(all(&store, 10_000).await, records);
+}
+
+pub(super) async fn a_record_takes_the_place_of_the_one_with_its_key(store: TheStore) {
+    let mut records = records();
+    store.write_in(records.clone()).await.unwrap();
+    for record in &mut records {
+        match record {
+            Record::App(app) => (app.row.name, app.revision) = ("Renamed".into(), 77),
+            Record::Key(key) => key.revoked_at = Some(at(9)),
+            Record::Flow(flow) => flow.archived_at = Some(at(9)),
+            Record::Version(version) => version.times.retired_at = Some(at(9)),
+            Record::Token(token) => token.revoked_at = Some(at(9)),
+            Record::Audit(audit) => audit.actor = "environment".into(),
+            Record::Response { row, idempotency_key } => {
+                row.answers = "{}".into();
+                *idempotency_key = None;
+            }
+        }
+    }
+    store.write_in(records.clone()).await.unwrap();
+    assert_eq!(all(&store, 10_000).await, records);
+}
+
+pub(super) async fn reading_goes_on_from_any_place(store: TheStore) {
+    let records = records();
+    store.write_in(records.clone()).await.unwrap();
+    for (number, record) in records.iter().enumerate() {
+        let rest = store.read_out(Some(&record.place()), 10_000).await.unwrap();
+        assert_eq!(rest, records[number + 1..], "after {record:?}");
+    }
+    for table in Table::ALL {
+        let before = Place { table, app: [0; 16], key: Vec::new() };
+        let rest = store.read_out(Some(&before), 10_000).await.unwrap();
+        let first = records.iter().position(|record| record.table() == table).unwrap();
+        assert_eq!(rest, records[first..], "from {table:?}");
+        let beyond = Place { table, app: [0xFF; 16], key: Vec::new() };
+        let rest = store.read_out(Some(&beyond), 10_000).await.unwrap();
+        let last = records.iter().rposition(|record| record.table() == table).unwrap();
+        assert_eq!(rest, records[last + 1..], "beyond {table:?}");
+    }
+}
+
+pub(super) async fn long_records_are_all_read_out(store: TheStore) {
+    let mut records = records();
+    for record in &mut records {
+        match record {
+            Record::Version(version) => version.definition = long_json(2),
+            Record::Response { row, .. } => row.answers = long_json(2),
+            _ => {}
+        }
+    }
+    store.write_in(records.clone()).await.unwrap();
+    assert!(all(&store, 10_000).await == records, "long records came out changed");
+}
+
+pub(super) async fn records_are_put_in_all_or_none(store: TheStore) {
+    let mut records = records();
+    let orphan = Record::Flow(flow_row(app_row().app_id));
+    records.push(orphan);
+    let result = store.write_in(records.clone()).await;
+    assert!(matches!(result, Err(StoreError::Failed(_))), "a flow of no app: {result:?}");
+    assert_eq!(store.read_out(None, 10).await.unwrap(), []);
+    records.pop();
+    store.write_in(records.clone()).await.unwrap();
+    assert_eq!(all(&store, 10_000).await, records, "and goes on");
+}
+
+pub(super) async fn a_retry_after_a_move_is_replayed(store: TheStore) {
+    store.write_in(records()).await.unwrap();
+    let moved = records_with_key(&all(&store, 10_000).await);
+    for (row, key) in moved {
+        let found = store.find_by_idempotency_key(row.app_id, &key).await.unwrap();
+        assert_eq!(found, Some((row.response_id, row.digest)));
+        let public_revision = public_revision(&store, row.app_id).await;
+        let retry = NewResponse {
+            row: crate::ResponseRow { response_id: super::world::response_id(50), ..row.clone() },
+            idempotency_key: Some(key),
+            public_revision,
+        };
+        let outcomes = store.commit(vec![retry]).await.unwrap();
+        assert_eq!(outcomes, [Outcome::Replayed(row.response_id)]);
+    }
+}
+
+pub(super) async fn work_goes_on_at_the_revisions_of_the_move(store: TheStore) {
+    let records = records();
+    store.write_in(records.clone()).await.unwrap();
+    let apps: Vec<&App> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::App(app) => Some(app),
+            _ => None,
+        })
+        .collect();
+    let newest = apps.iter().map(|app| app.public_revision).max().unwrap();
+    let feed = store.changes(FeedPosition(0)).await.unwrap();
+    assert_eq!(feed.apps.len(), apps.len(), "whoever starts at the beginning hears of every app");
+    for app in apps {
+        let id = app.row.app_id;
+        assert_eq!(store.find_app(id).await.unwrap().as_ref(), Some(app));
+        let at = At::App { app: id, expected: app.revision };
+        let rows = vec![Write::App(app.row.clone())];
+        store.apply(at, Change::new(|| rows)).await.unwrap();
+        assert!(public_revision(&store, id).await > app.public_revision);
+    }
+    let after = store.changes(feed.position).await.unwrap();
+    assert!(after.position.0 > newest, "a place in the feed is never given twice");
+    assert_eq!(after.apps.len(), feed.apps.len(), "and every change after the move is in it");
+}
+
+/// Everything, so many records at a time; fails where the order or the end is not kept.
+async fn all(store: &TheStore, page: usize) -> Vec<Record> {
+    let mut records: Vec<Record> = Vec::new();
+    loop {
+        let after = records.last().map(Record::place);
+        let next = store.read_out(after.as_ref(), page).await.unwrap();
+        assert!(next.len() <= page, "{} records in a page of {page}", next.len());
+        if next.is_empty() {
+            break;
+        }
+        records.extend(next);
+    }
+    assert!(records.is_sorted_by(|one, two| one.place() < two.place()), "out of order");
+    records
+}
+
+/// A shop with all that can be stored through the other methods, and its records.
+async fn stored_shop(store: &TheStore) -> Vec<Record> {
+    let shop = Shop::open(store).await;
+    let other = flow_row(shop.app());
+    let draft = draft_row(&other);
+    let token = crate::TokenRow { app_id: Some(shop.app()), ..token_row() };
+    let audit = audit_row(Some(shop.app()));
+    let writes = vec![
+        Write::Flow(other.clone()),
+        Write::Version(draft.clone()),
+        Write::Token(token.clone()),
+        Write::Audit(audit.clone()),
+    ];
+    apply(store, shop.app(), writes).await;
+    let mut records = Vec::new();
+    for millis in [5, 3, 4, 1] {
+        let mut response = shop.response(store, millis).await;
+        if millis % 2 == 0 {
+            response.row.flow_id = other.flow_id;
+            response.idempotency_key = Some([u8::try_from(millis).unwrap(); 32]);
+        }
+        let NewResponse { row, idempotency_key, .. } = response.clone();
+        records.push(Record::Response { row, idempotency_key });
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+    }
+    records.push(Record::App(store.find_app(shop.app()).await.unwrap().unwrap()));
+    records.extend([Record::Flow(shop.flow), Record::Flow(other)]);
+    records.extend([Record::Version(shop.version), Record::Version(draft)]);
+    records.extend([Record::Key(shop.key), Record::Token(token), Record::Audit(audit)]);
+    records
+}
+
+/// Records with every column filled on one and empty on another, in order.
+fn records() -> Vec<Record> {
+    let mut records = vec![Record::Audit(audit_row(None)), Record::Token(token_row())];
+    for number in [1_u8, 2] {
+        let full = number == 1;
+        let mut app = App { row: app_row(), revision: 41, public_revision: 10 + u64::from(number) };
+        let mut flow = flow_row(app.row.app_id);
+        let mut retired = published_row(&flow, 1);
+        let mut token = token_row();
+        let mut key = key_row(app.row.app_id);
+        let mut rich = response_row(&flow, &retired, 7);
+        let plain = response_row(&flow, &retired, 6);
+        if full {
+            app.row.identity_verification = IdentityVerification::Enforce;
+            app.row.allowed_origins = vec!["https://a.example".into(), "https://b.example".into()];
+            app.row.grace_window_seconds = Some(0);
+            flow.live = Window { starts_at: Some(at(-5)), ends_at: Some(at(5)) };
+            flow.grace_window_seconds = Some(3600);
+            retired.times = VersionTimes {
+                published_at: Some(at(1)),
+                superseded_at: Some(at(2)),
+                grace_ends_at: Some(at(3)),
+                retired_at: Some(at(4)),
+            };
+            retired.definition = "{ \"title\" :\"\u{e9}\u{1F600}\", \"b\":1.0, \"a\":null }".into();
+            key.revoked_at = Some(at(8));
+            token.scopes = vec![Scope::Export, Scope::Erase];
+            token.expires_at = Some(at(100));
+            token.app_id = Some(app.row.app_id);
+            rich.admission = Admission::Admitted;
+            rich.answers = "{\"q\": \"\u{e9}\u{1F600}\\u0000 '\\\"\",\"n\":1.50 }".into();
+            rich.identities = Some(r#"[{"type":"userId","value":"7"}]"#.into());
+            rich.identity_verified = true;
+            rich.respondent_id = Some(RespondentId::from_uuid(flow.flow_id.uuid()));
+            rich.tags = Some(r#"{"plan": ["pro","x"]}"#.into());
+            rich.context = Some(r#"{"locale":"de"}"#.into());
+            rich.flow_assignment_id = Some("assignment 1".into());
+        }
+        records.extend([Record::Version(draft_row(&flow)), Record::Version(retired)]);
+        records.extend([Record::Audit(audit_row(Some(app.row.app_id))), Record::Key(key)]);
+        let id = app.row.app_id;
+        records.extend([Record::Key(key_row(id)), Record::Flow(flow), Record::Flow(flow_row(id))]);
+        records.extend([Record::App(app), Record::Token(token)]);
+        records.push(Record::Response { row: rich, idempotency_key: Some([9; 32]) });
+        records.push(Record::Response { row: plain, idempotency_key: None });
+    }
+    records.sort_by_key(Record::place);
+    records
+}
+
+fn records_with_key(records: &[Record]) -> Vec<(crate::ResponseRow, crate::IdempotencyKey)> {
+    let keyed = records.iter().filter_map(|record| match record {
+        Record::Response { row, idempotency_key } => Some((row.clone(), (*idempotency_key)?)),
+        _ => None,
+    });
+    let keyed: Vec<_> = keyed.collect();
+    assert_eq!(keyed.len(), 2);
+    keyed
+}
+
+/// A JSON object of so many megabytes.
+fn long_json(megabytes: usize) -> String {
+    format!("{{\"q\":\"{}\"}}", "x".repeat(megabytes * 1_000_000))
+}

@@ -1,0 +1,123 @@
+//! Records: any row of any table, in one order that all backends share, for moving a database.
+//!
+//! The order is chosen for the indexes that every backend has anyway. Responses come by app, flow and
+//! id, as lists of them do; no backend needs an index for moving alone. Rows come after the rows that
+//! they refer to, so a copy that was cut short is whole as far as it goes.
+
+use serde::{Deserialize, Serialize};
+use sluice_flow::id::AppId;
+
+use crate::{App, AuditRow, FlowRow, IdempotencyKey, KeyRow, ResponseRow, TokenRow, VersionRow};
+
+/// One row of any table, with all that a backend keeps of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    App(App),
+    Key(KeyRow),
+    Flow(FlowRow),
+    Version(VersionRow),
+    Token(TokenRow),
+    Audit(AuditRow),
+    Response { row: ResponseRow, idempotency_key: Option<IdempotencyKey> },
+}
+
+/// The tables, in the order of their records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Table {
+    Apps,
+    Keys,
+    Flows,
+    Versions,
+    Tokens,
+    Audit,
+    Responses,
+}
+
+impl Table {
+    pub const ALL: [Self; 7] = [
+        Self::Apps,
+        Self::Keys,
+        Self::Flows,
+        Self::Versions,
+        Self::Tokens,
+        Self::Audit,
+        Self::Responses,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Apps => "apps",
+            Self::Keys => "keys",
+            Self::Flows => "flows",
+            Self::Versions => "versions",
+            Self::Tokens => "tokens",
+            Self::Audit => "audit",
+            Self::Responses => "responses",
+        }
+    }
+}
+
+/// Where a [`Record`] stands in the order of all records: tables in the order of the enum, then the
+/// app's id (the nil id for what belongs to none), then the row's own key, as bytes.
+///
+/// The key of an app is empty, that of an API key its text, that of a response its flow's id followed
+/// by its own; any other is the id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    pub table: Table,
+    pub app: [u8; 16],
+    pub key: Vec<u8>,
+}
+
+impl Record {
+    pub fn table(&self) -> Table {
+        match self {
+            Self::App(_) => Table::Apps,
+            Self::Key(_) => Table::Keys,
+            Self::Flow(_) => Table::Flows,
+            Self::Version(_) => Table::Versions,
+            Self::Token(_) => Table::Tokens,
+            Self::Audit(_) => Table::Audit,
+            Self::Response { .. } => Table::Responses,
+        }
+    }
+
+    pub fn place(&self) -> Place {
+        let place = |app: Option<AppId>, key: &[u8]| Place {
+            table: self.table(),
+            app: app.map_or([0; 16], |app| *app.uuid().as_bytes()),
+            key: key.to_vec(),
+        };
+        match self {
+            Self::App(app) => place(Some(app.row.app_id), &[]),
+            Self::Key(key) => place(Some(key.app_id), key.api_key.as_str().as_bytes()),
+            Self::Flow(flow) => place(Some(flow.app_id), flow.flow_id.uuid().as_bytes()),
+            Self::Version(version) => {
+                place(Some(version.app_id), version.flow_version_id.uuid().as_bytes())
+            }
+            Self::Token(token) => place(token.app_id, token.token_id.uuid().as_bytes()),
+            Self::Audit(audit) => place(audit.app_id, audit.audit_id.uuid().as_bytes()),
+            Self::Response { row, .. } => {
+                let ids = [row.flow_id.uuid(), row.response_id.uuid()];
+                place(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
+            }
+        }
+    }
+
+    /// About how much memory the record takes: its long texts, and a little for the rest.
+    pub fn weight_bytes(&self) -> usize {
+        const REST_BYTES: usize = 256;
+        let texts = match self {
+            Self::App(app) => app.row.allowed_origins.iter().map(String::len).sum(),
+            Self::Key(_) | Self::Flow(_) | Self::Token(_) => 0,
+            Self::Version(version) => version.definition.len(),
+            Self::Audit(audit) => audit.detail.len(),
+            Self::Response { row, .. } => {
+                let others = [&row.identities, &row.tags, &row.context];
+                row.answers.len() + others.into_iter().flatten().map(String::len).sum::<usize>()
+            }
+        };
+        REST_BYTES + texts
+    }
+}

@@ -1,0 +1,186 @@
+//! Everything, table by table, in the order of [`Place`].
+//!
+//! Each table is walked along an index from where the last page ended; tokens alone are sorted, as
+//! there are few of them. A page ends at its limit, or when it is heavy: definitions and answers can
+//! be long, and a page is held in memory as a whole.
+
+use rusqlite::{Connection, Params, Result, params};
+
+use super::super::codec::{self, APP, AUDIT, Cells, FLOW, KEY, RESPONSE, TOKEN, VERSION};
+use super::limit;
+use crate::{Place, Record, Table};
+
+/// What the records of one page may weigh; the one that passes it is the last.
+const PAGE_BYTES: usize = 8 * 1024 * 1024;
+/// The app of what belongs to none.
+const NO_APP: [u8; 16] = [0; 16];
+
+pub(in super::super) fn page(
+    connection: &Connection,
+    after: Option<&Place>,
+    rows: usize,
+) -> Result<Vec<Record>> {
+    let instant = connection.unchecked_transaction()?;
+    let mut page = Page { records: Vec::new(), rows, bytes_left: PAGE_BYTES };
+    for table in Table::ALL {
+        match after {
+            Some(place) if place.table > table => {}
+            Some(place) if place.table == table => page.walk(&instant, table, place)?,
+            _ => page.walk(&instant, table, &Place { table, app: NO_APP, key: Vec::new() })?,
+        }
+    }
+    Ok(page.records)
+}
+
+struct Page {
+    records: Vec<Record>,
+    rows: usize,
+    bytes_left: usize,
+}
+
+impl Page {
+    fn is_full(&self) -> bool {
+        self.records.len() >= self.rows || self.bytes_left == 0
+    }
+
+    /// Adds what the table has beyond the place, until the page is full.
+    fn walk(&mut self, connection: &Connection, table: Table, after: &Place) -> Result<()> {
+        if self.is_full() {
+            return Ok(());
+        }
+        let Place { app, key, .. } = after;
+        let rows = limit(self.rows - self.records.len());
+        let sql = select(table);
+        match table {
+            Table::Apps => self.add(connection, &sql, params![app, rows], |cells| {
+                codec::app(cells).map(Record::App)
+            }),
+            Table::Keys => {
+                let key = String::from_utf8_lossy(key);
+                self.add(connection, &sql, params![app, key, rows], |cells| {
+                    codec::key(cells).map(Record::Key)
+                })
+            }
+            Table::Flows => self.add(connection, &sql, params![app, key, rows], |cells| {
+                codec::flow(cells).map(Record::Flow)
+            }),
+            Table::Versions => self.add(connection, &sql, params![app, key, rows], |cells| {
+                codec::version(cells).map(Record::Version)
+            }),
+            Table::Tokens => self.add(connection, &sql, params![app, key, rows], |cells| {
+                codec::token(cells).map(Record::Token)
+            }),
+            Table::Audit => self.walk_audit(connection, after),
+            Table::Responses => {
+                let (flow, response) = key.split_at(key.len().min(NO_APP.len()));
+                self.add(connection, &sql, params![app, flow, response, rows], |cells| {
+                    let row = codec::response(cells)?;
+                    Ok(Record::Response { row, idempotency_key: cells.take()? })
+                })
+            }
+        }
+    }
+
+    /// The entries of no app come first. They have NULL there, which no comparison finds.
+    fn walk_audit(&mut self, connection: &Connection, after: &Place) -> Result<()> {
+        let entry = |cells: &mut Cells| codec::audit(cells).map(Record::Audit);
+        let Place { app, key, .. } = after;
+        if *app == NO_APP {
+            let sql = format!(
+                "SELECT {AUDIT} FROM audit WHERE app_id IS NULL AND audit_id > ?1 \
+                 ORDER BY audit_id LIMIT ?2"
+            );
+            let rows = limit(self.rows - self.records.len());
+            self.add(connection, &sql, params![key, rows], entry)?;
+        }
+        if self.is_full() {
+            return Ok(());
+        }
+        let rows = limit(self.rows - self.records.len());
+        self.add(connection, &select(Table::Audit), params![app, key, rows], entry)
+    }
+
+    fn add(
+        &mut self,
+        connection: &Connection,
+        sql: &str,
+        params: impl Params,
+        read: fn(&mut Cells) -> Result<Record>,
+    ) -> Result<()> {
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut found = statement.query(params)?;
+        while !self.is_full() {
+            let Some(row) = found.next()? else { break };
+            let record = read(&mut Cells::of(row))?;
+            self.bytes_left = self.bytes_left.saturating_sub(record.weight_bytes());
+            self.records.push(record);
+        }
+        Ok(())
+    }
+}
+
+/// The walk along one table: the last parameter is the limit, those before it the place.
+fn select(table: Table) -> String {
+    match table {
+        Table::Apps => format!("SELECT {APP} FROM apps WHERE app_id > ?1 ORDER BY app_id LIMIT ?2"),
+        Table::Keys => format!(
+            "SELECT {KEY} FROM api_keys WHERE (app_id, api_key) > (?1, ?2) \
+             ORDER BY app_id, api_key LIMIT ?3"
+        ),
+        Table::Flows => format!(
+            "SELECT {FLOW} FROM flows WHERE (app_id, flow_id) > (?1, ?2) \
+             ORDER BY app_id, flow_id LIMIT ?3"
+        ),
+        Table::Versions => format!(
+            "SELECT {VERSION} FROM versions WHERE (app_id, flow_version_id) > (?1, ?2) \
+             ORDER BY app_id, flow_version_id LIMIT ?3"
+        ),
+        Table::Tokens => format!(
+            "SELECT {TOKEN} FROM tokens \
+             WHERE (coalesce(app_id, zeroblob(16)), token_id) > (?1, ?2) \
+             ORDER BY coalesce(app_id, zeroblob(16)), token_id LIMIT ?3"
+        ),
+        Table::Audit => format!(
+            "SELECT {AUDIT} FROM audit WHERE (app_id, audit_id) > (?1, ?2) \
+             ORDER BY app_id, audit_id LIMIT ?3"
+        ),
+        Table::Responses => format!(
+            "SELECT {RESPONSE}, idempotency_key FROM responses \
+             WHERE (app_id, flow_id, response_id) > (?1, ?2, ?3) \
+             ORDER BY app_id, flow_id, response_id LIMIT ?4"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_but_tokens_is_walked_along_an_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../migrations/V1__first_slice.sql")).unwrap();
+        for (table, walk) in [
+            (Table::Apps, "SEARCH apps USING PRIMARY KEY (app_id>?)"),
+            (Table::Keys, "SEARCH api_keys USING PRIMARY KEY ((app_id,api_key)>(?,?))"),
+            (Table::Flows, "SEARCH flows USING PRIMARY KEY ((app_id,flow_id)>(?,?))"),
+            (
+                Table::Versions,
+                "SEARCH versions USING INDEX sqlite_autoindex_versions_1 \
+                 ((app_id,flow_version_id)>(?,?))",
+            ),
+            (Table::Audit, "SEARCH audit USING INDEX audit_by_app ((app_id,audit_id)>(?,?))"),
+            (
+                Table::Responses,
+                "SEARCH responses USING INDEX responses_by_flow \
+                 ((app_id,flow_id,response_id)>(?,?,?))",
+            ),
+        ] {
+            let sql = format!("EXPLAIN QUERY PLAN {}", select(table));
+            let mut explain = connection.prepare(&sql).unwrap();
+            let steps: Vec<String> =
+                explain.raw_query().mapped(|row| row.get("detail")).map(Result::unwrap).collect();
+            assert_eq!(steps, [walk], "{table:?}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Records of another database, put in as they were there.
+//!
+//! The revisions are those of the record, not moved by one: whoever holds a row that was judged at the
+//! other database can go on here. The feed follows, so that the next public change is a new place in it.
+
+use rusqlite::{CachedStatement, Connection, Result, params};
+
+use super::apply::{put_app, put_audit, put_flow, put_key, put_token, put_version};
+use super::codec::bytes;
+use super::commit;
+use super::transaction::{Stop, Then};
+use crate::{App, Record};
+
+/// The columns in the order of [`commit::put`].
+const PUT_RESPONSE: &str = "INSERT INTO responses (app_id, flow_id, flow_version_id, response_id, \
+     admitted, answers, identities, identity_verified, respondent_id, tags, context, \
+     flow_assignment_id, digest, idempotency_key) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
+     ON CONFLICT (response_id) DO UPDATE SET app_id = excluded.app_id, \
+     flow_id = excluded.flow_id, flow_version_id = excluded.flow_version_id, \
+     admitted = excluded.admitted, answers = excluded.answers, \
+     identities = excluded.identities, identity_verified = excluded.identity_verified, \
+     respondent_id = excluded.respondent_id, tags = excluded.tags, context = excluded.context, \
+     flow_assignment_id = excluded.flow_assignment_id, digest = excluded.digest, \
+     idempotency_key = excluded.idempotency_key";
+
+pub(super) fn records(connection: &Connection, records: &[Record]) -> Result<((), Then), Stop> {
+    if records.is_empty() {
+        return Ok(((), Then::Forget));
+    }
+    let mut put_response = connection.prepare_cached(PUT_RESPONSE)?;
+    for record in records {
+        put(connection, &mut put_response, record)?;
+    }
+    Ok(((), Then::Commit))
+}
+
+fn put(connection: &Connection, put_response: &mut CachedStatement, record: &Record) -> Result<()> {
+    match record {
+        Record::App(app) => put_app_at_its_revisions(connection, app),
+        Record::Key(row) => put_key(connection, row),
+        Record::Flow(row) => put_flow(connection, row),
+        Record::Version(row) => put_version(connection, row),
+        Record::Token(row) => put_token(connection, row),
+        Record::Audit(row) => put_audit(connection, row),
+        Record::Response { row, idempotency_key } => {
+            commit::put(put_response, row, idempotency_key.as_ref()).map(|_| ())
+        }
+    }
+}
+
+fn put_app_at_its_revisions(connection: &Connection, app: &App) -> Result<()> {
+    put_app(connection, &app.row)?;
+    let public_revision = app.public_revision.cast_signed();
+    connection
+        .prepare_cached("UPDATE apps SET revision = ?2, public_revision = ?3 WHERE app_id = ?1")?
+        .execute(params![bytes!(app.row.app_id), app.revision.cast_signed(), public_revision])?;
+    connection
+        .prepare_cached("UPDATE feed SET position = max(position, ?1)")?
+        .execute([public_revision])
+        .map(|_| ())
+}
