@@ -156,17 +156,18 @@ async fn what_will_not_do_is_refused_with_a_reason() {
     let cluster = Cluster::new(&[]);
     cluster.put("pg_hba.conf", "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n");
     cluster.control(&["start"]);
-    cluster.sql("postgres", "ALTER ROLE sluice PASSWORD 'right'; CREATE DATABASE locked").await;
+    cluster.sql("postgres", "ALTER ROLE sluice PASSWORD 'secret-1'").await;
+    cluster.sql("postgres", "CREATE DATABASE locked").await;
     cluster.sql("postgres", "ALTER DATABASE locked SET default_transaction_read_only = on").await;
     cluster.sql("postgres", "CREATE ROLE guest LOGIN PASSWORD 'guest'").await;
-    let user = format!("{USER}:right");
+    let user = format!("{USER}:secret-1");
     let check = async |user: &str, database: &str, parameters: &str, expected: &str| {
         let url = cluster.url_with(user, database, parameters);
         let told = refused(&url).await.to_string();
         assert!(told.contains(expected), "{parameters}: {told}");
-        assert!(!told.contains("right") && !told.contains("wrong"), "{told}");
+        assert!(!told.contains("secret"), "{told}");
     };
-    check(&format!("{USER}:wrong"), "postgres", "sslmode=disable", "does not let us in").await;
+    check(&format!("{USER}:secret-2"), "postgres", "sslmode=disable", "does not let us in").await;
     check(USER, "postgres", "sslmode=disable", "does not let us in").await;
     check(&user, "absent", "sslmode=disable", "does not have the database").await;
     check(&user, "locked", "sslmode=disable", "is read-only").await;
@@ -261,15 +262,24 @@ async fn a_server_that_restarts_loses_nothing_acknowledged_and_is_found_again() 
     store.close().await;
 }
 
+/// The sessions of ours whose COMMIT waits for a standby.
+const WAITING: &str = "FROM pg_stat_activity WHERE wait_event = 'SyncRep' \
+     AND application_name = 'sluice'";
+
 /// Waits until a COMMIT waits for a standby, and then does this to its session.
 async fn to_the_waiting(cluster: &Cluster, function: &str) {
     let until = Instant::now() + Duration::from_secs(5);
-    let sql = format!(
-        "SELECT {function}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' \
-         AND application_name = 'sluice'"
-    );
+    let sql = format!("SELECT {function}(pid) {WAITING}");
     while cluster.sql("postgres", &sql).await.is_empty() {
         assert!(Instant::now() < until, "no commit waits for a standby");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Ends the sessions that were given up at their deadline and still wait.
+async fn end_the_waiting(cluster: &Cluster) {
+    let sql = format!("SELECT pg_terminate_backend(pid) {WAITING}");
+    while !cluster.sql("postgres", &sql).await.is_empty() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -302,6 +312,7 @@ async fn what_no_standby_confirmed_is_never_acknowledged() {
         assert!(matches!(retried, Err(StoreError::InDoubt(_))), "{function}: {retried:?}");
         let found = store.find_by_idempotency_key(app_row().app_id, &key(number)).await;
         assert!(matches!(found, Err(StoreError::Failed(_))), "{function}: {found:?}");
+        end_the_waiting(&cluster).await;
     }
     let late = commit(3).await.unwrap();
     assert!(matches!(late, Err(StoreError::InDoubt(_))), "at the deadline: {late:?}");

@@ -2,6 +2,7 @@
 //!
 //! It is the server of the distribution's package, run as another user where the tests run as root,
 //! since PostgreSQL refuses to run as root. Where there is none the test fails and says what to install.
+//! It syncs nothing: what tests kill is processes, never the machine, and hundreds of databases are made.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -11,9 +12,9 @@ use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 /// The superuser of every cluster; it needs no password on the socket.
-pub const USER: &str = "sluice";
+pub(crate) const USER: &str = "sluice";
 
-pub struct Cluster {
+pub(crate) struct Cluster {
     folder: TempDir,
     programs: PathBuf,
     port: u16,
@@ -23,19 +24,20 @@ pub struct Cluster {
 
 impl Cluster {
     /// A running server with these settings, such as `ssl=on`.
-    pub fn start(settings: &[&str]) -> Self {
+    pub(crate) fn start(settings: &[&str]) -> Self {
         let cluster = Self::new(settings);
         cluster.control(&["start"]);
         cluster
     }
 
     /// One that is made, and not running.
-    pub fn new(settings: &[&str]) -> Self {
+    pub(crate) fn new(settings: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let mut all = format!(
-            "-p {port} -k {} -c listen_addresses=127.0.0.1 -c max_connections=60",
+            "-p {port} -k {} -c listen_addresses=127.0.0.1 -c max_connections=60 \
+             -c fsync=off -c full_page_writes=off",
             folder.path().display()
         );
         for setting in settings {
@@ -54,7 +56,7 @@ impl Cluster {
         cluster
     }
 
-    pub fn control(&self, what: &[&str]) -> Output {
+    pub(crate) fn control(&self, what: &[&str]) -> Output {
         let (data, log) = (self.data(), self.folder.path().join("log"));
         let mut command = self.program("pg_ctl");
         command.args(what).arg("-w").arg("-D").arg(data).arg("-l").arg(log);
@@ -64,12 +66,12 @@ impl Cluster {
         run(&mut command)
     }
 
-    pub fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
     /// Puts a file where the server can read it, and only it.
-    pub fn put(&self, name: &str, content: &str) -> PathBuf {
+    pub(crate) fn put(&self, name: &str, content: &str) -> PathBuf {
         let path = self.data().join(name);
         std::fs::write(&path, content).unwrap();
         run(Command::new("chmod").arg("600").arg(&path));
@@ -80,29 +82,29 @@ impl Cluster {
     }
 
     /// The URL of a database over TCP.
-    pub fn url(&self, database: &str) -> String {
+    pub(crate) fn url(&self, database: &str) -> String {
         format!("postgres://{USER}@127.0.0.1:{}/{database}?sslmode=disable", self.port)
     }
 
     /// The URL over TCP, with parameters of its own.
-    pub fn url_with(&self, user: &str, database: &str, parameters: &str) -> String {
+    pub(crate) fn url_with(&self, user: &str, database: &str, parameters: &str) -> String {
         format!("postgres://{user}@127.0.0.1:{}/{database}?{parameters}", self.port)
     }
 
     /// The URL of a database over the socket.
-    pub fn socket_url(&self, database: &str) -> String {
+    pub(crate) fn socket_url(&self, database: &str) -> String {
         let folder = self.folder.path().display().to_string().replace('/', "%2F");
         format!("postgres://{USER}@{folder}:{}/{database}", self.port)
     }
 
     /// Makes an empty database and gives its name.
-    pub async fn database(&self) -> String {
+    pub(crate) async fn database(&self) -> String {
         let name = format!("case_{}", self.made.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name}")).await;
         name
     }
 
-    pub async fn client(&self, database: &str) -> Client {
+    pub(crate) async fn client(&self, database: &str) -> Client {
         let (client, connection) =
             tokio_postgres::connect(&self.socket_url(database), NoTls).await.unwrap();
         tokio::spawn(connection);
@@ -110,7 +112,7 @@ impl Cluster {
     }
 
     /// Runs statements and gives the first column of every row.
-    pub async fn sql(&self, database: &str, sql: &str) -> Vec<String> {
+    pub(crate) async fn sql(&self, database: &str, sql: &str) -> Vec<String> {
         let rows = self.client(database).await.simple_query(sql).await.unwrap();
         let first = |message: &SimpleQueryMessage| match message {
             SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or_default().to_owned()),
@@ -166,7 +168,7 @@ fn other_user() -> Option<&'static str> {
     root.then_some(if known { "postgres" } else { "nobody" })
 }
 
-pub fn run(command: &mut Command) -> Output {
+pub(crate) fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {told}");
@@ -174,7 +176,7 @@ pub fn run(command: &mut Command) -> Output {
 }
 
 /// A certificate authority and a certificate for 127.0.0.1, as PEM: issuer, certificate, key.
-pub fn certificates(folder: &Path) -> [String; 3] {
+pub(crate) fn certificates(folder: &Path) -> [String; 3] {
     let file = |name: &str| folder.join(name).display().to_string();
     std::fs::write(file("names"), "subjectAltName=IP:127.0.0.1,DNS:localhost\n").unwrap();
     let openssl = |arguments: &str| {
