@@ -2,7 +2,8 @@
 //!
 //! There is no timer. While one write syncs, others queue; the next write takes whatever has queued,
 //! so a lone submission waits for nobody and a crowd shares one sync. The queue is bounded in
-//! submissions and in bytes: when it is full, new ones are shed at once, with nothing stored.
+//! submissions and in bytes: when it is full, new ones are shed at once, with nothing stored. A store
+//! with several lanes has several writes under way, each for one app ([`crate::batches`]).
 //!
 //! The response's id, and with it the time at which it was received, is given here, just before the
 //! write. So ids follow the order of writing, and a version that stopped accepting while the
@@ -16,7 +17,9 @@ use sluice_flow::id::ResponseId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Store, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{JoinError, JoinSet};
 
+use crate::batches::{Batches, Lane};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
@@ -55,10 +58,19 @@ pub(crate) enum Settled {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shed;
 
-struct Waiting {
-    pending: Pending,
+pub(crate) struct Waiting {
+    pub(crate) pending: Pending,
     weight: usize,
     reply: oneshot::Sender<Settled>,
+}
+
+impl Waiting {
+    /// One whose answer nobody waits for.
+    #[cfg(test)]
+    pub(crate) fn unanswered(response: NewResponse) -> Self {
+        let pending = Pending { response, accepts_until: None };
+        Self { pending, weight: 0, reply: oneshot::channel().0 }
+    }
 }
 
 /// The queue's way in.
@@ -90,7 +102,7 @@ impl Committer {
             queued_bytes: Arc::clone(&queued_bytes),
             metrics: Arc::clone(&metrics),
         };
-        let task = Mutex::new(Some(tokio::spawn(writer.run(waiting, closed))));
+        let task = Mutex::new(Some(tokio::spawn(Arc::new(writer).run(waiting, closed))));
         (Self { queue, queued_bytes, closing, task, metrics }, fatal)
     }
 
@@ -133,34 +145,59 @@ struct Writer {
     metrics: Arc<Metrics>,
 }
 
-/// A writer that dies of a bug takes the process with it, rather than leave it answering 503 for ever.
-impl Drop for Writer {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.lost.send_replace(true);
-        }
-    }
-}
-
 impl Writer {
-    async fn run(self, mut queue: mpsc::Receiver<Waiting>, mut closing: watch::Receiver<bool>) {
-        let mut batch = Vec::with_capacity(BATCH_MAX);
+    /// Takes from the queue only while a lane is free: what waits in the queue costs nothing, and the
+    /// next batch is as large as the crowd that has gathered.
+    async fn run(
+        self: Arc<Self>,
+        mut queue: mpsc::Receiver<Waiting>,
+        mut closing: watch::Receiver<bool>,
+    ) {
+        let lanes = self.store.lanes().max(1);
+        let mut batches = Batches::new(lanes);
+        let mut under_way = JoinSet::new();
+        let mut taken = Vec::with_capacity(BATCH_MAX);
         loop {
-            let taken = tokio::select! {
-                taken = queue.recv_many(&mut batch, BATCH_MAX) => taken,
-                _ = closing.wait_for(|&closing| closing), if !queue.is_closed() => {
-                    queue.close();
-                    continue;
-                }
-            };
-            if taken == 0 {
-                return;
+            while under_way.len() < lanes
+                && let Some((lane, batch)) = batches.next()
+            {
+                let writer = Arc::clone(&self);
+                under_way.spawn(async move {
+                    writer.write(batch).await;
+                    lane
+                });
             }
-            self.write(batch.drain(..)).await;
+            tokio::select! {
+                Some(done) = under_way.join_next() => self.ended(&mut batches, done),
+                count = queue.recv_many(&mut taken, BATCH_MAX),
+                    if under_way.len() < lanes && batches.has_room() =>
+                {
+                    batches.add(taken.drain(..));
+                    // The queue is closed and empty: what is left is under way, or waits for a lane.
+                    if count == 0 {
+                        match under_way.join_next().await {
+                            Some(done) => self.ended(&mut batches, done),
+                            None => return,
+                        }
+                    }
+                }
+                () = told_to_close(&mut closing), if !queue.is_closed() => queue.close(),
+            }
         }
     }
 
-    async fn write(&self, batch: impl Iterator<Item = Waiting>) {
+    /// A write that panicked has left its submissions without an answer: nothing may go on from there.
+    fn ended(&self, batches: &mut Batches, done: Result<Lane, JoinError>) {
+        match done {
+            Ok(lane) => batches.ended(lane),
+            Err(error) => {
+                tracing::error!(%error, "a write ended without an outcome");
+                self.lost.send_replace(true);
+            }
+        }
+    }
+
+    async fn write(&self, batch: Vec<Waiting>) {
         let now = self.clock.now();
         let mut rows = Vec::with_capacity(BATCH_MAX);
         let mut replies = Vec::with_capacity(BATCH_MAX);
@@ -233,6 +270,11 @@ impl Writer {
             }
         }
     }
+}
+
+async fn told_to_close(closing: &mut watch::Receiver<bool>) {
+    // An error means that the way in is gone, which closes the queue as well.
+    let _told = closing.wait_for(|&closing| closing).await.is_ok();
 }
 
 fn weight_of(response: &NewResponse) -> usize {

@@ -3,7 +3,8 @@
 //! The engine holds the store and the clock. It knows no HTTP and no SQL: a transport takes a
 //! request, calls one method here, and wraps what comes back. Reading order: [`intake`] is the main
 //! road of a submission; [`registry`] keeps published flows in memory; [`commit`] makes many
-//! waiting submissions durable with one write; [`publish`] changes what is published.
+//! waiting submissions durable with one write; [`publish`] changes what is published. [`moving`] is for
+//! operators: everything of one store into another, proven by a [`tally`].
 //!
 //! Failure has two sides. What the caller did wrong is a value ([`Receipt::Refused`],
 //! [`AdminError`]); what we could not do is [`Unavailable`] or [`StoreError`], whose source goes to
@@ -13,6 +14,7 @@ mod actor;
 mod admin;
 mod apps;
 mod audit;
+mod batches;
 pub mod clock;
 pub mod commit;
 mod engine;
@@ -21,10 +23,12 @@ pub mod idempotency;
 mod ids;
 pub mod intake;
 pub mod metrics;
+pub mod moving;
 mod publish;
 pub mod registry;
 mod responses;
 mod served;
+pub mod tally;
 mod tokens;
 
 pub use actor::Actor;

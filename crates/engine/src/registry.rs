@@ -189,10 +189,12 @@ impl Registry {
 
     /// Watches for changes by other processes, for ever.
     pub(crate) async fn follow(self, mut position: FeedPosition, interval: Duration) {
-        let mut ticks = tokio::time::interval(interval);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            ticks.tick().await;
+            // Announcements make it quick; the interval makes it sure.
+            tokio::select! {
+                () = self.store.changed() => {}
+                () = tokio::time::sleep(interval) => {}
+            }
             match self.store.changes(position).await {
                 Ok(changes) if changes.position != position => {
                     self.forget(&changes.apps);

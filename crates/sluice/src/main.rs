@@ -1,2 +1,77 @@
-//! The sluice binary.
-fn main() {}
+//! The binary: command line, configuration, and the wiring of a server.
+//!
+//! Reading order: [`args`] is everything that can be typed; [`config`] turns flags, environment and
+//! file into settings; [`backend`] is the only place that names a storage backend; [`serve`] starts
+//! the server; [`command`] holds the other commands, most of which talk to a running server through
+//! [`client`]. No rule of flows is in here.
+
+mod args;
+mod backend;
+mod banner;
+mod client;
+mod command;
+mod config;
+mod demo;
+mod failure;
+mod flow_file;
+mod logging;
+mod output;
+mod progress;
+mod serve;
+mod signals;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use args::Command;
+use failure::{Exit, Outcome};
+
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// How long a blocked thread may keep a finished process alive.
+const LEFTOVERS_MAX: Duration = Duration::from_millis(500);
+
+fn main() -> ExitCode {
+    let command = args::parse();
+    let exit = run(command).unwrap_or_else(|failure| {
+        output::complain(&failure);
+        failure.exit
+    });
+    ExitCode::from(exit.code())
+}
+
+fn run(command: Command) -> Outcome {
+    // What needs no runtime is done without one.
+    let command = match command {
+        Command::Flow(args::FlowCommand::Check(check)) => return command::check::run(&check),
+        command => command,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| {
+        failure::Failure::new(
+            format!("cannot start worker threads: {error}"),
+            "raise the limit of processes or memory for this user",
+        )
+    })?;
+    let outcome = runtime.block_on(dispatch(command));
+    runtime.shutdown_timeout(LEFTOVERS_MAX);
+    outcome
+}
+
+async fn dispatch(command: Command) -> Outcome {
+    match command {
+        Command::Serve(serve) => serve::run(config::Settings::read(*serve)?).await,
+        Command::Flow(flow) => command::flow::run(flow).await,
+        Command::Responses(args::ResponsesCommand::Tail(tail)) => {
+            command::responses::tail(tail).await
+        }
+        Command::App(app) => command::app::run(app).await,
+        Command::Token(args::TokenCommand::Create(token)) => command::token::create(token).await,
+        Command::Move(moving) => command::moving::run(&moving).await,
+    }
+}
+
+// Keeps the list of codes in one place with the help that names them.
+const _: () = assert!(Exit::Interrupted.code() == 130);

@@ -37,8 +37,8 @@ fn status_codes_are_named_only_in_reply_modules() {
 }
 
 #[test]
-fn backends_are_named_only_in_serve() {
-    check(rules::backend_outside_serve);
+fn backends_are_named_only_in_the_module_for_them() {
+    check(rules::backend_outside_its_module);
 }
 
 #[test]
@@ -110,11 +110,13 @@ fn the_status_code_rule_can_fail() {
 
 #[test]
 fn the_backend_rule_can_fail() {
-    let rule = rules::backend_outside_serve;
+    let rule = rules::backend_outside_its_module;
     let naming = "//! x\nuse sluice_store::sqlite::SqliteStore;\n";
     sample(rule, "crates/engine/src/engine.rs", naming, 1);
     sample(rule, "crates/sluice/src/main.rs", naming, 1);
-    sample(rule, "crates/sluice/src/serve.rs", naming, 0);
+    sample(rule, "crates/sluice/src/serve.rs", naming, 1);
+    sample(rule, "crates/sluice/src/serve.rs", "//! x\nuse sluice_store::postgres::PgStore;\n", 1);
+    sample(rule, "crates/sluice/src/backend.rs", naming, 0);
     sample(rule, "crates/store/src/conformance/mod.rs", naming, 0);
     sample(rule, "crates/engine/tests/intake.rs", naming, 0);
 }

@@ -1,1 +1,52 @@
-//! Every transport: the public API, tRPC, the admin API.
+//! Every transport: the public API, tRPC, the admin API. axum lives only here.
+//!
+//! A handler takes a request, calls one use case of the engine, and wraps what comes back; no rule of
+//! flows is written here. Sibling transports ([`public`], [`trpc`], [`admin`]) never import one another; what
+//! they share stands beside them: who may come in ([`access`]), how a body is read ([`body`]), what a browser
+//! is told ([`cors`]). Status codes are named only in the reply modules ([`reply`], `trpc::envelope`,
+//! `admin::reply`), so that one page shows all that a client can meet.
+//!
+//! What every exchange gets, whatever its route, is in [`exchange`]; the accept loop is [`server`].
+//! Deliberately absent: TLS (a proxy's task), sessions, and any state of its own.
+
+mod access;
+pub mod admin;
+mod body;
+mod cors;
+mod docs;
+mod exchange;
+mod health;
+mod limits;
+mod negotiate;
+pub mod openapi;
+mod public;
+mod query;
+mod reply;
+mod request_id;
+mod server;
+mod trpc;
+
+use std::sync::Arc;
+
+use axum::Router;
+use sluice_engine::Engine;
+
+pub use limits::Limits;
+pub use server::serve;
+
+use exchange::Exchange;
+
+/// Every route of the service over one engine.
+pub fn app(engine: Arc<Engine>, limits: Limits) -> Router {
+    let exchange =
+        Exchange::new(Arc::clone(&engine), reply::failed).with_timeout(limits.request_timeout);
+    let documents = Router::new()
+        .merge(public::router(Arc::clone(&engine)))
+        .merge(health::router(Arc::clone(&engine)))
+        .merge(openapi::router())
+        .nest(admin::BASE, admin::router(Arc::clone(&engine)))
+        .fallback(async || reply::Refusal::RouteNotFound.reply())
+        .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
+        .layer(exchange);
+    documents.merge(trpc::router(engine, limits))
+}

@@ -14,6 +14,7 @@ mod apply;
 mod apps;
 mod commit;
 mod feed;
+pub mod filling;
 mod flows;
 mod instance;
 mod moving;

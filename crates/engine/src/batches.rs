@@ -1,0 +1,147 @@
+//! Which waiting submissions go into the next write.
+//!
+//! With one lane there is one writer, and a write takes whatever there is. With several, a write holds
+//! the responses of one app only: on a database that is spread over machines by app, each write then
+//! concerns one machine, and one that is away holds up its own apps alone. Apps take turns, and none may
+//! hold every lane.
+
+use std::collections::{HashMap, VecDeque};
+
+use sluice_flow::id::AppId;
+
+use crate::commit::{BATCH_MAX, Waiting};
+
+/// Whose responses a write holds: one app's, or anybody's where there is one lane.
+pub(crate) type Lane = Option<AppId>;
+
+/// What waits, by app, and which apps have writes under way.
+pub(crate) struct Batches {
+    lanes: usize,
+    count: usize,
+    /// Those that have something waiting, the next to be served first.
+    turns: VecDeque<Lane>,
+    waiting: HashMap<Lane, VecDeque<Waiting>>,
+    under_way: HashMap<Lane, usize>,
+}
+
+impl Batches {
+    pub(crate) fn new(lanes: usize) -> Self {
+        Self {
+            lanes,
+            count: 0,
+            turns: VecDeque::new(),
+            waiting: HashMap::new(),
+            under_way: HashMap::new(),
+        }
+    }
+
+    /// Whether more may be taken from the queue: no more than one round of full writes waits here.
+    pub(crate) fn has_room(&self) -> bool {
+        self.count < self.lanes * BATCH_MAX
+    }
+
+    pub(crate) fn add(&mut self, taken: impl Iterator<Item = Waiting>) {
+        for waiting in taken {
+            // One lane is shared by all: there is nothing to tell apart.
+            let lane = (self.lanes > 1).then_some(waiting.pending.response.row.app_id);
+            let line = self.waiting.entry(lane).or_default();
+            if line.is_empty() {
+                self.turns.push_back(lane);
+            }
+            line.push_back(waiting);
+            self.count += 1;
+        }
+    }
+
+    /// The next write: of the first in turn that has a lane left. Tell [`Self::ended`] of its end.
+    pub(crate) fn next(&mut self) -> Option<(Lane, Vec<Waiting>)> {
+        let lanes_each = if self.lanes > 1 { self.lanes - 1 } else { 1 };
+        let busy = |lane: &Lane| self.under_way.get(lane).copied().unwrap_or(0);
+        let turn = self.turns.iter().position(|lane| busy(lane) < lanes_each)?;
+        let lane = self.turns.remove(turn)?;
+        let line = self.waiting.get_mut(&lane)?;
+        let batch: Vec<Waiting> = line.drain(..line.len().min(BATCH_MAX)).collect();
+        self.count -= batch.len();
+        if line.is_empty() {
+            self.waiting.remove(&lane);
+        } else {
+            self.turns.push_back(lane);
+        }
+        *self.under_way.entry(lane).or_default() += 1;
+        Some((lane, batch))
+    }
+
+    /// A write has ended.
+    pub(crate) fn ended(&mut self, lane: Lane) {
+        if let Some(count) = self.under_way.get_mut(&lane) {
+            *count -= 1;
+            if *count == 0 {
+                self.under_way.remove(&lane);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
+    use sluice_flow::submission::Admission;
+    use sluice_store::{NewResponse, ResponseRow};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn waiting(app: u128) -> Waiting {
+        let row = ResponseRow {
+            app_id: AppId::from_uuid(Uuid::from_u128(app)),
+            flow_id: FlowId::from_uuid(Uuid::nil()),
+            flow_version_id: FlowVersionId::from_uuid(Uuid::nil()),
+            response_id: ResponseId::from_uuid(Uuid::nil()),
+            admission: Admission::CollectionOnly,
+            answers: "{}".to_owned(),
+            identities: None,
+            identity_verified: false,
+            respondent_id: None,
+            tags: None,
+            context: None,
+            flow_assignment_id: None,
+            digest: [0; 32],
+        };
+        Waiting::unanswered(NewResponse { row, idempotency_key: None, public_revision: 1 })
+    }
+
+    fn sizes(batches: &mut Batches) -> Vec<(Option<u128>, usize)> {
+        std::iter::from_fn(|| batches.next())
+            .map(|(lane, batch)| (lane.map(|app| app.uuid().as_u128()), batch.len()))
+            .collect()
+    }
+
+    #[test]
+    fn one_lane_takes_all_apps_in_one_write() {
+        let mut batches = Batches::new(1);
+        batches.add([1, 2, 1].into_iter().map(waiting));
+        assert_eq!(sizes(&mut batches), [(None, 3)]);
+    }
+
+    #[test]
+    fn several_lanes_hold_one_app_each_and_no_app_holds_them_all() {
+        let mut batches = Batches::new(3);
+        batches.add((0..3 * BATCH_MAX).map(|_| waiting(1)));
+        assert_eq!(sizes(&mut batches), [(Some(1), BATCH_MAX), (Some(1), BATCH_MAX)]);
+        assert!(!batches.has_room());
+        batches.add([waiting(2)].into_iter());
+        assert_eq!(sizes(&mut batches), [(Some(2), 1)]);
+        batches.ended(Some(AppId::from_uuid(Uuid::from_u128(1))));
+        assert_eq!(sizes(&mut batches), [(Some(1), BATCH_MAX)]);
+        assert!(batches.has_room());
+    }
+
+    #[test]
+    fn apps_take_turns() {
+        let mut batches = Batches::new(8);
+        batches.add((0..BATCH_MAX + 1).map(|_| waiting(1)));
+        batches.add([waiting(2), waiting(3)].into_iter());
+        let expected = [(Some(1), BATCH_MAX), (Some(2), 1), (Some(3), 1), (Some(1), 1)];
+        assert_eq!(sizes(&mut batches), expected);
+    }
+}

@@ -1,0 +1,144 @@
+//! Moving a database: everything of one store into another, and the proof that it is the same.
+//!
+//! Records go over in the order of [`Place`], in transactions, one after another; so whatever a move
+//! that was cut short has left behind is the beginning of the source. That is how a move is gone on
+//! with: the destination is read and compared with the source, record by record, and the copying goes
+//! on behind its last one. No state is kept beside the two databases, hence none can be lost, belong to
+//! another pair, or be older than what it speaks of. The price is one reading of what is there, which
+//! is far quicker than the writing was.
+//!
+//! Each function tells `progress` of every page how many records it had. Deliberately absent: moving
+//! while the source is written to. It is noticed, not made to work.
+
+use std::sync::Arc;
+
+use sluice_store::{Place, Record, Store, StoreError, StoreResult};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::tally::Tally;
+
+/// Records that are read, and written in one transaction, at a time.
+const PAGE_RECORDS: usize = 2_000;
+/// Pages that are read ahead of whoever takes them.
+const PAGES_AHEAD: usize = 2;
+
+#[derive(Debug, thiserror::Error)]
+pub enum MoveError {
+    #[error("the destination holds records that are not the beginning of the source")]
+    NotTheBeginning,
+    #[error("the source cannot be read: {0}")]
+    Source(#[source] StoreError),
+    #[error("the destination cannot be read: {0}")]
+    Destination(#[source] StoreError),
+    #[error("the destination cannot be written: {0}")]
+    Write(#[source] StoreError),
+}
+
+/// How far an earlier move came.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Beginning {
+    pub records: u64,
+    /// The last record of the destination; copying goes on behind it.
+    pub last: Option<Place>,
+}
+
+/// What the destination has of the source already. Fails where it holds anything else.
+pub async fn beginning(
+    from: &Arc<dyn Store>,
+    to: &Arc<dyn Store>,
+    progress: impl Fn(u64),
+) -> Result<Beginning, MoveError> {
+    let mut copied = Pages::of(to, None);
+    let mut source = None;
+    let mut found = Beginning::default();
+    let mut ahead = Vec::new().into_iter();
+    while let Some(page) = copied.next().await.map_err(MoveError::Destination)? {
+        // An empty destination is no reason to read the source.
+        let source = source.get_or_insert_with(|| Pages::of(from, None));
+        for record in &page {
+            if ahead.len() == 0 {
+                let next = source.next().await.map_err(MoveError::Source)?;
+                ahead = next.unwrap_or_default().into_iter();
+            }
+            if ahead.next().as_ref() != Some(record) {
+                return Err(MoveError::NotTheBeginning);
+            }
+        }
+        found.records += page.len() as u64;
+        found.last = page.last().map(Record::place);
+        progress(page.len() as u64);
+    }
+    Ok(found)
+}
+
+/// Copies all that stands behind a place, in order, and says how many records that were.
+pub async fn copy(
+    from: &Arc<dyn Store>,
+    to: &Arc<dyn Store>,
+    after: Option<Place>,
+    progress: impl Fn(u64),
+) -> Result<u64, MoveError> {
+    let mut source = Pages::of(from, after);
+    let mut copied = 0;
+    while let Some(page) = source.next().await.map_err(MoveError::Source)? {
+        let records = page.len() as u64;
+        to.write_in(page).await.map_err(MoveError::Write)?;
+        copied += records;
+        progress(records);
+    }
+    Ok(copied)
+}
+
+/// Reads a whole store and tallies it.
+pub async fn tally(store: &Arc<dyn Store>, progress: impl Fn(u64)) -> StoreResult<Tally> {
+    let mut pages = Pages::of(store, None);
+    let mut tally = Tally::default();
+    while let Some(page) = pages.next().await? {
+        for record in &page {
+            tally.add(record);
+        }
+        progress(page.len() as u64);
+    }
+    Ok(tally)
+}
+
+/// The pages of a store, read ahead by a task of their own.
+struct Pages {
+    pages: mpsc::Receiver<StoreResult<Vec<Record>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Pages {
+    fn of(store: &Arc<dyn Store>, mut after: Option<Place>) -> Self {
+        let store = Arc::clone(store);
+        let (sender, pages) = mpsc::channel(PAGES_AHEAD);
+        let reader = tokio::spawn(async move {
+            loop {
+                let page = store.read_out(after.as_ref(), PAGE_RECORDS).await;
+                let last = page.as_ref().ok().and_then(|page| page.last()).map(Record::place);
+                let is_last = last.is_none();
+                after = last;
+                if sender.send(page).await.is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        Self { pages, reader }
+    }
+
+    /// The next page; none at the end.
+    async fn next(&mut self) -> StoreResult<Option<Vec<Record>>> {
+        match self.pages.recv().await {
+            Some(Ok(page)) if page.is_empty() => Ok(None),
+            Some(page) => page.map(Some),
+            None => Err(StoreError::Failed("the task that reads ended early".into())),
+        }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}

@@ -1,0 +1,213 @@
+//! Counts and digests by table: whether two databases hold the same, whatever keeps them.
+//!
+//! A digest is BLAKE3 over every record in the order of [`sluice_store::Place`], each written out column by
+//! column in a form of which no two different records have the same bytes: a number has eight bytes,
+//! a text its length before it, and what may be absent a byte that says whether it is there.
+
+use sluice_flow::id::{AppId, RespondentId};
+use sluice_flow::submission::Admission;
+use sluice_flow::time::Timestamp;
+use sluice_store::{
+    App, AuditRow, FlowRow, KeyRow, Record, ResponseRow, Table, TokenRow, VersionRow,
+};
+
+/// The tally of records that are added in their order.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    tables: [Sum; Table::ALL.len()],
+    /// One record at a time; kept for its room.
+    bytes: Bytes,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Sum {
+    records: u64,
+    digest: blake3::Hasher,
+}
+
+/// What one table came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableTally {
+    pub table: Table,
+    pub records: u64,
+    pub digest: [u8; 32],
+}
+
+impl Tally {
+    pub fn add(&mut self, record: &Record) {
+        self.bytes.0.clear();
+        self.bytes.record(record);
+        let sum = &mut self.tables[record.table() as usize];
+        sum.records += 1;
+        sum.digest.update(&self.bytes.0);
+    }
+
+    /// Records of all tables so far.
+    pub fn records(&self) -> u64 {
+        self.tables.iter().map(|sum| sum.records).sum()
+    }
+
+    /// Every table in order, the empty ones included.
+    pub fn tables(&self) -> Vec<TableTally> {
+        let sums = Table::ALL.into_iter().zip(&self.tables);
+        sums.map(|(table, sum)| TableTally {
+            table,
+            records: sum.records,
+            digest: *sum.digest.finalize().as_bytes(),
+        })
+        .collect()
+    }
+}
+
+/// A record as bytes.
+#[derive(Debug, Clone, Default)]
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn record(&mut self, record: &Record) {
+        match record {
+            Record::App(app) => self.app(app),
+            Record::Key(row) => self.key(row),
+            Record::Flow(row) => self.flow(row),
+            Record::Version(row) => self.version(row),
+            Record::Token(row) => self.token(row),
+            Record::Audit(row) => self.audit(row),
+            Record::Response { row, idempotency_key } => {
+                self.response(row);
+                self.optional(idempotency_key.as_ref(), |it, key| it.put(key));
+            }
+        }
+    }
+
+    fn app(&mut self, app: &App) {
+        let App { row, revision, public_revision } = app;
+        self.put(row.app_id.uuid().as_bytes());
+        self.text(&row.name);
+        self.word(&row.identity_verification);
+        self.number(row.allowed_origins.len() as u64);
+        for origin in &row.allowed_origins {
+            self.text(origin);
+        }
+        self.seconds(row.grace_window_seconds);
+        self.time(row.created_at);
+        self.number(*revision);
+        self.number(*public_revision);
+    }
+
+    fn key(&mut self, row: &KeyRow) {
+        self.put(row.app_id.uuid().as_bytes());
+        self.text(row.api_key.as_str());
+        self.time(row.created_at);
+        self.optional_time(row.revoked_at);
+    }
+
+    fn flow(&mut self, row: &FlowRow) {
+        self.put(row.app_id.uuid().as_bytes());
+        self.put(row.flow_id.uuid().as_bytes());
+        self.word(&row.kind);
+        self.text(&row.name);
+        self.optional_time(row.live.starts_at);
+        self.optional_time(row.live.ends_at);
+        self.seconds(row.grace_window_seconds);
+        self.time(row.created_at);
+        self.optional_time(row.archived_at);
+    }
+
+    fn version(&mut self, row: &VersionRow) {
+        self.put(row.app_id.uuid().as_bytes());
+        self.put(row.flow_id.uuid().as_bytes());
+        self.put(row.flow_version_id.uuid().as_bytes());
+        self.number(u64::from(row.number));
+        self.optional_time(row.times.published_at);
+        self.optional_time(row.times.superseded_at);
+        self.optional_time(row.times.grace_ends_at);
+        self.optional_time(row.times.retired_at);
+        self.text(&row.definition);
+        self.time(row.created_at);
+        self.time(row.updated_at);
+    }
+
+    fn token(&mut self, row: &TokenRow) {
+        self.put(row.token_id.uuid().as_bytes());
+        self.text(&row.name);
+        self.put(&row.hash);
+        self.number(row.scopes.len() as u64);
+        for scope in &row.scopes {
+            self.word(scope);
+        }
+        self.optional_app(row.app_id);
+        self.time(row.created_at);
+        self.optional_time(row.expires_at);
+        self.optional_time(row.revoked_at);
+    }
+
+    fn audit(&mut self, row: &AuditRow) {
+        self.put(row.audit_id.uuid().as_bytes());
+        self.optional_app(row.app_id);
+        self.text(&row.actor);
+        self.text(&row.action);
+        self.text(&row.subject);
+        self.text(&row.detail);
+    }
+
+    fn response(&mut self, row: &ResponseRow) {
+        self.put(row.app_id.uuid().as_bytes());
+        self.put(row.flow_id.uuid().as_bytes());
+        self.put(row.flow_version_id.uuid().as_bytes());
+        self.put(row.response_id.uuid().as_bytes());
+        self.put(&[u8::from(row.admission == Admission::Admitted)]);
+        self.text(&row.answers);
+        self.optional_text(row.identities.as_deref());
+        self.put(&[u8::from(row.identity_verified)]);
+        self.optional(row.respondent_id, |it, id: RespondentId| it.put(id.uuid().as_bytes()));
+        self.optional_text(row.tags.as_deref());
+        self.optional_text(row.context.as_deref());
+        self.optional_text(row.flow_assignment_id.as_deref());
+        self.put(&row.digest);
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn number(&mut self, number: u64) {
+        self.put(&number.to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.put(text.as_bytes());
+    }
+
+    /// A value of an enum, as serde names it: the name outlives the order of the variants.
+    fn word(&mut self, value: &impl serde::Serialize) {
+        self.text(&serde_json::to_string(value).unwrap_or_default());
+    }
+
+    fn time(&mut self, time: Timestamp) {
+        self.put(&time.as_millis().to_le_bytes());
+    }
+
+    fn optional<T>(&mut self, value: Option<T>, put: impl FnOnce(&mut Self, T)) {
+        self.put(&[u8::from(value.is_some())]);
+        if let Some(value) = value {
+            put(self, value);
+        }
+    }
+
+    fn optional_time(&mut self, time: Option<Timestamp>) {
+        self.optional(time, Self::time);
+    }
+
+    fn optional_text(&mut self, text: Option<&str>) {
+        self.optional(text, Self::text);
+    }
+
+    fn optional_app(&mut self, app: Option<AppId>) {
+        self.optional(app, |it, app| it.put(app.uuid().as_bytes()));
+    }
+
+    fn seconds(&mut self, seconds: Option<u32>) {
+        self.optional(seconds, |it, seconds| it.number(u64::from(seconds)));
+    }
+}

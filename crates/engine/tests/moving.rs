@@ -1,0 +1,206 @@
+//! Moving a database: what arrives is what left, and nothing that differs passes for equal.
+
+#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sluice_engine::moving::{self, Beginning, MoveError};
+use sluice_engine::tally::{TableTally, Tally};
+use sluice_flow::definition::Kind;
+use sluice_flow::id::{
+    ApiKey, AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, v7,
+};
+use sluice_flow::submission::Admission;
+use sluice_flow::time::Timestamp;
+use sluice_store::conformance::filling;
+use sluice_store::sqlite::{Options, SqliteStore};
+use sluice_store::{IdentityVerification, Place, Record, Scope, Store};
+
+/// More than two pages.
+const RESPONSES: u32 = 4_500;
+
+fn open(path: &Path) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::open(path, Options::default()).unwrap())
+}
+
+async fn filled(path: &Path, responses: u32) -> Arc<dyn Store> {
+    let store = open(path);
+    store.write_in(filling::records(responses).collect()).await.unwrap();
+    store
+}
+
+async fn tables(store: &Arc<dyn Store>) -> Vec<TableTally> {
+    moving::tally(store, |_| {}).await.unwrap().tables()
+}
+
+#[tokio::test]
+async fn a_move_of_everything_is_equal_and_every_record_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = filled(&folder.path().join("from.db"), RESPONSES).await;
+    let to = open(&folder.path().join("to.db"));
+    let seen = std::sync::atomic::AtomicU64::new(0);
+    let count = |records| {
+        seen.fetch_add(records, std::sync::atomic::Ordering::Relaxed);
+    };
+    let copied = moving::copy(&from, &to, None, count).await.unwrap();
+    assert_eq!(copied, filling::records(RESPONSES).count() as u64);
+    assert_eq!(seen.into_inner(), copied);
+    let tallies = tables(&from).await;
+    assert_eq!(tables(&to).await, tallies);
+    assert_eq!(tallies.iter().map(|tally| tally.records).sum::<u64>(), copied);
+    assert!(tallies.iter().all(|tally| tally.records > 0), "no table is empty: {tallies:?}");
+    let mut expected: Vec<Record> = filling::records(RESPONSES).collect();
+    expected.sort_by_key(Record::place);
+    let mut tally = Tally::default();
+    expected.iter().for_each(|record| tally.add(record));
+    assert_eq!(tally.tables(), tallies, "and is what was put in");
+}
+
+#[tokio::test]
+async fn a_move_goes_on_from_wherever_it_was_cut_short() {
+    const RESPONSES: u32 = 40;
+    let folder = tempfile::tempdir().unwrap();
+    let from = filled(&folder.path().join("from.db"), RESPONSES).await;
+    let all = from.read_out(None, 10_000).await.unwrap();
+    for cut in 0..=all.len() {
+        let to = open(&folder.path().join(format!("to-{cut}.db")));
+        to.write_in(all[..cut].to_vec()).await.unwrap();
+        let there = moving::beginning(&from, &to, |_| {}).await.unwrap();
+        let last: Option<Place> = all[..cut].last().map(Record::place);
+        assert_eq!(there, Beginning { records: cut as u64, last: last.clone() });
+        let copied = moving::copy(&from, &to, last, |_| {}).await.unwrap();
+        assert_eq!(copied, (all.len() - cut) as u64);
+        assert_eq!(tables(&to).await, tables(&from).await, "cut at {cut}");
+        to.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_destination_that_holds_anything_else_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = filled(&folder.path().join("from.db"), 10).await;
+    let all = from.read_out(None, 10_000).await.unwrap();
+    let mut changed = all.clone();
+    if let Some(Record::Response { row, .. }) = changed.last_mut() {
+        row.answers.push(' ');
+    }
+    let longer: Vec<Record> = filling::records(11).collect();
+    let gap = [&all[..1], &all[2..3]].concat();
+    for (number, records) in [changed, longer, gap].into_iter().enumerate() {
+        let to = open(&folder.path().join(format!("to-{number}.db")));
+        to.write_in(records).await.unwrap();
+        let result = moving::beginning(&from, &to, |_| {}).await;
+        assert!(matches!(result, Err(MoveError::NotTheBeginning)), "{number}: {result:?}");
+    }
+}
+
+/// A destination in which one row differs in one column, is missing, or is one too many.
+#[tokio::test]
+async fn a_damaged_copy_is_not_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = filled(&folder.path().join("from.db"), 12).await;
+    let whole = tables(&from).await;
+    let all = from.read_out(None, 10_000).await.unwrap();
+    let mut changed = all.clone();
+    if let Some(Record::Response { row, .. }) = changed.last_mut() {
+        row.answers.push(' ');
+    }
+    let missing = all[..all.len() - 1].to_vec();
+    let surplus = filling::records(13).collect();
+    for (number, (records, equal)) in
+        [(all, true), (changed, false), (missing, false), (surplus, false)].into_iter().enumerate()
+    {
+        let to = open(&folder.path().join(format!("to-{number}.db")));
+        to.write_in(records).await.unwrap();
+        assert_eq!(tables(&to).await == whole, equal, "{number}");
+    }
+}
+
+#[test]
+fn every_column_of_every_table_is_in_the_digest() {
+    macro_rules! columns {
+        ($($record:pat => $($place:expr => $value:expr),+;)+) => {
+            [$($((
+                stringify!($place),
+                (|record: &mut Record| match record {
+                    $record => { $place = $value; true }
+                    _ => false,
+                }) as fn(&mut Record) -> bool,
+            )),+),+]
+        };
+    }
+    let changes = columns! {
+        Record::App(app) =>
+            app.row.app_id => id(), app.row.name => text(), app.row.allowed_origins => vec![text()],
+            app.row.identity_verification => IdentityVerification::Observe,
+            app.row.grace_window_seconds => Some(7), app.row.created_at => at(),
+            app.revision => 7, app.public_revision => 7;
+        Record::Key(row) =>
+            row.app_id => id(), row.api_key => ApiKey::from_random(7),
+            row.created_at => at(), row.revoked_at => Some(at());
+        Record::Flow(row) =>
+            row.app_id => id(), row.flow_id => flow(), row.name => text(),
+            row.kind => Kind::Message,
+            row.live.starts_at => Some(at()), row.live.ends_at => Some(at()),
+            row.grace_window_seconds => Some(7), row.created_at => at(),
+            row.archived_at => Some(at());
+        Record::Version(row) =>
+            row.app_id => id(), row.flow_id => flow(), row.flow_version_id => version(),
+            row.number => 7, row.times.published_at => Some(at()),
+            row.times.superseded_at => Some(at()), row.times.grace_ends_at => Some(at()),
+            row.times.retired_at => Some(at()), row.definition => text(),
+            row.created_at => at(), row.updated_at => at();
+        Record::Token(row) =>
+            row.token_id => TokenId::from_uuid(bits()), row.name => text(),
+            row.hash => [7; 32], row.scopes => vec![Scope::Read], row.app_id => None,
+            row.created_at => at(), row.expires_at => Some(at()), row.revoked_at => Some(at());
+        Record::Audit(row) =>
+            row.audit_id => AuditId::from_uuid(bits()), row.app_id => None,
+            row.actor => text(), row.action => text(), row.subject => text(), row.detail => text();
+        Record::Response { row, .. } =>
+            row.app_id => id(), row.flow_id => flow(), row.flow_version_id => version(),
+            row.response_id => ResponseId::from_uuid(bits()),
+            row.admission => Admission::CollectionOnly,
+            row.answers => text(), row.identities => None, row.identity_verified => false,
+            row.respondent_id => Some(RespondentId::from_uuid(bits())), row.tags => Some(text()),
+            row.context => None, row.flow_assignment_id => Some(text()), row.digest => [7; 32];
+        Record::Response { idempotency_key, .. } => *idempotency_key => None;
+    };
+    let tally = |records: &[Record]| {
+        let mut tally = Tally::default();
+        records.iter().for_each(|record| tally.add(record));
+        tally.tables()
+    };
+    let all: Vec<Record> = filling::records(5).collect();
+    let whole = tally(&all);
+    for (column, change) in changes {
+        let mut changed = all.clone();
+        assert!(changed.iter_mut().any(change), "no record has {column}");
+        assert_ne!(tally(&changed), whole, "{column} was changed unseen");
+    }
+}
+
+fn bits() -> uuid::Uuid {
+    v7(at(), 1, 1)
+}
+
+fn at() -> Timestamp {
+    Timestamp::from_millis(77)
+}
+
+fn id() -> AppId {
+    AppId::from_uuid(bits())
+}
+
+fn flow() -> FlowId {
+    FlowId::from_uuid(bits())
+}
+
+fn version() -> FlowVersionId {
+    FlowVersionId::from_uuid(bits())
+}
+
+fn text() -> String {
+    "another".to_owned()
+}

@@ -1,0 +1,210 @@
+//! Everything that can be typed: commands, flags, their environment variables, and their help.
+//!
+//! Without a command the server starts, so that `cargo run` alone shows something. Flags of `serve`
+//! are optional here even where a default exists: only [`crate::config`] knows all four sources.
+
+mod client;
+mod moving;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::BoolishValueParser;
+use clap::{Args, Parser, Subcommand};
+use serde::Deserialize;
+
+pub(crate) use client::{
+    AppCommand, CheckArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand,
+    ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
+};
+
+pub(crate) use moving::MoveArgs;
+
+use crate::config::LogFormat;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "sluice",
+    version,
+    about = "Self-hosted feedback collection: publish flows, collect answers, lose none.",
+    after_help = "Run `sluice help COMMAND` for examples of each command.",
+    after_long_help = "\
+Examples:
+  sluice                                    start a server in ./sluice-data, with a demo survey
+  sluice serve --listen 0.0.0.0:8080        the same, reachable from other machines
+  sluice flow check survey.yaml             find every fault of a flow file, offline
+  sluice flow push survey.yaml --publish    create it on a running server and publish it
+  sluice responses tail fl_…                watch answers come in
+  sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
+
+Commands other than serve, flow check and move talk to a running server: name it with --server
+(SLUICE_SERVER), and give an admin token with --token (SLUICE_TOKEN).
+
+Exit codes:
+  0    done
+  1    it could not be done; stderr says why and what to do
+  2    the command line, the environment or the configuration file is at fault
+  3    a flow was checked and has faults
+  4    the server's store lost track of a write; start it again to recover
+  130  stopped at once by a second signal"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start the server (also what happens without a command)
+    Serve(Box<ServeArgs>),
+    /// Check, push, publish and list flows
+    #[command(subcommand)]
+    Flow(FlowCommand),
+    /// Look at responses
+    #[command(subcommand)]
+    Responses(ResponsesCommand),
+    /// List and create apps
+    #[command(subcommand)]
+    App(AppCommand),
+    /// Create admin tokens
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Move everything of one database into another
+    Move(MoveArgs),
+}
+
+/// The flags of the server. The configuration file has the same names.
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+#[command(
+    long_about = "\
+Start the server.
+
+On an empty store it makes an admin token (printed once), a demo app and a published survey, and
+prints three calls that are ready to paste.
+
+Each setting comes from its flag, else from its environment variable, else from the configuration
+file, else from its default. SLUICE_ADMIN_TOKEN (16 characters or more) has no flag, so that it
+does not show in the list of processes; where it is set, it is valid as an admin token.",
+    after_long_help = "\
+Examples:
+  sluice serve
+  sluice serve --listen 0.0.0.0:8080 --data /var/lib/sluice --no-demo
+  sluice serve --listen 127.0.0.1:0         any free port; the first line printed names it
+  SLUICE_ADMIN_TOKEN=… sluice serve --log info,sluice_web=debug --log-format json
+
+A configuration file (sluice.toml):
+  listen = \"0.0.0.0:8080\"
+  data = \"/var/lib/sluice\"
+  no-demo = true
+
+SIGTERM or Ctrl-C: accept nothing new, answer what is under way, store it, exit 0."
+)]
+pub(crate) struct ServeArgs {
+    /// Address and port to listen on [default: 127.0.0.1:8080]
+    #[arg(long, env = "SLUICE_LISTEN", value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<String>,
+
+    /// Folder for everything that is stored; made if missing [default: ./sluice-data]
+    #[arg(long, env = "SLUICE_DATA", value_name = "FOLDER")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Where to store: sqlite:PATH [default: sqlite:<data>/sluice.db]
+    #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
+    pub(crate) store: Option<String>,
+
+    /// Make no demo app and survey on an empty store
+    #[arg(
+        long,
+        env = "SLUICE_NO_DEMO",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = BoolishValueParser::new(),
+    )]
+    pub(crate) no_demo: Option<bool>,
+
+    /// Largest request body, in bytes [default: 262144]
+    #[arg(long, env = "SLUICE_BODY_LIMIT", value_name = "BYTES")]
+    pub(crate) body_limit: Option<u64>,
+
+    /// Connections open at once; further ones wait [default: 20000]
+    #[arg(long, env = "SLUICE_MAX_CONNECTIONS", value_name = "COUNT")]
+    pub(crate) max_connections: Option<u64>,
+
+    /// How long requests under way may take to finish when the server stops [default: 30]
+    #[arg(long, env = "SLUICE_DRAIN_TIMEOUT", value_name = "SECONDS")]
+    pub(crate) drain_timeout: Option<u64>,
+
+    /// What to log: a level, or pairs such as warn,sluice=debug [default: warn,sluice=info]
+    #[arg(long, env = "SLUICE_LOG", value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+
+    /// How log lines look [default: text]
+    #[arg(long, env = "SLUICE_LOG_FORMAT", value_name = "FORMAT", value_enum)]
+    pub(crate) log_format: Option<LogFormat>,
+
+    /// Configuration file (TOML) [default: ./sluice.toml if it exists]
+    #[arg(long, env = "SLUICE_CONFIG", value_name = "FILE")]
+    #[serde(skip)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// Reads the command line. Help, version and mistakes end the process here.
+pub(crate) fn parse() -> Command {
+    Cli::parse_from(with_command(std::env::args_os().collect())).command
+}
+
+/// Puts in `serve` where no command was given.
+fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let first = arguments.get(1).and_then(|first| first.to_str());
+    let about_the_binary = matches!(first, Some("-h" | "--help" | "-V" | "--version"));
+    let is_flag = first.is_some_and(|first| first.starts_with('-'));
+    if arguments.is_empty() {
+        arguments.push("sluice".into());
+    }
+    if arguments.len() == 1 || (is_flag && !about_the_binary) {
+        arguments.insert(1, "serve".into());
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn serve_is_what_no_command_means() {
+        for (given, meant) in [
+            ("sluice", "sluice serve"),
+            ("sluice --no-demo", "sluice serve --no-demo"),
+            ("sluice serve", "sluice serve"),
+            ("sluice --help", "sluice --help"),
+            ("sluice -V", "sluice -V"),
+            ("sluice flow list", "sluice flow list"),
+        ] {
+            let arguments = given.split(' ').map(OsString::from).collect();
+            let expected: Vec<OsString> = meant.split(' ').map(OsString::from).collect();
+            assert_eq!(with_command(arguments), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn every_flag_of_serve_has_a_variable_of_the_same_name() {
+        let command = Cli::command();
+        let serve = command.find_subcommand("serve").unwrap();
+        for argument in serve.get_arguments().filter(|it| it.get_id() != "help") {
+            let flag = argument.get_long().unwrap();
+            let variable = argument.get_env().unwrap().to_str().unwrap();
+            assert_eq!(variable, format!("SLUICE_{}", flag.to_uppercase().replace('-', "_")));
+        }
+    }
+}

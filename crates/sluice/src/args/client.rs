@@ -1,0 +1,274 @@
+//! The commands for authors and operators of a running server.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::time::Timestamp;
+
+/// The server when none is named.
+pub(crate) const SERVER_DEFAULT: &str = "http://127.0.0.1:8080";
+
+/// Which server, and as whom.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct ServerArgs {
+    /// Address of the running server
+    #[arg(long, env = "SLUICE_SERVER", value_name = "URL", default_value = SERVER_DEFAULT)]
+    pub(crate) server: String,
+
+    /// Admin token; SLUICE_ADMIN_TOKEN is used where this is not given
+    #[arg(long, env = "SLUICE_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FlowCommand {
+    /// Find every fault of flow files, offline
+    Check(CheckArgs),
+    /// Send a flow file to a server, as a new flow or as the draft of one
+    Push(Box<PushArgs>),
+    /// Publish the draft of a flow as its next version
+    Publish(PublishArgs),
+    /// List the flows of an app
+    List(ListArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "\
+Find every fault of flow files, offline.
+
+Each fault is one line: the file, where in it (a JSON Pointer), and what to do about it. The exit
+code is 0 without faults and 3 with any, so it fits into a commit hook or a build.",
+    after_long_help = "\
+Examples:
+  sluice flow check survey.yaml
+  sluice flow check flows/*.json
+  generate-survey | sluice flow check -"
+)]
+pub(crate) struct CheckArgs {
+    /// JSON or YAML files; - reads stdin
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "\
+Send a flow file to a server.
+
+With --flow it becomes the draft of that flow; otherwise it becomes a new flow. A draft may have
+faults: it is saved, the faults are printed, and the exit code is 3. Nothing is public before a
+publish.",
+    after_long_help = "\
+Examples:
+  sluice flow push survey.yaml                          a new flow, where the token sees one app
+  sluice flow push survey.yaml --app app_… --kind form
+  sluice flow push survey.yaml --flow fl_… --publish    the next version of a flow, published"
+)]
+pub(crate) struct PushArgs {
+    /// JSON or YAML file; - reads stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Update the draft of this flow
+    #[arg(long, value_name = "FLOW_ID", conflicts_with_all = ["app", "name", "kind"])]
+    pub(crate) flow: Option<FlowId>,
+
+    /// Create the flow in this app; not needed where the token sees exactly one
+    #[arg(long, value_name = "APP_ID")]
+    pub(crate) app: Option<AppId>,
+
+    /// Name of the new flow [default: the title in the file]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+
+    /// What the new flow is
+    #[arg(long, value_enum, default_value = "survey")]
+    pub(crate) kind: KindArg,
+
+    /// Publish at once
+    #[arg(long)]
+    pub(crate) publish: bool,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum KindArg {
+    Survey,
+    Form,
+    Message,
+}
+
+impl KindArg {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Survey => "survey",
+            Self::Form => "form",
+            Self::Message => "message",
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "\
+Publish the draft of a flow as its next version.
+
+The version before keeps accepting responses for the flow's grace window (a day, unless set
+otherwise), so that whoever has it open can still answer.",
+    after_long_help = "Example:\n  sluice flow publish fl_…"
+)]
+pub(crate) struct PublishArgs {
+    #[arg(value_name = "FLOW_ID")]
+    pub(crate) flow: FlowId,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  sluice flow list\n  sluice flow list --app app_…")]
+pub(crate) struct ListArgs {
+    /// Only this app [default: every app that the token sees]
+    #[arg(long, value_name = "APP_ID")]
+    pub(crate) app: Option<AppId>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ResponsesCommand {
+    /// Print responses as they come in
+    Tail(TailArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "\
+Print responses as they come in, each once, one on a line.
+
+A server that restarts is waited for. Ctrl-C ends with exit code 0.",
+    after_long_help = "\
+Examples:
+  sluice responses tail fl_…
+  sluice responses tail fl_… --since all --format json > responses.jsonl
+  sluice responses tail fl_… --since 2026-11-15T00:00:00Z --limit 10"
+)]
+pub(crate) struct TailArgs {
+    #[arg(value_name = "FLOW_ID")]
+    pub(crate) flow: FlowId,
+
+    /// Where to start: now, all, or a time such as 2026-11-15T00:00:00Z
+    #[arg(long, default_value = "now", value_name = "WHEN")]
+    pub(crate) since: Since,
+
+    /// text: time, id and answers; json: the whole response
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TailFormat,
+
+    /// Stop after so many responses
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) limit: Option<u64>,
+
+    /// How long to wait before asking again when there was nothing new
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    pub(crate) interval: std::time::Duration,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TailFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Since {
+    Now,
+    All,
+    At(Timestamp),
+}
+
+impl std::str::FromStr for Since {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "now" => Ok(Self::Now),
+            "all" => Ok(Self::All),
+            text => text
+                .parse()
+                .map(Self::At)
+                .map_err(|_| "must be now, all, or a time such as 2026-11-15T00:00:00Z".to_owned()),
+        }
+    }
+}
+
+fn interval(text: &str) -> Result<std::time::Duration, String> {
+    /// Below this, one command would keep a server busy.
+    const SECONDS_MIN: f64 = 0.05;
+    const SECONDS_MAX: f64 = 3600.0;
+    let seconds = text.parse::<f64>().ok();
+    let allowed = seconds.filter(|seconds| (SECONDS_MIN..=SECONDS_MAX).contains(seconds));
+    allowed
+        .map(std::time::Duration::from_secs_f64)
+        .ok_or_else(|| format!("must be a number of seconds from {SECONDS_MIN} to {SECONDS_MAX}"))
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AppCommand {
+    /// List apps with their ids and keys
+    List {
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Create an app
+    #[command(after_long_help = "Example:\n  sluice app create \"Web shop\"")]
+    Create {
+        /// Name of the app
+        name: String,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Create an admin token; it is printed once
+    Create(TokenArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  sluice token create --name dashboards --scope read
+  sluice token create --name ci --scope write --app app_… --expires 2027-01-01T00:00:00Z")]
+pub(crate) struct TokenArgs {
+    /// What the token is for
+    #[arg(long)]
+    pub(crate) name: String,
+
+    /// What it may do; may be given more than once (write includes read, admin includes all)
+    #[arg(long = "scope", required = true, value_name = "SCOPE", value_delimiter = ',')]
+    #[arg(value_parser = ["read", "write", "export", "erase", "admin"])]
+    pub(crate) scopes: Vec<String>,
+
+    /// Limit it to this app
+    #[arg(long, value_name = "APP_ID")]
+    pub(crate) app: Option<AppId>,
+
+    /// When it ends, such as 2027-01-01T00:00:00Z [default: never]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: Option<Timestamp>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}

@@ -1,0 +1,212 @@
+//! The storage backends by their addresses. This is the only place that names one.
+//!
+//! Every address, of a flag, a variable or a file, comes through [`StoreAddress::parse`]; every store
+//! through [`open`]. An address is shown without what stands before the host: that may be a password.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sluice_engine::Store;
+use sluice_store::sqlite::{self, OpenError, SqliteStore};
+
+use crate::failure::Failure;
+
+/// Where responses are kept.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum StoreAddress {
+    Sqlite(PathBuf),
+    /// The whole URL, as it was given.
+    Postgres(String),
+}
+
+impl StoreAddress {
+    /// Reads the address that was given with a flag.
+    pub(crate) fn parse(flag: &str, text: &str) -> Result<Self, Failure> {
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            return Ok(Self::Postgres(text.to_owned()));
+        }
+        match text.strip_prefix("sqlite:") {
+            Some(path) if !path.is_empty() => Ok(Self::Sqlite(path.into())),
+            // The address is not repeated: another scheme's may bear a password.
+            _ => Err(Failure::usage(
+                format!("the store address of --{flag} is of an unknown form"),
+                format!(
+                    "write for example --{flag} sqlite:/var/lib/sluice/sluice.db, or \
+                     --{flag} postgres://user@host/database"
+                ),
+            )),
+        }
+    }
+}
+
+impl StoreAddress {
+    /// Whether both are the same store, as far as their addresses tell.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Sqlite(one), Self::Sqlite(two)) => {
+                one == two
+                    || one
+                        .canonicalize()
+                        .ok()
+                        .is_some_and(|one| two.canonicalize().ok() == Some(one))
+            }
+            (one, two) => one == two,
+        }
+    }
+}
+
+impl fmt::Display for StoreAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => path.display().fmt(f),
+            Self::Postgres(url) => f.write_str(&without_secrets(url)),
+        }
+    }
+}
+
+impl fmt::Debug for StoreAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreAddress({self})")
+    }
+}
+
+/// Hosts and database of a URL, without user, password and parameters; nothing where these cannot
+/// be told apart for certain.
+fn without_secrets(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+    let (user, place) = place.rsplit_once('@').unwrap_or(("", place));
+    match user.contains(['@', '/']) || parameters.contains('@') {
+        true => "postgres://…".to_owned(),
+        false => format!("postgres://{place}"),
+    }
+}
+
+/// Opens the store; it is made and brought up to date where needed.
+pub(crate) async fn open(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
+    match address {
+        StoreAddress::Sqlite(path) => open_sqlite(path.clone()).await,
+        StoreAddress::Postgres(_) => Err(Failure::usage(
+            "this build has no PostgreSQL backend yet",
+            "use the embedded store: --store sqlite:PATH, or --data FOLDER",
+        )),
+    }
+}
+
+/// Opens a store that must be there already.
+pub(crate) async fn open_existing(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
+    if let StoreAddress::Sqlite(path) = address
+        && !path.exists()
+    {
+        return Err(Failure::new(
+            format!("there is no database {}", path.display()),
+            "name the file that a server has stored in, such as sqlite:sluice-data/sluice.db",
+        ));
+    }
+    open(address).await
+}
+
+async fn open_sqlite(path: PathBuf) -> Result<Arc<dyn Store>, Failure> {
+    let shown = path.display().to_string();
+    let opened =
+        tokio::task::spawn_blocking(move || SqliteStore::open(&path, sqlite::Options::default()));
+    match opened.await {
+        Ok(Ok(store)) => Ok(Arc::new(store)),
+        Ok(Err(error)) => Err(unopened(error)),
+        Err(error) => Err(Failure::new(format!("cannot open {shown}: {error}"), "")),
+    }
+}
+
+fn unopened(error: OpenError) -> Failure {
+    let named = |path: &Path| path.display().to_string();
+    match error {
+        OpenError::OldSqlite { found } => Failure::new(
+            format!("SQLite {found} can damage a database that several connections share"),
+            "build Sluice with its bundled SQLite (3.51.3 or newer)",
+        ),
+        OpenError::Folder { path, source } => Failure::new(
+            format!("cannot write in the folder {}: {source}", named(&path)),
+            "choose another with --data FOLDER, or let this user write there",
+        ),
+        OpenError::Unopenable { path, reason } => Failure::new(
+            format!("cannot open the database {}: {reason}", named(&path)),
+            "check that this user can read and write the file and its folder",
+        ),
+        OpenError::Locked { path } => Failure::new(
+            format!("the database {} is locked by another process", named(&path)),
+            "wait for it to end or stop it; or choose another folder with --data",
+        ),
+        OpenError::NewerSchema { path, found, known } => Failure::new(
+            format!(
+                "the database {} was written by a newer Sluice (schema {found}, this one knows {known})",
+                named(&path)
+            ),
+            "upgrade this binary; an older one cannot read it",
+        ),
+        OpenError::OtherSchema { path, detail } => Failure::new(
+            format!("the schema of {} is not one that Sluice made: {detail}", named(&path)),
+            "use the binary that wrote it, or restore it from a backup",
+        ),
+        OpenError::NotOurs { path } => Failure::new(
+            format!("{} is not a database of Sluice, or it is damaged", named(&path)),
+            "choose another folder with --data, or restore it from a backup",
+        ),
+        OpenError::Damaged { path, reason } => Failure::new(
+            format!("the database {} is damaged: {reason}", named(&path)),
+            "restore it from a backup; keep the damaged file until that has worked",
+        ),
+        OpenError::Setting { path, setting, expected, found } => Failure::new(
+            format!("the database {} refuses {setting}={expected} ({found})", named(&path)),
+            "put it on a local disk: network folders cannot keep it safe",
+        ),
+        OpenError::Thread(source) => Failure::new(
+            format!("cannot start the thread that writes to the database: {source}"),
+            "raise the limit of processes or memory for this user",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_a_backend_or_is_refused_unseen() {
+        for (text, shown) in [
+            ("sqlite:a/b.db", "a/b.db"),
+            ("postgres://h/d", "postgres://h/d"),
+            ("postgresql://u:p%40ss@h1:1,h2/d?password=x", "postgres://h1:1,h2/d"),
+            ("postgres://u:p@ss/w?rd@h/d", "postgres://…"),
+            ("postgres://u:p@ss@h/d", "postgres://…"),
+        ] {
+            let address = StoreAddress::parse("store", text).unwrap();
+            assert_eq!(address.to_string(), shown, "{text}");
+            assert_eq!(format!("{address:?}"), format!("StoreAddress({shown})"));
+        }
+        for text in ["sqlite:", "", "a.db", "mysql://user:password@host", "postgres:x"] {
+            let failure = StoreAddress::parse("from", text).unwrap_err().to_string();
+            assert!(failure.contains("--from") && !failure.contains("password"), "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_opened_is_named_with_what_to_do() {
+        let path = || Path::new("folder/sluice.db").to_owned();
+        let io = || std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        for (error, remedy) in [
+            (OpenError::Folder { path: path(), source: io() }, "--data"),
+            (OpenError::Unopenable { path: path(), reason: "odd".into() }, "read and write"),
+            (OpenError::Locked { path: path() }, "wait"),
+            (OpenError::NewerSchema { path: path(), found: 9, known: 1 }, "upgrade"),
+            (OpenError::OtherSchema { path: path(), detail: "odd".into() }, "backup"),
+            (OpenError::NotOurs { path: path() }, "backup"),
+            (OpenError::Damaged { path: path(), reason: "odd".into() }, "backup"),
+        ] {
+            let said = unopened(error).to_string();
+            let lines: Vec<&str> = said.lines().collect();
+            assert!(lines[0].contains("folder/sluice.db"), "{said}");
+            assert!(lines.len() == 2 && lines[1].contains(remedy), "{said}");
+        }
+    }
+}

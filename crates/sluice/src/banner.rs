@@ -1,0 +1,81 @@
+//! What a start prints on stdout. The first line is fixed, so that a program can wait for it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use crate::demo::{Demo, FirstStart};
+
+/// The whole text for one start.
+pub(crate) fn banner(address: SocketAddr, stored_in: &str, made: &FirstStart) -> String {
+    let base = base_url(address);
+    let mut text = format!("Sluice listening on {base}\n");
+    text.push_str(&format!("  stored in    {stored_in}\n"));
+    text.push_str(&format!("  admin API    {base}/api/admin/v1 (reference: {base}/docs)\n"));
+    text.push_str(&format!("  health       {base}/readyz, metrics at {base}/metrics\n"));
+    if let Some(token) = &made.token {
+        text.push_str(&format!(
+            "\nAdmin token, shown this once (keep it; export it as SLUICE_TOKEN for the commands):\n\
+             \x20 {}\n",
+            token.0
+        ));
+    }
+    match &made.demo {
+        Some(demo) => text.push_str(&calls(&base, demo)),
+        None => text.push_str(
+            "\nFind apps, keys and flows with `sluice app list` and `sluice flow list` \
+             (they need SLUICE_TOKEN).\n",
+        ),
+    }
+    text
+}
+
+/// The three calls of a client, ready to paste.
+fn calls(base: &str, demo: &Demo) -> String {
+    let Demo { api_key, flow_id, flow_version_id } = demo;
+    let api = format!("{base}/api/v1/{api_key}");
+    format!(
+        "\nA demo app with one published survey is ready. Paste these three calls:\n\
+         \n\
+         # 1. Resolve the latest published version\n\
+         curl -sS {api}/flows/{flow_id}\n\
+         \n\
+         # 2. Fetch its snapshot\n\
+         curl -sS '{api}/flow_versions/{flow_version_id}?payload=4'\n\
+         \n\
+         # 3. Submit answers (again with the same key: the same responseId, stored once)\n\
+         curl -sS {api}/trpc/response.submit \\\n\
+         \x20 -H 'content-type: application/json' -H 'idempotency-key: my-first-response' \\\n\
+         \x20 -d '{{\"flowVersionId\":\"{flow_version_id}\",\"flowVersionPayloadGeneration\":\"4\",\
+         \"respondentAnalyticsAdmission\":\"collection_only\",\
+         \"answers\":{{\"nps\":\"9\",\"use\":[\"api\"],\"docs\":\"5\",\"contact\":\"no\"}}}}'\n\
+         \n\
+         Watch responses arrive:  sluice responses tail {flow_id} --since all\n"
+    )
+}
+
+/// An address that can be called: one that means "every interface" is called by its loopback.
+fn base_url(address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("http://{}", SocketAddr::new(ip, address.port()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_names_an_address_that_can_be_called() {
+        for (address, url) in [
+            ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("0.0.0.0:80", "http://127.0.0.1:80"),
+            ("[::]:80", "http://[::1]:80"),
+            ("192.0.2.1:9", "http://192.0.2.1:9"),
+        ] {
+            let text = banner(address.parse().unwrap(), "x", &FirstStart::default());
+            assert_eq!(text.lines().next(), Some(format!("Sluice listening on {url}").as_str()));
+        }
+    }
+}

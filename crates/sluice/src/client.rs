@@ -1,0 +1,249 @@
+//! Talks to the admin API of a running server, and puts its refusals into sentences.
+
+use std::time::Duration;
+
+use reqwest::{Method, Url};
+use serde_json::Value;
+use sluice_flow::definition::Fault;
+
+use crate::args::ServerArgs;
+use crate::failure::Failure;
+
+/// How long one call may take.
+const CALL_MAX: Duration = Duration::from_secs(30);
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+const ADMIN_BASE: &str = "/api/admin/v1";
+/// Items asked for in one page of a list.
+const PAGE_ITEMS: usize = 100;
+
+/// A server, and the token to show it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    http: reqwest::Client,
+    base: Url,
+    token: String,
+}
+
+/// Why a call gave no result.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// The server is away, overloaded or restarting: the same call may work later.
+    Away(Failure),
+    /// What was sent has faults.
+    Faults(Vec<Fault>),
+    Refused(Failure),
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Away(failure) | CallError::Refused(failure) => failure,
+            CallError::Faults(faults) => {
+                let listed: Vec<String> = faults
+                    .iter()
+                    .map(|fault| format!("{}: {}", fault.pointer, fault.message))
+                    .collect();
+                Self::new("the server found faults in the request", listed.join("\n  "))
+            }
+        }
+    }
+}
+
+impl Server {
+    pub(crate) fn new(args: ServerArgs) -> Result<Self, Failure> {
+        let base = server_address(&args.server)?;
+        let token = args
+            .token
+            .or_else(|| std::env::var("SLUICE_ADMIN_TOKEN").ok())
+            .filter(|token| !token.is_empty())
+            .ok_or_else(|| {
+                Failure::usage(
+                    "an admin token is needed",
+                    "set SLUICE_TOKEN or give --token; the server printed one at its first start",
+                )
+            })?;
+        // Addresses of this machine are never meant for a proxy, whatever the environment says.
+        let local = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+        let builder = reqwest::Client::builder()
+            .timeout(CALL_MAX)
+            .connect_timeout(CONNECT_MAX)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")));
+        let builder = if local { builder.no_proxy() } else { builder };
+        let http = builder
+            .build()
+            .map_err(|error| Failure::new(format!("cannot set up an HTTP client: {error}"), ""))?;
+        Ok(Self { http, base, token })
+    }
+
+    pub(crate) async fn get(
+        &self,
+        path: &str,
+        query: &[(&str, String)],
+    ) -> Result<Value, CallError> {
+        self.call(Method::GET, path, query, None).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Option<&Value>) -> Result<Value, CallError> {
+        self.call(Method::POST, path, &[], body).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Result<Value, CallError> {
+        self.call(Method::PUT, path, &[], Some(body)).await
+    }
+
+    /// Every item of a list, over all its pages.
+    pub(crate) async fn list(&self, path: &str) -> Result<Vec<Value>, CallError> {
+        let mut items = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let mut query = vec![("limit", PAGE_ITEMS.to_string())];
+            query.extend(after.map(|after| ("after", after)));
+            let mut page = self.get(path, &query).await?;
+            if let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) {
+                items.extend(more);
+            }
+            after = page["next"].as_str().map(str::to_owned);
+            if after.is_none() {
+                return Ok(items);
+            }
+        }
+    }
+
+    async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        query: &[(&str, String)],
+        body: Option<&Value>,
+    ) -> Result<Value, CallError> {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}{ADMIN_BASE}{path}", self.base.path().trim_end_matches('/')));
+        let mut request = self.http.request(method, url).bearer_auth(&self.token).query(query);
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let reply = request.send().await.map_err(|error| self.away(&error))?;
+        let status = reply.status();
+        let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
+        let value: Option<Value> = serde_json::from_slice(&bytes).ok();
+        match value {
+            Some(value) if status.is_success() => Ok(value),
+            None if status == 204 => Ok(Value::Null),
+            Some(problem) if problem.get("title").is_some() || problem.get("detail").is_some() => {
+                Err(refusal(status.as_u16(), &problem))
+            }
+            _ => Err(CallError::Refused(Failure::new(
+                format!("{} answered {status}, but not as Sluice does", self.base),
+                "check the address given by --server or SLUICE_SERVER",
+            ))),
+        }
+    }
+
+    fn away(&self, error: &reqwest::Error) -> CallError {
+        let base = self.base.as_str().trim_end_matches('/');
+        CallError::Away(if error.is_connect() {
+            Failure::new(
+                format!("no server answers at {base}"),
+                "start one with `sluice serve`, or name another with --server or SLUICE_SERVER",
+            )
+        } else if error.is_timeout() {
+            Failure::new(format!("{base} did not answer in time"), "try again, or look at its log")
+        } else {
+            Failure::new(format!("the connection to {base} broke"), "try again")
+        })
+    }
+}
+
+fn server_address(text: &str) -> Result<Url, Failure> {
+    let url = Url::parse(text).ok().filter(|url| {
+        matches!(url.scheme(), "http" | "https") && url.has_host() && url.query().is_none()
+    });
+    url.ok_or_else(|| {
+        Failure::usage(
+            "the server's address cannot be read",
+            "write for example --server http://127.0.0.1:8080",
+        )
+    })
+}
+
+/// A problem document as sentences.
+fn refusal(status: u16, problem: &Value) -> CallError {
+    let text = |name: &str| problem[name].as_str().unwrap_or_default();
+    let faults = faults_of(problem);
+    if !faults.is_empty() {
+        return CallError::Faults(faults);
+    }
+    let told = if text("detail").is_empty() { text("title") } else { text("detail") };
+    let failure = |remedy: &str| Failure::new(format!("the server says: {told}"), remedy);
+    match status {
+        401 => CallError::Refused(failure(
+            "give a valid admin token with --token or SLUICE_TOKEN; \
+             where it is lost, start the server with SLUICE_ADMIN_TOKEN set",
+        )),
+        403 => CallError::Refused(failure(
+            "use a token with more scopes: `sluice token create` makes one",
+        )),
+        404 => CallError::Refused(failure(
+            "`sluice app list` and `sluice flow list` show what this token can see",
+        )),
+        429 => CallError::Away(failure("wait a moment, then try again")),
+        500.. => CallError::Away(failure("try again; the server's log says more")),
+        _ => CallError::Refused(failure("")),
+    }
+}
+
+/// The faults that a reply lists, if any.
+pub(crate) fn faults_of(reply: &Value) -> Vec<Fault> {
+    let listed = reply.get("faults").or_else(|| reply.get("errors")).and_then(Value::as_array);
+    let fault = |item: &Value| {
+        let text = |name: &str| item[name].as_str().map(str::to_owned);
+        Some(Fault { pointer: text("pointer")?, message: text("message")? })
+    };
+    listed.map(|items| items.iter().filter_map(fault).collect()).unwrap_or_default()
+}
+
+/// A text field of a reply, shown as it is; a dash where there is none.
+pub(crate) fn field<'v>(value: &'v Value, name: &str) -> &'v str {
+    value[name].as_str().unwrap_or("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::failure::Exit;
+
+    #[test]
+    fn a_refusal_is_a_sentence_and_what_to_do() {
+        for (status, problem, said, told) in [
+            (401, json!({"title": "Unauthorized"}), "says: Unauthorized", "SLUICE_TOKEN"),
+            (403, json!({"detail": "lacks write", "title": "x"}), "says: lacks write", "scopes"),
+            (404, json!({"title": "x", "detail": "there is no such flow"}), "no such flow", "list"),
+            (503, json!({"title": "Overloaded"}), "Overloaded", "log"),
+        ] {
+            let failure = Failure::from(refusal(status, &problem));
+            let shown = failure.to_string();
+            assert!(shown.contains(said) && shown.contains(told), "{shown}");
+            assert_eq!(failure.exit, Exit::Failed);
+        }
+    }
+
+    #[test]
+    fn only_what_may_pass_is_worth_another_try() {
+        for (status, away) in [(400, false), (401, false), (404, false), (429, true), (503, true)] {
+            let error = refusal(status, &json!({"title": "t"}));
+            assert_eq!(matches!(error, CallError::Away(_)), away, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_named_by_an_http_address() {
+        assert!(server_address("http://127.0.0.1:8080").is_ok());
+        assert!(server_address("https://feedback.example.com/base/").is_ok());
+        for text in ["127.0.0.1:8080", "localhost", "ftp://x", "http://x?y=1", ""] {
+            assert!(server_address(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! `sluice flow check`: every fault of every file, offline.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use sluice_flow::definition::Fault;
+
+use crate::args::CheckArgs;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::flow_file::{self, Unreadable};
+use crate::output;
+
+pub(crate) fn run(args: &CheckArgs) -> Outcome {
+    let (mut faults, mut faulty_files, mut missing) = (0, 0, None);
+    for path in &args.files {
+        let found = match flow_file::read(path) {
+            Ok(file) => file.faults(),
+            Err(Unreadable::Syntax(message)) => vec![Fault { pointer: String::new(), message }],
+            Err(Unreadable::Missing(reason)) => {
+                let failure = unreadable(path, &reason);
+                output::complain(&failure);
+                missing = Some(failure);
+                continue;
+            }
+        };
+        print(path.display(), &found);
+        faults += found.len();
+        faulty_files += usize::from(!found.is_empty());
+    }
+    let checked = counted(args.files.len(), "file");
+    if faults > 0 {
+        let (faults, files) = (counted(faults, "fault"), counted(faulty_files, "file"));
+        output::line(format_args!("{checked} checked: {faults} in {files}"));
+        return Ok(Exit::Faults);
+    }
+    if missing.is_some() {
+        return Ok(Exit::Failed);
+    }
+    output::line(format_args!("{checked} checked, no faults"));
+    Ok(Exit::Done)
+}
+
+/// One line a fault: file, place, remedy.
+pub(crate) fn print(file: impl Display, faults: &[Fault]) {
+    for Fault { pointer, message } in faults {
+        let place = if pointer.is_empty() { String::new() } else { format!(" {pointer}:") };
+        output::line(format_args!("{file}:{place} {message}"));
+    }
+}
+
+pub(crate) fn unreadable(path: &Path, reason: &str) -> Failure {
+    Failure::new(
+        format!("cannot read {}: {reason}", path.display()),
+        "name an existing JSON or YAML file, or - for stdin",
+    )
+}
+
+pub(crate) fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}

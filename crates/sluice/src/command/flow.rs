@@ -1,0 +1,204 @@
+//! `sluice flow push`, `publish` and `list`.
+
+use serde_json::{Value, json};
+
+use super::check;
+use crate::args::{FlowCommand, ListArgs, PublishArgs, PushArgs};
+use crate::client::{CallError, Server, faults_of, field};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::flow_file::{self, FlowFile, Unreadable};
+use crate::output::{self, quoted};
+
+pub(crate) async fn run(command: FlowCommand) -> Outcome {
+    match command {
+        FlowCommand::Check(args) => check::run(&args),
+        FlowCommand::Push(args) => push(*args).await,
+        FlowCommand::Publish(args) => publish(args).await,
+        FlowCommand::List(args) => list(args).await,
+    }
+}
+
+async fn push(args: PushArgs) -> Outcome {
+    let shown = args.file.display().to_string();
+    let file = flow_file::read(&args.file).map_err(|unreadable| match unreadable {
+        Unreadable::Missing(reason) => check::unreadable(&args.file, &reason),
+        Unreadable::Syntax(reason) => {
+            Failure::new(format!("{shown} {reason}"), "nothing was sent").with_exit(Exit::Faults)
+        }
+    })?;
+    let server = Server::new(args.server.clone())?;
+    let (flow, draft) = match args.flow {
+        Some(flow) => {
+            (flow.to_string(), server.put(&format!("/flows/{flow}/draft"), &file.definition).await?)
+        }
+        None => create(&server, &args, &file).await?,
+    };
+    output::line(format_args!("flowId         {flow}"));
+    output::line(format_args!("flowVersionId  {}", field(&draft, "flowVersionId")));
+    let told = faults_of(&draft);
+    let faults = if told.is_empty() { file.faults() } else { file.explained(told) };
+    if !faults.is_empty() {
+        check::print(&shown, &faults);
+        let count = check::counted(faults.len(), "fault");
+        output::note(format_args!(
+            "the draft is saved; {count} to mend before it can be published"
+        ));
+        return Ok(Exit::Faults);
+    }
+    if args.publish {
+        return publish_flow(&server, &flow).await;
+    }
+    output::note(format_args!("the draft is saved; publish it with: sluice flow publish {flow}"));
+    Ok(Exit::Done)
+}
+
+/// Creates the flow, and gives its id and its draft.
+async fn create(
+    server: &Server,
+    args: &PushArgs,
+    file: &FlowFile,
+) -> Result<(String, Value), Failure> {
+    let app = match args.app {
+        Some(app) => app.to_string(),
+        None => only_app(server).await?,
+    };
+    let title = file.definition["title"].as_str();
+    let name = args.name.as_deref().or(title).ok_or_else(|| {
+        Failure::usage("the new flow needs a name", "give --name, or a title in the file")
+    })?;
+    let body = json!({"name": name, "kind": args.kind.word(), "definition": file.definition});
+    let made = server.post(&format!("/apps/{app}/flows"), Some(&body)).await?;
+    Ok((field(&made, "flowId").to_owned(), made["draft"].clone()))
+}
+
+async fn only_app(server: &Server) -> Result<String, Failure> {
+    let apps = server.list("/apps").await?;
+    if let [app] = apps.as_slice() {
+        return Ok(field(app, "appId").to_owned());
+    }
+    if apps.is_empty() {
+        return Err(Failure::new(
+            "there is no app to put the flow into",
+            "create one with: sluice app create NAME",
+        ));
+    }
+    let listed: Vec<String> = apps
+        .iter()
+        .map(|app| format!("--app {}  {}", field(app, "appId"), quoted(field(app, "name"))))
+        .collect();
+    Err(Failure::usage(
+        "there are several apps",
+        format!("choose one, or a flow to update with --flow:\n  {}", listed.join("\n  ")),
+    ))
+}
+
+async fn publish(args: PublishArgs) -> Outcome {
+    let server = Server::new(args.server)?;
+    publish_flow(&server, &args.flow.to_string()).await
+}
+
+async fn publish_flow(server: &Server, flow: &str) -> Outcome {
+    let before = server.get(&format!("/flows/{flow}"), &[]).await?;
+    let published = match server.post(&format!("/flows/{flow}/publish"), None).await {
+        Ok(published) => published,
+        Err(CallError::Faults(faults)) => {
+            check::print(flow, &faults);
+            let count = check::counted(faults.len(), "fault");
+            output::note(format_args!("not published: the draft has {count}"));
+            return Ok(Exit::Faults);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    output::line(format_args!(
+        "published version {} of {} at {}",
+        published["number"],
+        quoted(field(&before, "name")),
+        field(&published, "publishedAt"),
+    ));
+    output::line(format_args!("flowVersionId  {}", field(&published, "flowVersionId")));
+    // By now the publish has happened: what cannot be told about the one before is no failure.
+    let newest_two = [("limit", "2".to_owned())];
+    let versions = server.get(&format!("/flows/{flow}/versions"), &newest_two).await;
+    let versions = versions.map(|mut page| page["items"].take()).unwrap_or_default();
+    if let Some(line) = fate_of(&before["published"], &versions) {
+        output::line(line);
+    }
+    Ok(Exit::Done)
+}
+
+/// What becomes of the version that was the latest before a publish.
+fn fate_of(before: &Value, versions: &Value) -> Option<String> {
+    let id = before["flowVersionId"].as_str()?;
+    let now = versions.as_array()?.iter().find(|version| version["flowVersionId"] == id)?;
+    let number = &now["number"];
+    let (superseded, until) = (now["supersededAt"].as_str()?, now["graceEndsAt"].as_str()?);
+    Some(if superseded == until {
+        format!("version {number} ({id}) accepts no more responses (its grace window is 0)")
+    } else {
+        format!("version {number} ({id}) accepts responses until {until} (its grace window)")
+    })
+}
+
+async fn list(args: ListArgs) -> Outcome {
+    let server = Server::new(args.server)?;
+    let apps = match args.app {
+        Some(app) => vec![app.to_string()],
+        None => {
+            let apps = server.list("/apps").await?;
+            apps.iter().map(|app| field(app, "appId").to_owned()).collect()
+        }
+    };
+    let mut any = false;
+    for app in apps {
+        for flow in server.list(&format!("/apps/{app}/flows")).await? {
+            any = true;
+            output::line(flow_line(&app, &flow));
+        }
+    }
+    if !any {
+        output::note("no flows; create one with: sluice flow push FILE");
+    }
+    Ok(Exit::Done)
+}
+
+fn flow_line(app: &str, flow: &Value) -> String {
+    let state = match (&flow["archivedAt"], &flow["published"]) {
+        (Value::String(_), _) => "archived".to_owned(),
+        (_, Value::Null) => "draft".to_owned(),
+        (_, published) => match &published["number"] {
+            Value::Number(number) => format!("version {number}"),
+            _ => "published".to_owned(),
+        },
+    };
+    let (id, kind) = (field(flow, "flowId"), field(flow, "kind"));
+    format!("{id}  {app}  {kind:<7}  {state:<10}  {}", quoted(field(flow, "name")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fate_of_the_version_before_is_told_from_its_times() {
+        let version = |until: &str| {
+            json!({"flowVersionId": "fv_1", "number": 3, "graceEndsAt": until,
+                   "supersededAt": "2026-11-15T02:00:00.000Z"})
+        };
+        let before = json!({"flowVersionId": "fv_1"});
+        let fate = |until| fate_of(&before, &json!([version(until)])).unwrap();
+        assert!(fate("2026-11-16T02:00:00.000Z").contains("until 2026-11-16T02:00:00.000Z"));
+        assert!(fate("2026-11-15T02:00:00.000Z").contains("no more"));
+        assert_eq!(fate_of(&Value::Null, &json!([version("x")])), None);
+    }
+
+    #[test]
+    fn a_flow_is_one_line_with_its_state() {
+        for (flow, state) in [
+            (json!({"published": null}), "draft"),
+            (json!({"published": {"number": 4}}), "version 4"),
+            (json!({"published": {"number": 4}, "archivedAt": "2026"}), "archived"),
+        ] {
+            assert!(flow_line("app_1", &flow).contains(state), "{flow}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! `sluice move`: everything of one store into another, then the proof.
+//!
+//! The source is read three times: to count (so that what cannot be read is found before anything is
+//! written), to copy, and to compare. The first and the last tally must agree, or somebody has written
+//! to it meanwhile; the destination's must agree with them.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use sluice_engine::moving::{self, MoveError};
+use sluice_engine::tally::TableTally;
+use sluice_engine::{Store, StoreError};
+
+use crate::args::MoveArgs;
+use crate::backend::{self, StoreAddress};
+use crate::config::LogFormat;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::progress::Progress;
+use crate::{logging, output};
+
+const FRESH_DESTINATION: &str = "an empty destination: a new file, or a newly made database";
+
+pub(crate) async fn run(args: &MoveArgs) -> Outcome {
+    let begin = Instant::now();
+    let from = StoreAddress::parse("from", &args.from)?;
+    let to = StoreAddress::parse("to", &args.to)?;
+    if from.is_same_as(&to) {
+        return Err(Failure::usage(
+            "source and destination are the same store",
+            format!("name {FRESH_DESTINATION}"),
+        ));
+    }
+    logging::start("warn", LogFormat::Text)?;
+    let source = backend::open_existing(&from).await?;
+    let destination = backend::open(&to).await?;
+    let moved = move_all(&source, &destination).await;
+    destination.close().await;
+    source.close().await;
+    let proof = moved?;
+    output::line(proof.table());
+    proof.verdict()?;
+    let (records, seconds) = (proof.records(), begin.elapsed().as_secs_f64());
+    output::line(format_args!(
+        "{records} records moved from {from} to {to} in {seconds:.1} s: equal"
+    ));
+    Ok(Exit::Done)
+}
+
+async fn move_all(source: &Arc<dyn Store>, destination: &Arc<dyn Store>) -> Result<Proof, Failure> {
+    let progress = Progress::start("counting", 0, None);
+    let before = moving::tally(source, |records| progress.advance(records)).await;
+    let before = before.map_err(|error| unmoved(MoveError::Source(error)))?;
+    drop(progress);
+
+    let total = before.records();
+    let progress = Progress::start("resuming", 0, Some(total));
+    let there = moving::beginning(source, destination, |records| progress.advance(records)).await;
+    let there = there.map_err(unmoved)?;
+    drop(progress);
+    if there.records > 0 {
+        output::note(format_args!(
+            "going on with a move: {} of {total} records are there already",
+            there.records
+        ));
+    }
+
+    let progress = Progress::start("copying", there.records, Some(total));
+    let copied =
+        moving::copy(source, destination, there.last, |records| progress.advance(records)).await;
+    copied.map_err(unmoved)?;
+    drop(progress);
+
+    let progress = Progress::start("comparing", 0, Some(total * 2));
+    let advance = |records| progress.advance(records);
+    let (after, arrived) =
+        tokio::join!(moving::tally(source, advance), moving::tally(destination, advance));
+    let after = after.map_err(|error| unmoved(MoveError::Source(error)))?;
+    let arrived = arrived.map_err(|error| unmoved(MoveError::Destination(error)))?;
+    drop(progress);
+    Ok(Proof { before: before.tables(), after: after.tables(), arrived: arrived.tables() })
+}
+
+/// The tallies of the source, before and after, and of the destination.
+struct Proof {
+    before: Vec<TableTally>,
+    after: Vec<TableTally>,
+    arrived: Vec<TableTally>,
+}
+
+impl Proof {
+    fn records(&self) -> u64 {
+        self.arrived.iter().map(|tally| tally.records).sum()
+    }
+
+    fn verdict(&self) -> Result<(), Failure> {
+        if self.before != self.after {
+            return Err(Failure::new(
+                "the source was written to during the move",
+                format!("stop every server on it, then move again into {FRESH_DESTINATION}"),
+            ));
+        }
+        if self.arrived != self.after {
+            return Err(Failure::new(
+                "the destination is not equal to the source",
+                format!(
+                    "do not use it; look at its disk and log, then move into {FRESH_DESTINATION}"
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn table(&self) -> String {
+        let mut table = format!(
+            "{:<10} {:>12} {:>12}  {:<16}  {:<16}",
+            "table", "source", "destination", "digest", "of destination"
+        );
+        for (source, destination) in self.after.iter().zip(&self.arrived) {
+            let verdict = if source == destination { "equal" } else { "DIFFERENT" };
+            table.push_str(&format!(
+                "\n{:<10} {:>12} {:>12}  {:<16}  {:<16}  {verdict}",
+                source.table.name(),
+                source.records,
+                destination.records,
+                short(&source.digest),
+                short(&destination.digest),
+            ));
+        }
+        table
+    }
+}
+
+/// Enough of a digest to tell two apart by eye; all of it was compared.
+fn short(digest: &[u8; 32]) -> String {
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unmoved(error: MoveError) -> Failure {
+    let remedy = match &error {
+        MoveError::NotTheBeginning => format!(
+            "move into {FRESH_DESTINATION}; a move that was cut short goes on only where neither side \
+             was written to since"
+        ),
+        MoveError::Source(StoreError::Corrupt(_)) => {
+            "restore the source from a backup, and move that".to_owned()
+        }
+        MoveError::Source(_) | MoveError::Destination(_) | MoveError::Write(_) => {
+            "run the same command again: it goes on where it ended".to_owned()
+        }
+    };
+    Failure::new(error.to_string(), remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_engine::tally::Tally;
+
+    use super::*;
+
+    #[test]
+    fn only_three_equal_tallies_are_a_proof() {
+        let nothing = Tally::default().tables();
+        let mut other = nothing.clone();
+        other[6].digest[31] ^= 1;
+        let proof = |before: &[_], after: &[_], arrived: &[_]| Proof {
+            before: before.to_vec(),
+            after: after.to_vec(),
+            arrived: arrived.to_vec(),
+        };
+        assert!(proof(&nothing, &nothing, &nothing).verdict().is_ok());
+        for (proof, what) in [
+            (proof(&nothing, &nothing, &other), "not equal"),
+            (proof(&other, &nothing, &nothing), "written to"),
+            (proof(&nothing, &other, &other), "written to"),
+            (proof(&nothing, &other, &nothing), "written to"),
+        ] {
+            let failure = proof.verdict().unwrap_err();
+            assert!(failure.to_string().contains(what), "{failure}");
+            assert_eq!(failure.exit, Exit::Failed);
+        }
+        let table = proof(&nothing, &nothing, &other).table();
+        assert_eq!(table.matches("equal").count(), 6, "{table}");
+        assert!(table.lines().last().is_some_and(|line| line.ends_with("DIFFERENT")), "{table}");
+    }
+}

@@ -1,0 +1,216 @@
+//! The server's settings: flag, else environment, else file, else default.
+//!
+//! The flags' struct is also what the file is read into, so the two cannot differ in their names.
+//! A key that the file should not have is refused, since a mistyped setting that is silently
+//! ignored is found only when it is missed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::{Args as _, ValueEnum};
+use serde::Deserialize;
+
+use crate::args::ServeArgs;
+use crate::backend::StoreAddress;
+use crate::failure::Failure;
+
+const LISTEN_DEFAULT: &str = "127.0.0.1:8080";
+const DATA_DEFAULT: &str = "sluice-data";
+const DATABASE_FILE: &str = "sluice.db";
+/// Ours in full, and of what we build on only what is wrong.
+const LOG_DEFAULT: &str = "warn,sluice=info";
+/// Below this not even a small submission fits; above it a few requests could fill the memory.
+const BODY_LIMIT: Bounded = Bounded {
+    flag: "body-limit",
+    unit: "bytes",
+    default: 256 * 1024,
+    allowed: 1024..=64 * 1024 * 1024,
+};
+const MAX_CONNECTIONS: Bounded = Bounded {
+    flag: "max-connections",
+    unit: "connections",
+    default: 20_000,
+    allowed: 1..=1_000_000,
+};
+const DRAIN_TIMEOUT: Bounded =
+    Bounded { flag: "drain-timeout", unit: "seconds", default: 30, allowed: 0..=3600 };
+/// Read where no other file is named.
+const FILE_DEFAULT: &str = "sluice.toml";
+const ADMIN_TOKEN_VARIABLE: &str = "SLUICE_ADMIN_TOKEN";
+/// A shorter token could be guessed.
+const ADMIN_TOKEN_CHARS_MIN: usize = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+/// An admin token that came from the environment; it is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(pub(crate) String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) listen: String,
+    pub(crate) store: StoreAddress,
+    pub(crate) demo: bool,
+    pub(crate) body_bytes_max: usize,
+    pub(crate) connections_max: usize,
+    pub(crate) drain_timeout: Duration,
+    pub(crate) log: String,
+    pub(crate) log_format: LogFormat,
+    pub(crate) admin_token: Option<Secret>,
+}
+
+/// A number that has a default and a range.
+struct Bounded {
+    flag: &'static str,
+    unit: &'static str,
+    default: u64,
+    allowed: std::ops::RangeInclusive<u64>,
+}
+
+impl Bounded {
+    fn of(&self, given: Option<u64>) -> Result<usize, Failure> {
+        let Self { flag, unit, default, allowed } = self;
+        let number = given.unwrap_or(*default);
+        let fits = usize::try_from(number).ok().filter(|_| allowed.contains(&number));
+        fits.ok_or_else(|| {
+            Failure::usage(
+                format!("{flag} is out of range: {number} {unit}"),
+                format!("choose --{flag} from {} to {}", allowed.start(), allowed.end()),
+            )
+        })
+    }
+}
+
+impl Settings {
+    /// Settings from the flags and environment that were read already, and the file they name.
+    pub(crate) fn read(given: ServeArgs) -> Result<Self, Failure> {
+        let file = match &given.config {
+            Some(path) => read_file(path)?,
+            None if Path::new(FILE_DEFAULT).exists() => read_file(Path::new(FILE_DEFAULT))?,
+            None => ServeArgs::default(),
+        };
+        let token = std::env::var(ADMIN_TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
+        Self::resolve(given, file, token)
+    }
+
+    fn resolve(given: ServeArgs, file: ServeArgs, token: Option<String>) -> Result<Self, Failure> {
+        let data = given.data.or(file.data).unwrap_or_else(|| DATA_DEFAULT.into());
+        let store = match given.store.or(file.store) {
+            Some(address) => StoreAddress::parse("store", &address)?,
+            None => StoreAddress::Sqlite(data.join(DATABASE_FILE)),
+        };
+        let listen = given.listen.or(file.listen).unwrap_or_else(|| LISTEN_DEFAULT.into());
+        let drain_seconds = DRAIN_TIMEOUT.of(given.drain_timeout.or(file.drain_timeout))?;
+        Ok(Self {
+            listen: listen_address(listen)?,
+            store,
+            demo: !given.no_demo.or(file.no_demo).unwrap_or(false),
+            body_bytes_max: BODY_LIMIT.of(given.body_limit.or(file.body_limit))?,
+            connections_max: MAX_CONNECTIONS.of(given.max_connections.or(file.max_connections))?,
+            drain_timeout: Duration::from_secs(drain_seconds as u64),
+            log: given.log.or(file.log).unwrap_or_else(|| LOG_DEFAULT.into()),
+            log_format: given.log_format.or(file.log_format).unwrap_or_default(),
+            admin_token: token.map(admin_token).transpose()?,
+        })
+    }
+}
+
+fn read_file(path: &Path) -> Result<ServeArgs, Failure> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(
+            format!("cannot read the configuration file {shown}: {error}"),
+            "name an existing file with --config, or leave it out",
+        )
+    })?;
+    from_toml(&text).map_err(|(what, remedy)| {
+        Failure::usage(format!("the configuration file {shown}: {what}"), remedy)
+    })
+}
+
+fn from_toml(text: &str) -> Result<ServeArgs, (String, String)> {
+    let unreadable = |error: &toml::de::Error| {
+        let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
+        let at = if line == 0 { String::new() } else { format!("line {line}: ") };
+        let what = format!("{at}{}", error.message().replace('\n', " "));
+        (what, format!("the settings are {}", known_keys().join(", ")))
+    };
+    let table: toml::Table = text.parse().map_err(|error| unreadable(&error))?;
+    let known = known_keys();
+    if let Some(unknown) = table.keys().find(|key| !known.contains(key)) {
+        let remedy = match nearest(unknown, &known) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("the settings are {}", known.join(", ")),
+        };
+        return Err((format!("there is no setting {unknown:?}"), remedy));
+    }
+    toml::from_str(text).map_err(|error| unreadable(&error))
+}
+
+/// The flags of the server, less the one that names the file itself.
+fn known_keys() -> Vec<String> {
+    let command = ServeArgs::augment_args(clap::Command::new("serve"));
+    let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+    flags.filter(|flag| *flag != "config").map(str::to_owned).collect()
+}
+
+/// The key that was most likely meant: the one that shares most with what was written.
+fn nearest<'k>(word: &str, known: &'k [String]) -> Option<&'k String> {
+    /// Where less than half of the letter pairs agree, a guess would mislead.
+    const LIKENESS_MIN: f64 = 0.5;
+    let word = word.to_lowercase().replace('_', "-");
+    let likeness = |key: &str| {
+        let pairs = |text: &str| -> Vec<(char, char)> {
+            let framed = format!("^{text}$");
+            framed.chars().zip(framed.chars().skip(1)).collect()
+        };
+        let (ours, theirs) = (pairs(&word), pairs(key));
+        let shared = ours.iter().filter(|pair| theirs.contains(pair)).count();
+        2.0 * shared as f64 / (ours.len() + theirs.len()) as f64
+    };
+    let best = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
+    (likeness(best) >= LIKENESS_MIN).then_some(best)
+}
+
+fn listen_address(text: String) -> Result<String, Failure> {
+    let fits = text
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    if fits {
+        return Ok(text);
+    }
+    Err(Failure::usage(
+        format!("the address to listen on is not ADDRESS:PORT: {text:?}"),
+        "write for example --listen 127.0.0.1:8080, or 0.0.0.0:8080 for all interfaces",
+    ))
+}
+
+fn admin_token(token: String) -> Result<Secret, Failure> {
+    let printable = token.chars().all(|c| c.is_ascii_graphic());
+    if printable && token.len() >= ADMIN_TOKEN_CHARS_MIN {
+        return Ok(Secret(token));
+    }
+    let what = if printable { "is too short to be safe" } else { "cannot be sent in a header" };
+    Err(Failure::usage(
+        format!("{ADMIN_TOKEN_VARIABLE} {what}"),
+        format!(
+            "use {ADMIN_TOKEN_CHARS_MIN} or more letters, digits and signs without spaces, \
+             such as the output of: openssl rand -hex 32"
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! The rules of the settings, without files or an environment; the binary's own tests have those.
+
+use super::*;
+
+fn settings(given: ServeArgs, file: &str) -> Result<Settings, Failure> {
+    Settings::resolve(given, from_toml(file).unwrap(), None)
+}
+
+#[test]
+fn defaults_stand_where_nothing_is_given() {
+    let settings = settings(ServeArgs::default(), "").unwrap();
+    assert_eq!(settings.listen, "127.0.0.1:8080");
+    assert_eq!(settings.store, StoreAddress::Sqlite("sluice-data/sluice.db".into()));
+    assert!(settings.demo);
+    assert_eq!((settings.body_bytes_max, settings.connections_max), (262_144, 20_000));
+    assert_eq!(settings.drain_timeout, Duration::from_secs(30));
+    assert_eq!((settings.log.as_str(), settings.log_format), ("warn,sluice=info", LogFormat::Text));
+}
+
+#[test]
+fn every_setting_can_stand_in_the_file_and_what_is_given_outright_wins() {
+    let file = "listen = \"[::1]:1\"\ndata = \"/file\"\nno-demo = true\nbody-limit = 2048\n\
+                max-connections = 7\ndrain-timeout = 8\nlog = \"warn\"\nlog-format = \"json\"\n";
+    let from_file = settings(ServeArgs::default(), file).unwrap();
+    assert_eq!(from_file.listen, "[::1]:1");
+    assert_eq!(from_file.store, StoreAddress::Sqlite("/file/sluice.db".into()));
+    assert!(!from_file.demo);
+    assert_eq!((from_file.body_bytes_max, from_file.connections_max), (2048, 7));
+    assert_eq!(from_file.drain_timeout, Duration::from_secs(8));
+    assert_eq!((from_file.log.as_str(), from_file.log_format), ("warn", LogFormat::Json));
+    let given = ServeArgs {
+        listen: Some("127.0.0.1:2".into()),
+        store: Some("sqlite:/flag.db".into()),
+        no_demo: Some(false),
+        body_limit: Some(4096),
+        max_connections: Some(9),
+        drain_timeout: Some(0),
+        log: Some("debug".into()),
+        log_format: Some(LogFormat::Text),
+        ..ServeArgs::default()
+    };
+    let both = settings(given, file).unwrap();
+    assert_eq!(both.listen, "127.0.0.1:2");
+    assert_eq!(both.store, StoreAddress::Sqlite("/flag.db".into()));
+    assert!(both.demo);
+    assert_eq!((both.body_bytes_max, both.connections_max), (4096, 9));
+    assert_eq!(both.drain_timeout, Duration::ZERO);
+    assert_eq!((both.log.as_str(), both.log_format), ("debug", LogFormat::Text));
+}
+
+#[test]
+fn a_fault_of_the_file_is_named_with_what_was_likely_meant() {
+    for (file, what, remedy) in [
+        ("lisen = \"x\"", "there is no setting \"lisen\"", "did you mean listen?"),
+        ("no_demo = true", "there is no setting \"no_demo\"", "did you mean no-demo?"),
+        ("bodylimit = 1", "there is no setting \"bodylimit\"", "did you mean body-limit?"),
+        ("log_formt = \"json\"", "there is no setting \"log_formt\"", "did you mean log-format?"),
+        ("colour = 1", "there is no setting \"colour\"", "the settings are listen, data"),
+        ("config = \"x\"", "there is no setting \"config\"", "the settings are listen, data"),
+        ("\nbody-limit = \"big\"", "line 2: invalid type", "the settings are"),
+        ("listen = ", "line 1: ", "the settings are"),
+    ] {
+        let (said, told) = from_toml(file).unwrap_err();
+        assert!(said.starts_with(what), "{file}: {said}");
+        assert!(told.starts_with(remedy), "{file}: {told}");
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_used_is_a_mistake_of_usage() {
+    let listen = |text: &str| ServeArgs { listen: Some(text.into()), ..ServeArgs::default() };
+    let store = |text: &str| ServeArgs { store: Some(text.into()), ..ServeArgs::default() };
+    let body = |bytes| ServeArgs { body_limit: Some(bytes), ..ServeArgs::default() };
+    for (given, what) in [
+        (listen("8080"), "not ADDRESS:PORT"),
+        (listen(":8080"), "not ADDRESS:PORT"),
+        (listen("localhost:99999"), "not ADDRESS:PORT"),
+        (store("sqlite:"), "unknown form"),
+        (store("mysql://user:password@host"), "unknown form"),
+        (body(0), "out of range"),
+        (body(1 << 40), "out of range"),
+    ] {
+        let failure = settings(given, "").unwrap_err();
+        assert_eq!(failure.exit, crate::failure::Exit::Usage);
+        assert!(failure.to_string().contains(what), "{failure}");
+        assert!(!failure.to_string().contains("password"), "{failure}");
+    }
+}
+
+#[test]
+fn an_admin_token_is_long_enough_and_fits_a_header() {
+    let resolve = |token: &str| {
+        Settings::resolve(ServeArgs::default(), ServeArgs::default(), Some(token.to_owned()))
+    };
+    assert!(resolve("0123456789abcdef").unwrap().admin_token.is_some());
+    for (token, what) in
+        [("0123456789abcde", "too short"), ("0123456789 abcdefghi", "header"), ("é", "header")]
+    {
+        let failure = resolve(token).unwrap_err().to_string();
+        assert!(failure.contains(what) && !failure.contains(token), "{failure}");
+    }
+    let shown = format!("{:?}", resolve("0123456789abcdef").unwrap());
+    assert!(!shown.contains("0123456789abcdef"));
+}

@@ -1,0 +1,95 @@
+//! What a server makes on an empty store: an admin token, and a demo app with a published survey.
+
+use sluice_engine::rows::{Page, Scope};
+use sluice_engine::{Actor, AdminError, Engine, NewFlow, NewToken, TokenSecret};
+use sluice_flow::definition::Kind;
+use sluice_flow::id::{ApiKey, FlowId, FlowVersionId};
+
+use crate::failure::Failure;
+use crate::flow_file;
+
+/// The demo's survey is the example that the documentation speaks of.
+const SURVEY: &str = include_str!("../../../examples/product-feedback.yaml");
+const APP_NAME: &str = "Demo";
+const SURVEY_NAME: &str = "Product feedback";
+const TOKEN_NAME: &str = "first start";
+/// What the audit log calls whoever did this.
+const ACTOR: &str = "first-start";
+
+/// What was made at this start.
+#[derive(Debug, Default)]
+pub(crate) struct FirstStart {
+    pub(crate) token: Option<TokenSecret>,
+    pub(crate) demo: Option<Demo>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Demo {
+    pub(crate) api_key: ApiKey,
+    pub(crate) flow_id: FlowId,
+    pub(crate) flow_version_id: FlowVersionId,
+}
+
+/// Makes what an empty store lacks. The token comes last, so that it is shown as soon as it exists.
+pub(crate) async fn first_start(
+    engine: &Engine,
+    with_demo: bool,
+    has_environment_token: bool,
+) -> Result<FirstStart, Failure> {
+    prepare(engine, with_demo, has_environment_token).await.map_err(|error| {
+        tracing::error!(error = &error as &dyn std::error::Error, "the first start failed");
+        Failure::new(
+            format!("the store cannot be prepared: {error}"),
+            "look at the log lines above; if the disk is full, make room and start again",
+        )
+    })
+}
+
+async fn prepare(
+    engine: &Engine,
+    with_demo: bool,
+    has_environment_token: bool,
+) -> Result<FirstStart, AdminError> {
+    let actor = Actor::trusted(ACTOR);
+    let mut made = FirstStart::default();
+    let no_apps = engine.list_apps(&actor, Page { after: None, limit: 1 }).await?.is_empty();
+    if with_demo && no_apps {
+        made.demo = Some(make_demo(engine, &actor).await?);
+    }
+    if !has_environment_token && engine.list_tokens(&actor).await?.is_empty() {
+        let new = NewToken {
+            name: TOKEN_NAME.to_owned(),
+            scopes: vec![Scope::Admin],
+            app_id: None,
+            expires_at: None,
+        };
+        let (_, secret) = engine.create_token(&actor, new).await?;
+        made.token = Some(secret);
+    }
+    Ok(made)
+}
+
+async fn make_demo(engine: &Engine, actor: &Actor) -> Result<Demo, AdminError> {
+    let app = engine.create_app(actor, APP_NAME).await?;
+    let definition = flow_file::parse(SURVEY, "yaml").ok().map(|file| file.definition);
+    let new = NewFlow { name: SURVEY_NAME.to_owned(), kind: Kind::Survey, definition };
+    let flow = engine.create_flow(actor, app.row.app_id, &new).await?;
+    let flow_id = flow.flow.flow_id;
+    let published = engine.publish(actor, flow_id).await?;
+    let api_key = app
+        .api_keys
+        .into_iter()
+        .next()
+        .ok_or(AdminError::NotFound(sluice_engine::Missing::ApiKey))?;
+    Ok(Demo { api_key, flow_id, flow_version_id: published.flow_version_id })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_demo_survey_has_no_faults() {
+        assert_eq!(flow_file::parse(SURVEY, "yaml").unwrap().faults(), []);
+    }
+}

@@ -1,0 +1,210 @@
+//! Reads a flow file: JSON or YAML, by its ending or else by its first sign.
+//!
+//! YAML is read into the same values as JSON. Where it has its own idea of a value (`label: 2024` is
+//! a number, `label: on` is not what it looks like everywhere), the author's intent is not guessed:
+//! the fault stays, and says that quotes would mend it.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::{Map, Number, Value};
+use serde_yaml_ng::Value as Yaml;
+use sluice_flow::definition::{self, Fault};
+
+/// What a file held.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FlowFile {
+    pub(crate) definition: Value,
+    yaml: bool,
+}
+
+/// Why a file gave no value to check.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    /// The file itself cannot be read.
+    Missing(String),
+    /// What it holds is neither JSON nor YAML.
+    Syntax(String),
+}
+
+/// Larger than any flow that passes the check.
+const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Reads a file, or stdin where the path is `-`.
+pub(crate) fn read(path: &Path) -> Result<FlowFile, Unreadable> {
+    let missing = |error: std::io::Error| Unreadable::Missing(error.to_string());
+    let source: Box<dyn std::io::Read> = if path == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(std::fs::File::open(path).map_err(missing)?)
+    };
+    let mut bytes = Vec::new();
+    source.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(missing)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        let limit = FILE_BYTES_MAX / (1024 * 1024);
+        return Err(Unreadable::Missing(format!("is larger than {limit} MiB")));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Unreadable::Syntax("must be text in UTF-8".to_owned()))?;
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    parse(&text, ending)
+}
+
+pub(crate) fn parse(text: &str, ending: &str) -> Result<FlowFile, Unreadable> {
+    let text = text.trim_start_matches('\u{feff}');
+    let yaml = match ending.to_ascii_lowercase().as_str() {
+        "json" => false,
+        "yaml" | "yml" => true,
+        _ => !text.trim_start().starts_with('{'),
+    };
+    let read = if yaml { parse_yaml(text) } else { parse_json(text) };
+    read.map(|definition| FlowFile { definition, yaml }).map_err(Unreadable::Syntax)
+}
+
+impl FlowFile {
+    /// Every fault, in the words of the rules, with a hint where YAML is to blame.
+    pub(crate) fn faults(&self) -> Vec<Fault> {
+        let faults = definition::check(&self.definition).err().unwrap_or_default();
+        self.explained(faults)
+    }
+
+    /// Adds the hint to faults that came from elsewhere, too.
+    pub(crate) fn explained(&self, faults: Vec<Fault>) -> Vec<Fault> {
+        faults.into_iter().map(|fault| self.explain(fault)).collect()
+    }
+
+    fn explain(&self, fault: Fault) -> Fault {
+        let hint = self.definition.pointer(&fault.pointer).and_then(|value| {
+            let (kind, quoted) = match value {
+                Value::Number(number) => ("a number", number.to_string()),
+                Value::Bool(flag) => ("true or false", flag.to_string()),
+                _ => return None,
+            };
+            let mends = self.yaml && self.passes_with_text(&fault.pointer, &quoted);
+            mends.then(|| {
+                format!(" (YAML reads this as {kind}; in quotes, \"{quoted}\", it is a text)")
+            })
+        });
+        Fault { message: format!("{}{}", fault.message, hint.unwrap_or_default()), ..fault }
+    }
+
+    /// Whether there would be no fault at this place if a text stood there.
+    fn passes_with_text(&self, pointer: &str, text: &str) -> bool {
+        let mut mended = self.definition.clone();
+        if let Some(value) = mended.pointer_mut(pointer) {
+            *value = Value::String(text.to_owned());
+        }
+        let faults = definition::check(&mended).err().unwrap_or_default();
+        !faults.iter().any(|fault| fault.pointer == pointer)
+    }
+}
+
+fn parse_json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))
+}
+
+fn parse_yaml(text: &str) -> Result<Value, String> {
+    let unreadable = |error: serde_yaml_ng::Error| format!("is not YAML: {error}");
+    let mut yaml: Yaml = serde_yaml_ng::from_str(text).map_err(unreadable)?;
+    yaml.apply_merge().map_err(unreadable)?;
+    to_json(yaml)
+}
+
+fn to_json(yaml: Yaml) -> Result<Value, String> {
+    Ok(match yaml {
+        Yaml::Null => Value::Null,
+        Yaml::Bool(flag) => Value::Bool(flag),
+        Yaml::Number(number) => to_number(&number)?,
+        Yaml::String(text) => Value::String(text),
+        Yaml::Sequence(items) => {
+            items.into_iter().map(to_json).collect::<Result<Vec<_>, _>>()?.into()
+        }
+        Yaml::Mapping(entries) => {
+            let mut object = Map::new();
+            for (key, value) in entries {
+                object.insert(to_key(key)?, to_json(value)?);
+            }
+            object.into()
+        }
+        Yaml::Tagged(tagged) => return Err(format!("the tag {} means nothing here", tagged.tag)),
+    })
+}
+
+fn to_number(number: &serde_yaml_ng::Number) -> Result<Value, String> {
+    let whole = number.as_i64().map(Number::from).or_else(|| number.as_u64().map(Number::from));
+    let number = whole.or_else(|| number.as_f64().and_then(Number::from_f64));
+    number.map(Value::Number).ok_or_else(|| "a number must be finite".to_owned())
+}
+
+/// Keys are texts in JSON. Numbers make sense as option ids; what else YAML allows does not.
+fn to_key(key: Yaml) -> Result<String, String> {
+    match key {
+        Yaml::String(text) => Ok(text),
+        Yaml::Number(number) => Ok(number.to_string()),
+        Yaml::Bool(flag) => Err(format!("a key must be a text; put quotes around \"{flag}\"")),
+        _ => Err("a key must be a text".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(text: &str, ending: &str, expected: Result<Value, &str>) {
+        match (parse(text, ending), expected) {
+            (Ok(file), Ok(value)) => assert_eq!(file.definition, value, "{text}"),
+            (Err(Unreadable::Syntax(said)), Err(part)) => {
+                assert!(said.contains(part), "{text}: {said}");
+            }
+            (read, _) => panic!("{text}: {read:?}"),
+        }
+    }
+
+    #[test]
+    fn json_and_yaml_are_told_apart_by_ending_then_by_the_first_sign() {
+        check("{\"a\": 1}", "json", Ok(json!({"a": 1})));
+        check("a: 1", "yaml", Ok(json!({"a": 1})));
+        check("a: 1", "", Ok(json!({"a": 1})));
+        check(" {\"a\": 1}", "", Ok(json!({"a": 1})));
+        check("{a: 1}", "YML", Ok(json!({"a": 1})));
+        check("\u{feff}{\"a\": 1}", "json", Ok(json!({"a": 1})));
+        check("{a: 1}", "json", Err("is not JSON: key must be a string at line 1"));
+        check("a: [1", "yaml", Err("is not YAML: "));
+    }
+
+    #[test]
+    fn yaml_becomes_json_or_says_why_it_cannot() {
+        check("a: {1: x, true: y}", "yaml", Err("put quotes around \"true\""));
+        check("a: {1: x}", "yaml", Ok(json!({"a": {"1": "x"}})));
+        check("a: .nan", "yaml", Err("finite"));
+        check("a: !size 3", "yaml", Err("the tag !size"));
+        check(
+            "x: &x {p: 1}\na: {<<: *x, q: 2}",
+            "yaml",
+            Ok(json!({"x": {"p": 1}, "a": {"p": 1, "q": 2}})),
+        );
+        check("a: 2026-11-15", "yaml", Ok(json!({"a": "2026-11-15"})));
+    }
+
+    #[test]
+    fn a_number_or_flag_where_a_text_is_meant_is_told_with_its_remedy() {
+        let hints = |text: &str, ending: &str| -> Vec<String> {
+            let faults = parse(text, ending).unwrap().faults();
+            faults
+                .into_iter()
+                .map(|fault| format!("{}: {}", fault.pointer, fault.message))
+                .collect()
+        };
+        let yaml = hints("title: 2026\nquestions:\n- {id: a, type: yesNo, prompt: true}", "yaml");
+        assert_eq!(yaml.len(), 2, "{yaml:?}");
+        assert!(yaml[0].starts_with("/title: ") && yaml[0].contains("\"2026\""), "{yaml:?}");
+        assert!(yaml[1].starts_with("/questions/0/prompt: ") && yaml[1].contains("\"true\""));
+        let json = hints("{\"title\": 2026, \"questions\": []}", "json");
+        assert!(json.len() == 1 && !json[0].contains("YAML"), "{json:?}");
+        let other =
+            hints("title: t\nquestions:\n- {id: a, type: rating, prompt: p, max: 99}", "yaml");
+        assert!(other.len() == 1 && !other[0].contains("YAML"), "{other:?}");
+    }
+}

@@ -1,0 +1,64 @@
+//! SIGTERM and SIGINT: the first asks the process to finish, the second to stop at once.
+
+use std::io;
+
+use tokio::sync::watch;
+
+use crate::failure::Exit;
+
+/// Listens from now on. The receiver turns true at the first signal; the second ends the process.
+pub(crate) fn listen() -> io::Result<watch::Receiver<bool>> {
+    let (asked, receiver) = watch::channel(false);
+    let mut signals = Signals::new()?;
+    tokio::spawn(async move {
+        signals.next().await;
+        tracing::info!(
+            "asked to stop: finishing what is under way (a second signal stops at once)"
+        );
+        asked.send_replace(true);
+        signals.next().await;
+        tracing::warn!("stopped at once by a second signal");
+        std::process::exit(i32::from(Exit::Interrupted.code()));
+    });
+    Ok(receiver)
+}
+
+#[cfg(unix)]
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

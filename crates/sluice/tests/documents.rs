@@ -1,0 +1,107 @@
+//! The documents say what the binary does: every flow in them passes, every setting is listed.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use support::{run, sluice, text};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn document(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap()
+}
+
+/// The fenced blocks of a language.
+fn blocks<'d>(document: &'d str, language: &str) -> Vec<&'d str> {
+    let fence = format!("```{language}\n");
+    document.split(&fence).skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect()
+}
+
+#[test]
+fn every_example_passes_the_check() {
+    let files: Vec<String> = std::fs::read_dir(root().join("examples"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|it| it == "yaml" || it == "json"))
+        .map(|path| path.to_str().unwrap().to_owned())
+        .collect();
+    assert!(files.len() >= 2, "{files:?}");
+    let arguments: Vec<&str> =
+        ["flow", "check"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    let output = run(&root(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+}
+
+#[test]
+fn every_flow_in_the_guide_passes_the_check_and_shows_every_type() {
+    let guide = document("docs/flows.md");
+    let flows = blocks(&guide, "yaml");
+    assert!(flows.len() >= 9, "{}", flows.len());
+    let folder = tempfile::tempdir().unwrap();
+    for (count, block) in flows.iter().enumerate() {
+        // A list of questions stands for a flow that has these.
+        let whole = block.starts_with("title:");
+        let flow =
+            if whole { (*block).to_owned() } else { format!("title: t\nquestions:\n{block}") };
+        let file = format!("block-{count}.yaml");
+        std::fs::write(folder.path().join(&file), flow).unwrap();
+        let output = run(folder.path(), &["flow", "check", &file]);
+        assert_eq!(output.status.code(), Some(0), "{block}\n{}", text(&output.stdout));
+    }
+    for name in sluice_flow::question::QuestionType::NAMES {
+        assert!(flows.iter().any(|flow| flow.contains(&format!("type: {name}"))), "{name}");
+    }
+    for test in ["equals", "in", "notIn", "includes", "answered", "lessThan", "greaterThan"] {
+        assert!(guide.contains(&format!("`{test}: ")), "{test}");
+    }
+}
+
+#[test]
+fn the_guide_to_running_lists_every_setting_and_every_exit_code() {
+    let guide = document("docs/running.md");
+    let help = text(&sluice().args(["serve", "--help"]).output().unwrap().stdout);
+    let flags: Vec<&str> = help
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("--"))
+        .map(|line| line.split([' ', '[', '=']).next().unwrap())
+        .filter(|flag| *flag != "help")
+        .collect();
+    assert!(flags.len() >= 10, "{flags:?}");
+    for flag in flags {
+        let variable = format!("SLUICE_{}", flag.to_uppercase().replace('-', "_"));
+        let row = guide.lines().find(|line| line.starts_with(&format!("| `--{flag}` |")));
+        assert!(row.is_some_and(|row| row.contains(&variable)), "--{flag} is not in the table");
+    }
+    let help = text(&sluice().arg("--help").output().unwrap().stdout);
+    let codes = help.split("Exit codes:\n").nth(1).unwrap();
+    for code in codes.lines().filter_map(|line| line.split_whitespace().next()) {
+        assert!(guide.contains(&format!("| {code} |")), "exit code {code} is not in the table");
+    }
+}
+
+#[test]
+fn the_configuration_file_in_the_guide_is_read() {
+    let guide = document("docs/running.md");
+    let folder = tempfile::tempdir().unwrap();
+    let file = blocks(&guide, "toml")[0].replace("/var/lib/sluice", "data");
+    std::fs::write(folder.path().join("sluice.toml"), file).unwrap();
+    let server = support::Server::start(folder.path());
+    assert!(folder.path().join("data/sluice.db").exists());
+    assert_eq!(server.stop(), Some(0));
+    let log = std::fs::read_to_string(folder.path().join("server.log")).unwrap();
+    for line in log.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(line["level"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn the_readme_shows_the_example_that_the_client_tests_run() {
+    let readme = document("README.md");
+    assert_eq!(blocks(&readme, "ts"), [document("examples/submit.ts").trim_end()]);
+}

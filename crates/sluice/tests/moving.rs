@@ -1,0 +1,161 @@
+//! `sluice move` as an operator runs it: whole, cut short by `kill -9`, and refused.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sluice_engine::moving;
+use sluice_engine::tally::TableTally;
+use sluice_store::conformance::filling;
+use sluice_store::sqlite::{Options, SqliteStore};
+use sluice_store::{Record, Store, Table};
+use support::{Server, assert_complains, http, run, sluice, submission, submit, text};
+
+const MOVE: [&str; 5] = ["move", "--from", "sqlite:from.db", "--to", "sqlite:to.db"];
+
+fn open(path: &Path) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::open(path, Options::default()).unwrap())
+}
+
+async fn put(path: &Path, mut records: impl Iterator<Item = Record>) {
+    const BATCH_RECORDS: usize = 5_000;
+    let store = open(path);
+    loop {
+        let batch: Vec<Record> = records.by_ref().take(BATCH_RECORDS).collect();
+        if batch.is_empty() {
+            return store.close().await;
+        }
+        store.write_in(batch).await.unwrap();
+    }
+}
+
+async fn tables(path: &Path) -> Vec<TableTally> {
+    let store = open(path);
+    let tally = moving::tally(&store, |_| {}).await.unwrap();
+    store.close().await;
+    tally.tables()
+}
+
+#[tokio::test]
+async fn everything_is_moved_compared_and_shown_by_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.db"), folder.path().join("to.db"));
+    put(&from, filling::records(3_000)).await;
+    let output = run(folder.path(), &MOVE);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    let tallies = tables(&from).await;
+    assert_eq!(tables(&to).await, tallies);
+    let rows: Vec<Vec<&str>> =
+        said.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    for (row, tally) in rows.iter().zip(&tallies) {
+        let records = tally.records.to_string();
+        assert_eq!(row[..3], [tally.table.name(), &records, &records], "{said}");
+        assert_eq!(row[3], row[4], "{said}");
+        assert_eq!(row[5], "equal", "{said}");
+    }
+    assert_eq!(rows.len(), Table::ALL.len() + 1, "a row for each table, and one line: {said}");
+    assert!(said.lines().last().unwrap().ends_with("equal"), "{said}");
+    assert_eq!(text(&output.stderr), "", "nothing to complain of");
+    // A move that is done may be run again: nothing is left to copy, and the proof is given again.
+    let again = run(folder.path(), &MOVE);
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    assert_eq!(tables(&to).await, tallies);
+}
+
+/// Each run gets a little more time than the one before, so that the last one finishes by itself.
+#[tokio::test]
+async fn a_move_that_is_killed_again_and_again_ends_equal() {
+    const STEP: Duration = Duration::from_millis(150);
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.db"), folder.path().join("to.db"));
+    put(&from, filling::records(30_000)).await;
+    let (mut kills, mut gone_on) = (0, 0);
+    loop {
+        let mut command = sluice();
+        command.current_dir(folder.path()).args(MOVE);
+        let (ended, said) = run_for(&mut command, STEP * (kills + 1));
+        gone_on += u32::from(said.contains("going on with a move"));
+        if ended {
+            break;
+        }
+        kills += 1;
+        assert!(kills < 200, "it never finishes: {said}");
+    }
+    assert!(
+        kills >= 2 && gone_on >= 1,
+        "{kills} kills, {gone_on} gone on: too little to mean anything"
+    );
+    assert_eq!(tables(&to).await, tables(&from).await);
+}
+
+/// Runs a command, and kills it when its time is over. Says whether it ended well by itself.
+fn run_for(command: &mut Command, time: Duration) -> (bool, String) {
+    let begin = Instant::now();
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let ended = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break Some(status),
+            None if begin.elapsed() > time => break None,
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    if ended.is_none() {
+        child.kill().unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert!(ended.is_none_or(|status| status.success()), "{said}");
+    (ended.is_some(), said)
+}
+
+#[tokio::test]
+async fn a_server_goes_on_where_another_database_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let (token, api_key) = (server.token().unwrap(), server.id("pk_"));
+    let (flow, version) = (server.id("fl_"), server.id("fv_"));
+    let body = submission(&version, "first");
+    let first = submit(&http(), &server.submit_url(&api_key), "key 1", &body).await.unwrap();
+    assert_eq!(server.stop(), Some(0));
+
+    let arguments = ["move", "--from", "sqlite:sluice-data/sluice.db", "--to", "sqlite:new/it.db"];
+    let moved = run(folder.path(), &arguments);
+    assert_eq!(moved.status.code(), Some(0), "{}", text(&moved.stderr));
+
+    let store = ["--store", "sqlite:new/it.db"];
+    let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| command.args(store));
+    assert_eq!(server.token(), None, "it is no first start");
+    let url = server.submit_url(&api_key);
+    let retried = submit(&http(), &url, "key 1", &body).await.unwrap();
+    assert_eq!(retried, first, "a retry across the move gets the first answer");
+    submit(&http(), &url, "key 2", &body).await.expect("new submissions are stored");
+    assert_eq!(server.stored(&token, &flow, None).await.len(), 2);
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn what_cannot_be_moved_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let in_folder = |name: &str| folder.path().join(name);
+    put(&in_folder("from.db"), filling::records(10)).await;
+    put(&in_folder("other.db"), filling::records(11)).await;
+    for (from, to, code, parts) in [
+        ("sqlite:gone.db", "sqlite:to.db", 1, ["no database gone.db", "name the file"]),
+        ("sqlite:from.db", "sqlite:./from.db", 2, ["the same store", "empty destination"]),
+        ("sqlite:from.db", "sqlite:other.db", 1, ["not the beginning", "empty destination"]),
+        ("sqlite:from.db", "mysql://u:secret@h/d", 2, ["--to is of an unknown form", "write"]),
+        ("from.db", "sqlite:to.db", 2, ["--from is of an unknown form", "sqlite:"]),
+    ] {
+        let output = run(folder.path(), &["move", "--from", from, "--to", to]);
+        assert_complains(&output, code, &parts);
+        assert!(!text(&output.stderr).contains("secret"));
+    }
+    assert!(!in_folder("gone.db").exists() && !in_folder("to.db").exists());
+    assert_eq!(tables(&in_folder("other.db")).await[6].records, 11, "left alone");
+}

@@ -1,0 +1,72 @@
+//! Stopping: what is under way is finished, what was acknowledged is kept.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use support::{Server, http, submission, submit};
+
+const CLIENTS: usize = 8;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminated_server_drains_exits_0_and_keeps_what_it_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path());
+    let (token, flow, version) = (server.token().unwrap(), server.id("fl_"), server.id("fv_"));
+    let url = server.submit_url(&server.id("pk_"));
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|client| tokio::spawn(submit_until_refused(url.clone(), version.clone(), client)))
+        .collect();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    server.signal("-TERM");
+    assert_eq!(server.wait(), Some(0));
+    let mut acknowledged = Vec::new();
+    for client in clients {
+        acknowledged.extend(client.await.unwrap());
+    }
+    assert!(acknowledged.len() > CLIENTS, "only {} got through", acknowledged.len());
+    let server = Server::start(folder.path());
+    let stored = server.stored(&token, &flow, None).await;
+    for id in acknowledged {
+        assert!(stored.contains_key(&id), "{id} was acknowledged and is gone");
+    }
+}
+
+async fn submit_until_refused(url: String, version: String, client: usize) -> Vec<String> {
+    let http = http();
+    let mut acknowledged = Vec::new();
+    for count in 0.. {
+        let key = format!("{client}-{count}");
+        match submit(&http, &url, &key, &submission(&version, &key)).await {
+            Some(id) => acknowledged.push(id),
+            None => break,
+        }
+    }
+    acknowledged
+}
+
+#[test]
+fn a_second_signal_ends_the_wait_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path());
+    // A request whose body never ends keeps the server draining.
+    let mut stuck =
+        std::net::TcpStream::connect(server.base.strip_prefix("http://").unwrap()).unwrap();
+    let path = format!("/api/v1/{}/trpc/response.submit", server.id("pk_"));
+    write!(
+        stuck,
+        "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+         content-length: 100\r\n\r\n{{"
+    )
+    .unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    server.signal("-TERM");
+    std::thread::sleep(Duration::from_millis(300));
+    let begin = Instant::now();
+    server.signal("-INT");
+    assert_eq!(server.wait(), Some(130));
+    assert!(begin.elapsed() < Duration::from_secs(2));
+}

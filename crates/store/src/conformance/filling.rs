@@ -1,0 +1,175 @@
+//! A database's worth of records, made up: every kind of row, in as many responses as wanted.
+//!
+//! The same count gives the same records, so a copy can be compared with what was put in. Nothing here
+//! is random; lengths and absences vary by the number of the row.
+
+use sluice_flow::definition::Kind;
+use sluice_flow::id::{
+    ApiKey, AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, v7,
+};
+use sluice_flow::lifecycle::VersionTimes;
+use sluice_flow::submission::Admission;
+use sluice_flow::time::{Timestamp, Window};
+
+use crate::{
+    App, AppRow, AuditRow, FlowRow, IdentityVerification, KeyRow, Record, ResponseRow, Scope,
+    TokenRow, VersionRow,
+};
+
+const APPS: u32 = 3;
+const FLOWS_OF_AN_APP: u32 = 2;
+const START_MILLIS: i64 = 1_763_172_000_000;
+
+/// All records, those of responses last, in the order in which a server would have made them.
+pub fn records(responses: u32) -> impl Iterator<Item = Record> {
+    (0..APPS).flat_map(app_records).chain((0..responses).map(response))
+}
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(START_MILLIS + millis)
+}
+
+/// The id of the so-manieth row of a kind.
+fn bits(kind: u64, number: u32) -> uuid::Uuid {
+    v7(at(i64::from(number)), number, kind)
+}
+
+fn app_id(app: u32) -> AppId {
+    AppId::from_uuid(bits(0, app))
+}
+
+fn flow_id(app: u32, flow: u32) -> FlowId {
+    FlowId::from_uuid(bits(1, app * FLOWS_OF_AN_APP + flow))
+}
+
+fn version_id(app: u32, flow: u32, version: u32) -> FlowVersionId {
+    FlowVersionId::from_uuid(bits(2, (app * FLOWS_OF_AN_APP + flow) * 4 + version))
+}
+
+fn app_records(app: u32) -> Vec<Record> {
+    let app_id = app_id(app);
+    let row = AppRow {
+        app_id,
+        name: format!("Shop {app} é"),
+        identity_verification: match app {
+            0 => IdentityVerification::Off,
+            1 => IdentityVerification::Observe,
+            _ => IdentityVerification::Enforce,
+        },
+        allowed_origins: (0..app).map(|origin| format!("https://{origin}.example")).collect(),
+        grace_window_seconds: (app > 0).then_some(3600 * app),
+        created_at: at(i64::from(app)),
+    };
+    let public_revision = u64::from(app) + 5;
+    let mut records = vec![Record::App(App { row, revision: 40, public_revision })];
+    for key in 0..2 {
+        records.push(Record::Key(KeyRow {
+            app_id,
+            api_key: ApiKey::from_random(u128::from(app * 2 + key) << 64 | 0xABCD),
+            created_at: at(1),
+            revoked_at: (key == 1).then(|| at(2)),
+        }));
+    }
+    records.extend((0..FLOWS_OF_AN_APP).flat_map(|flow| flow_records(app, flow)));
+    for number in 0..2 {
+        let app_id = (number == 0).then_some(app_id);
+        records.push(Record::Token(token(app * 2 + number, app_id)));
+        records.push(Record::Audit(AuditRow {
+            audit_id: AuditId::from_uuid(bits(4, app * 2 + number)),
+            app_id,
+            actor: "first-start".to_owned(),
+            action: "app.created".to_owned(),
+            subject: format!("subject {app}"),
+            detail: format!("{{\"number\":{number}}}"),
+        }));
+    }
+    records
+}
+
+fn token(number: u32, app_id: Option<AppId>) -> TokenRow {
+    TokenRow {
+        token_id: TokenId::from_uuid(bits(3, number)),
+        name: format!("token {number}"),
+        hash: hash(3, number),
+        scopes: vec![Scope::Read, Scope::Export],
+        app_id,
+        created_at: at(3),
+        expires_at: number.is_multiple_of(2).then(|| at(1_000_000)),
+        revoked_at: number.is_multiple_of(3).then(|| at(4)),
+    }
+}
+
+fn flow_records(app: u32, flow: u32) -> Vec<Record> {
+    let (app_id, flow_id) = (app_id(app), flow_id(app, flow));
+    let has = |this: bool, millis| this.then(|| at(millis));
+    let mut records = vec![Record::Flow(FlowRow {
+        app_id,
+        flow_id,
+        kind: if flow == 0 { Kind::Survey } else { Kind::Form },
+        name: format!("Feedback {flow}"),
+        live: Window { starts_at: has(flow == 1, 0), ends_at: has(flow == 1, 1_000_000_000) },
+        grace_window_seconds: (flow == 1).then_some(60),
+        created_at: at(5),
+        archived_at: has(flow == 1 && app == 1, 6),
+    })];
+    // Retired, superseded with grace, current, and a draft.
+    for version in 0..4 {
+        records.push(Record::Version(VersionRow {
+            app_id,
+            flow_id,
+            flow_version_id: version_id(app, flow, version),
+            number: if version == 3 { 0 } else { version + 1 },
+            times: VersionTimes {
+                published_at: has(version < 3, 10),
+                superseded_at: has(version < 2, 20),
+                grace_ends_at: has(version == 1, 30),
+                retired_at: has(version == 0, 40),
+            },
+            definition: format!("{{ \"title\": \"Version {version} \u{1F600}\", \"n\": 1.0 }}"),
+            created_at: at(7),
+            updated_at: at(8),
+        }));
+    }
+    records
+}
+
+fn response(number: u32) -> Record {
+    // Apps and flows take turns, as they do on a server.
+    let (app, flow) = (number % APPS, number / APPS % FLOWS_OF_AN_APP);
+    let some = |every: u32, text: &str| number.is_multiple_of(every).then(|| text.to_owned());
+    let why = "Because it was quick. ".repeat((number % 13) as usize);
+    let identified = number.is_multiple_of(4);
+    let row = ResponseRow {
+        app_id: app_id(app),
+        flow_id: flow_id(app, flow),
+        flow_version_id: version_id(app, flow, number % 3),
+        response_id: ResponseId::from_uuid(bits(5, number)),
+        admission: if identified { Admission::Admitted } else { Admission::CollectionOnly },
+        answers: format!("{{\"nps\": {}, \"why\":\"{why}\"}}", number % 11),
+        identities: some(4, r#"[{"type":"userId","value":"7"}]"#),
+        identity_verified: identified,
+        respondent_id: identified.then(|| RespondentId::from_uuid(bits(6, number % 100))),
+        tags: some(5, r#"{"plan":["pro","beta"]}"#),
+        context: some(2, r#"{"locale":"de","url":"https://shop.example/"}"#),
+        flow_assignment_id: some(7, "assignment é"),
+        digest: hash(5, number),
+    };
+    let idempotency_key = number.is_multiple_of(2).then(|| hash(7, number));
+    Record::Response { row, idempotency_key }
+}
+
+/// Looks as random as a real one, which matters to an index: each half is mixed by multiplications
+/// that carry every bit to every other.
+fn hash(kind: u64, number: u32) -> [u8; 32] {
+    const ODD: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+    let mut bits = bits(kind, number).as_u128();
+    let halves = [(); 2].map(|()| {
+        for _ in 0..3 {
+            bits = (bits ^ bits >> 61).wrapping_mul(ODD).wrapping_add(1);
+        }
+        bits.to_be_bytes()
+    });
+    let mut hash = [0; 32];
+    hash.copy_from_slice(halves.as_flattened());
+    hash
+}

@@ -1,0 +1,175 @@
+//! Apps.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use sluice_engine::rows::{IdentityVerification, Page};
+use sluice_engine::{AppDetail, Engine};
+use sluice_flow::id::{ApiKey, AppId};
+use sluice_flow::time::Timestamp;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::page::{List, PageQuery};
+use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
+use super::request::{AtId, Body, Query};
+use super::schema::{self, given};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(get, update))
+}
+
+/// An app to be made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({"name": "Acme"}))]
+struct NewApp {
+    /// 1 to 200 characters.
+    name: String,
+}
+
+/// What to change of an app; what is absent stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({"allowedOrigins": ["https://app.example.com"], "graceWindowSeconds": 3600}))]
+struct AppPatch {
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    name: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(schema_with = schema::identity_verification, required = false)]
+    identity_verification: Option<IdentityVerification>,
+    /// Origins that browsers may call the public API from, at most 100; empty means any.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    allowed_origins: Option<Vec<String>>,
+    /// How long a superseded version still takes responses; null for the default of 86,400.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, required = false)]
+    grace_window_seconds: Option<Option<u32>>,
+}
+
+/// One tenant, with its publishable keys and its own flows.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "appId": "app_01KA2VgdPrWYDVgYy3wLpA", "name": "Acme",
+    "apiKeys": ["pk_7n42DGM5Tflk9n8mt7Fhc7"], "identityVerification": "off",
+    "allowedOrigins": [], "graceWindowSeconds": null, "createdAt": "2026-11-15T02:00:00.000Z"
+}))]
+struct App {
+    #[schema(value_type = String)]
+    app_id: AppId,
+    name: String,
+    /// The active keys, oldest first.
+    #[schema(value_type = Vec<String>)]
+    api_keys: Vec<ApiKey>,
+    #[schema(schema_with = schema::identity_verification)]
+    identity_verification: IdentityVerification,
+    allowed_origins: Vec<String>,
+    #[schema(required = true)]
+    grace_window_seconds: Option<u32>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl From<AppDetail> for App {
+    fn from(detail: AppDetail) -> Self {
+        Self {
+            app_id: detail.row.app_id,
+            name: detail.row.name,
+            api_keys: detail.api_keys,
+            identity_verification: detail.row.identity_verification,
+            allowed_origins: detail.row.allowed_origins,
+            grace_window_seconds: detail.row.grace_window_seconds,
+            created_at: detail.row.created_at,
+        }
+    }
+}
+
+/// Make an app
+///
+/// It starts with one publishable key.
+#[utoipa::path(
+    post, path = "/apps", operation_id = "createApp", tag = "Apps",
+    security(("adminToken" = ["admin"])),
+    request_body = NewApp,
+    responses((status = 201, description = "The app", body = App), Guarded, BadBody),
+)]
+async fn create(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    Body(new): Body<NewApp>,
+) -> Reply {
+    reply::created(App::from(engine.create_app(&actor, &new.name).await?))
+}
+
+/// List apps
+///
+/// In the order they were made. A token bound to one app sees that app only.
+#[utoipa::path(
+    get, path = "/apps", operation_id = "listApps", tag = "Apps",
+    security(("adminToken" = ["read"])),
+    params(PageQuery<AppId>),
+    responses((status = 200, description = "A page of apps", body = List<App>), Guarded, BadQuery),
+)]
+async fn list(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    Query(query): Query<PageQuery<AppId>>,
+) -> Reply {
+    let page = Page { after: query.after, limit: query.limit.and_one() };
+    let apps = engine.list_apps(&actor, page).await?.into_iter().map(App::from).collect();
+    reply::ok(List::of(apps, query.limit, |app: &App| app.app_id.to_string()))
+}
+
+/// Read an app
+#[utoipa::path(
+    get, path = "/apps/{appId}", operation_id = "getApp", tag = "Apps",
+    security(("adminToken" = ["read"])),
+    params(("appId" = String, Path)),
+    responses(
+        (status = 200, description = "The app", body = App),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn get(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(app): AtId<AppId>,
+) -> Reply {
+    reply::ok(App::from(engine.get_app(&actor, app).await?))
+}
+
+/// Change an app
+///
+/// What is absent stays as it is; `graceWindowSeconds: null` goes back to the default.
+#[utoipa::path(
+    patch, path = "/apps/{appId}", operation_id = "updateApp", tag = "Apps",
+    security(("adminToken" = ["write"])),
+    params(("appId" = String, Path)),
+    request_body = AppPatch,
+    responses(
+        (status = 200, description = "The app as it is now", body = App),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadBody,
+    ),
+)]
+async fn update(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(app): AtId<AppId>,
+    Body(patch): Body<AppPatch>,
+) -> Reply {
+    let patch = sluice_engine::AppPatch {
+        name: patch.name,
+        identity_verification: patch.identity_verification,
+        allowed_origins: patch.allowed_origins,
+        grace_window_seconds: patch.grace_window_seconds,
+    };
+    reply::ok(App::from(engine.update_app(&actor, app, &patch).await?))
+}

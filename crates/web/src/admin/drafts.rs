@@ -1,0 +1,100 @@
+//! The draft of a flow: saved as sent, with all that still keeps it from being published.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::Serialize;
+use serde_json::Value;
+use sluice_engine::Engine;
+use sluice_flow::id::{FlowId, FlowVersionId};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::reply::{self, BadBody, FaultOut, Guarded, Problem, Reply};
+use super::request::{AtId, Body};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default().routes(routes!(get, put))
+}
+
+/// A draft, and its faults.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC",
+    "definition": {"title": "How are we doing?", "questions": []},
+    "faults": [{"pointer": "/questions", "message": "must have at least one question"}]
+}))]
+struct Draft {
+    #[schema(value_type = String)]
+    flow_version_id: FlowVersionId,
+    /// As it was sent.
+    #[schema(value_type = Object)]
+    definition: Value,
+    /// What keeps it from being published; none means that it can be.
+    faults: Vec<FaultOut>,
+}
+
+impl From<sluice_engine::Draft> for Draft {
+    fn from(draft: sluice_engine::Draft) -> Self {
+        Self {
+            flow_version_id: draft.flow_version_id,
+            definition: draft.definition,
+            faults: draft.faults.into_iter().map(FaultOut::from).collect(),
+        }
+    }
+}
+
+/// Read the draft
+///
+/// There is none after a publish, until the next edit.
+#[utoipa::path(
+    get, path = "/flows/{flowId}/draft", operation_id = "getDraft", tag = "Drafts",
+    security(("adminToken" = ["read"])),
+    params(("flowId" = String, Path)),
+    responses(
+        (status = 200, description = "The draft", body = Draft),
+        (status = 404, description = "`flow_not_found`, `draft_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn get(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(flow): AtId<FlowId>,
+) -> Reply {
+    reply::ok(Draft::from(engine.get_draft(&actor, flow).await?))
+}
+
+/// Save the draft
+///
+/// The body is a definition (`/schemas/definition.json`). It may still have faults: they are told,
+/// and only a publish insists. After a publish this opens a new draft.
+#[utoipa::path(
+    put, path = "/flows/{flowId}/draft", operation_id = "putDraft", tag = "Drafts",
+    security(("adminToken" = ["write"])),
+    params(("flowId" = String, Path)),
+    request_body(content = Object, description = "A definition", example = json!({
+        "title": "How are we doing?",
+        "questions": [
+            {"id": "nps", "type": "nps", "prompt": "Would you recommend us?", "required": true},
+            {"id": "why", "type": "longText", "prompt": "Why?", "visibleIf": {"question": "nps", "lessThan": 7}}
+        ]
+    })),
+    responses(
+        (status = 200, description = "The draft", body = Draft),
+        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadBody,
+    ),
+)]
+async fn put(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(flow): AtId<FlowId>,
+    Body(definition): Body<Value>,
+) -> Reply {
+    reply::ok(Draft::from(engine.put_draft(&actor, flow, definition).await?))
+}

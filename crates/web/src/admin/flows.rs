@@ -1,0 +1,274 @@
+//! Flows: what is asked, over all its versions.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sluice_engine::Engine;
+use sluice_engine::rows::{FlowState, Page};
+use sluice_flow::definition::Kind;
+use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+use sluice_flow::time::{Timestamp, Window};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::page::{List, PageQuery};
+use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
+use super::request::{AtId, Body, Query};
+use super::schema::{self, given};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(get, update, archive))
+}
+
+/// A flow to be made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({
+    "name": "Product feedback", "kind": "survey",
+    "definition": {
+        "title": "How are we doing?",
+        "questions": [{"id": "nps", "type": "nps", "prompt": "Would you recommend us?", "required": true}]
+    }
+}))]
+struct NewFlow {
+    /// 1 to 200 characters.
+    name: String,
+    #[schema(schema_with = schema::kind)]
+    kind: Kind,
+    /// The first draft; without one it starts empty. See `/schemas/definition.json`.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Object, required = false)]
+    definition: Option<Value>,
+}
+
+/// What to change of a flow; what is absent stays. None of it needs a publish.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({
+    "liveWindow": {"startsAt": "2026-12-01T08:00:00.000Z", "endsAt": null}
+}))]
+struct FlowPatch {
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    name: Option<String>,
+    /// Replaces the whole window: an end that is left out is open.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = LiveWindow, required = false)]
+    live_window: Option<Window>,
+    /// How long a superseded version still takes responses; null for the app's.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, required = false)]
+    grace_window_seconds: Option<Option<u32>>,
+}
+
+/// A survey, form or message, with its draft and its published version.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB", "appId": "app_01KA2VgdPrWYDVgYy3wLpA",
+    "name": "Product feedback", "kind": "survey", "draft": null,
+    "published": {
+        "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "number": 1,
+        "publishedAt": "2026-11-15T02:00:00.000Z"
+    },
+    "liveWindow": {"startsAt": null, "endsAt": null}, "graceWindowSeconds": null,
+    "createdAt": "2026-11-15T01:58:12.345Z", "archivedAt": null
+}))]
+struct Flow {
+    #[schema(value_type = String)]
+    flow_id: FlowId,
+    #[schema(value_type = String)]
+    app_id: AppId,
+    name: String,
+    #[schema(schema_with = schema::kind)]
+    kind: Kind,
+    /// What an author edits; null after a publish, until the next edit.
+    #[schema(required = true)]
+    draft: Option<DraftRef>,
+    /// The version that new respondents get; null where none is published.
+    #[schema(required = true)]
+    published: Option<PublishedRef>,
+    live_window: LiveWindow,
+    #[schema(required = true)]
+    grace_window_seconds: Option<u32>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    archived_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct DraftRef {
+    #[schema(value_type = String)]
+    flow_version_id: FlowVersionId,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PublishedRef {
+    #[schema(value_type = String)]
+    flow_version_id: FlowVersionId,
+    number: u32,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    published_at: Option<Timestamp>,
+}
+
+/// When responses are taken: from `startsAt` on, until before `endsAt`. Null is open.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct LiveWindow {
+    #[schema(value_type = Option<String>, format = DateTime)]
+    starts_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    ends_at: Option<Timestamp>,
+}
+
+impl From<FlowState> for Flow {
+    fn from(state: FlowState) -> Self {
+        let draft = state.draft.map(|draft| DraftRef { flow_version_id: draft.flow_version_id });
+        let published = state.current.map(|version| PublishedRef {
+            flow_version_id: version.flow_version_id,
+            number: version.number,
+            published_at: version.times.published_at,
+        });
+        let Window { starts_at, ends_at } = state.flow.live;
+        Self {
+            flow_id: state.flow.flow_id,
+            app_id: state.flow.app_id,
+            name: state.flow.name,
+            kind: state.flow.kind,
+            draft,
+            published,
+            live_window: LiveWindow { starts_at, ends_at },
+            grace_window_seconds: state.flow.grace_window_seconds,
+            created_at: state.flow.created_at,
+            archived_at: state.flow.archived_at,
+        }
+    }
+}
+
+/// Make a flow
+///
+/// It starts as a draft, which has its `flowVersionId` from the start.
+#[utoipa::path(
+    post, path = "/apps/{appId}/flows", operation_id = "createFlow", tag = "Flows",
+    security(("adminToken" = ["write"])),
+    params(("appId" = String, Path)),
+    request_body = NewFlow,
+    responses(
+        (status = 201, description = "The flow", body = Flow),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadBody,
+    ),
+)]
+async fn create(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(app): AtId<AppId>,
+    Body(new): Body<NewFlow>,
+) -> Reply {
+    let new = sluice_engine::NewFlow { name: new.name, kind: new.kind, definition: new.definition };
+    reply::created(Flow::from(engine.create_flow(&actor, app, &new).await?))
+}
+
+/// List the flows of an app
+///
+/// In the order they were made, archived ones included.
+#[utoipa::path(
+    get, path = "/apps/{appId}/flows", operation_id = "listFlows", tag = "Flows",
+    security(("adminToken" = ["read"])),
+    params(("appId" = String, Path), PageQuery<FlowId>),
+    responses(
+        (status = 200, description = "A page of flows", body = List<Flow>),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadQuery,
+    ),
+)]
+async fn list(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(app): AtId<AppId>,
+    Query(query): Query<PageQuery<FlowId>>,
+) -> Reply {
+    let page = Page { after: query.after, limit: query.limit.and_one() };
+    let found = engine.list_flows(&actor, app, page).await?;
+    let flows = found.into_iter().map(Flow::from).collect();
+    reply::ok(List::of(flows, query.limit, |flow: &Flow| flow.flow_id.to_string()))
+}
+
+/// Read a flow
+#[utoipa::path(
+    get, path = "/flows/{flowId}", operation_id = "getFlow", tag = "Flows",
+    security(("adminToken" = ["read"])),
+    params(("flowId" = String, Path)),
+    responses(
+        (status = 200, description = "The flow", body = Flow),
+        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn get(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(flow): AtId<FlowId>,
+) -> Reply {
+    reply::ok(Flow::from(engine.get_flow(&actor, flow).await?))
+}
+
+/// Change a flow
+///
+/// Takes effect at once, for every version, without a publish. A grace window counts from the next
+/// publish on: that of a version already superseded was fixed when it was.
+#[utoipa::path(
+    patch, path = "/flows/{flowId}", operation_id = "updateFlow", tag = "Flows",
+    security(("adminToken" = ["write"])),
+    params(("flowId" = String, Path)),
+    request_body = FlowPatch,
+    responses(
+        (status = 200, description = "The flow as it is now", body = Flow),
+        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadBody,
+    ),
+)]
+async fn update(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(flow): AtId<FlowId>,
+    Body(patch): Body<FlowPatch>,
+) -> Reply {
+    let patch = sluice_engine::FlowPatch {
+        name: patch.name,
+        live_window: patch.live_window,
+        grace_window_seconds: patch.grace_window_seconds,
+    };
+    reply::ok(Flow::from(engine.update_flow(&actor, flow, &patch).await?))
+}
+
+/// Archive a flow
+///
+/// The public no longer finds it or its versions; its responses stay. Archiving it again changes
+/// nothing.
+#[utoipa::path(
+    delete, path = "/flows/{flowId}", operation_id = "archiveFlow", tag = "Flows",
+    security(("adminToken" = ["write"])),
+    params(("flowId" = String, Path)),
+    responses(
+        (status = 204, description = "Archived"),
+        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn archive(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(flow): AtId<FlowId>,
+) -> Reply {
+    engine.archive_flow(&actor, flow).await?;
+    reply::done()
+}

@@ -1,0 +1,72 @@
+//! The publishable keys of an app. They are rotated: make a new one, deploy it, revoke the old.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::Serialize;
+use sluice_engine::Engine;
+use sluice_flow::id::{ApiKey, AppId};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::reply::{self, Guarded, Problem, Reply};
+use super::request::AtId;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default().routes(routes!(create)).routes(routes!(revoke))
+}
+
+/// A publishable key.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({"apiKey": "pk_7n42DGM5Tflk9n8mt7Fhc7"}))]
+struct NewKey {
+    #[schema(value_type = String)]
+    api_key: ApiKey,
+}
+
+/// Make a key
+///
+/// A key is publishable: it grants reading published flows and submitting, nothing else.
+#[utoipa::path(
+    post, path = "/apps/{appId}/keys", operation_id = "createKey", tag = "Keys",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path)),
+    responses(
+        (status = 201, description = "The key", body = NewKey),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn create(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(app): AtId<AppId>,
+) -> Reply {
+    reply::created(NewKey { api_key: engine.create_key(&actor, app).await? })
+}
+
+/// Revoke a key
+///
+/// It is refused from now on. Revoking it again changes nothing.
+#[utoipa::path(
+    delete, path = "/apps/{appId}/keys/{apiKey}", operation_id = "revokeKey", tag = "Keys",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path), ("apiKey" = String, Path)),
+    responses(
+        (status = 204, description = "Revoked"),
+        (status = 404, description = "`app_not_found`, `api_key_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn revoke(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(app): AtId<AppId>,
+    AtId(key): AtId<ApiKey>,
+) -> Reply {
+    engine.revoke_key(&actor, app, &key).await?;
+    reply::done()
+}

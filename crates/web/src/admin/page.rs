@@ -1,0 +1,114 @@
+//! Lists in pages. A cursor is the id of the last item, so that it stays good while the list grows.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{Object, Required};
+use utoipa::{IntoParams, ToSchema};
+
+/// The longest page, and the page where none is asked for, in items.
+const LIMIT_MAX: usize = 1000;
+const LIMIT_DEFAULT: usize = 50;
+
+/// How many items a page has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit(usize);
+
+impl Limit {
+    /// One more than asked for: whether it is there says whether the list goes on.
+    pub(super) fn and_one(self) -> usize {
+        self.0 + 1
+    }
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self(LIMIT_DEFAULT)
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit)).map(Self).ok_or_else(
+            || {
+                let message = format!("must be a whole number from 1 to {LIMIT_MAX}");
+                serde::de::Error::custom(message)
+            },
+        )
+    }
+}
+
+/// Which page: so many, after the one before.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "T: FromStr"))]
+pub(super) struct PageQuery<T> {
+    #[serde(default)]
+    pub(super) limit: Limit,
+    #[serde(default, deserialize_with = "cursor")]
+    pub(super) after: Option<T>,
+}
+
+// By hand, because the derived one would ask that every kind of cursor has a schema of its own.
+impl<T> IntoParams for PageQuery<T> {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let text = ObjectBuilder::new().schema_type(Type::String).build();
+        vec![
+            parameter("limit", "How many items at most.", limit_schema()),
+            parameter("after", "`next` of the page before.", text),
+        ]
+    }
+}
+
+fn parameter(name: &str, description: &str, schema: Object) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .description(Some(description))
+        .schema(Some(schema))
+        .build()
+}
+
+/// Reads a cursor from its text.
+pub(super) fn cursor<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr,
+{
+    let text = String::deserialize(deserializer)?;
+    text.parse()
+        .map(Some)
+        .map_err(|_| serde::de::Error::custom("must be \"next\" as the page before gave it"))
+}
+
+pub(super) fn limit_schema() -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .description(Some("How many items at most."))
+        .minimum(Some(1))
+        .maximum(Some(LIMIT_MAX))
+        .default(Some(LIMIT_DEFAULT.into()))
+        .build()
+}
+
+/// One page of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct List<T> {
+    pub(super) items: Vec<T>,
+    /// The `after` of the next page; null where the list ends.
+    #[schema(required = true)]
+    pub(super) next: Option<String>,
+}
+
+impl<T> List<T> {
+    /// A page of what was found with [`Limit::and_one`].
+    pub(super) fn of(mut items: Vec<T>, limit: Limit, cursor: impl Fn(&T) -> String) -> Self {
+        let goes_on = items.len() > limit.0;
+        items.truncate(limit.0);
+        let next = items.last().filter(|_| goes_on).map(cursor);
+        Self { items, next }
+    }
+}

@@ -1,0 +1,156 @@
+//! What handlers take: ids from the path, bodies, query parameters. All faults are told at once.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequest, FromRequestParts, Query as Pairs, RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use sluice_engine::{AdminError, Missing};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId, TokenId};
+
+use super::pointer;
+use super::reply::Refused;
+use crate::Limits;
+use crate::body;
+
+/// The longest body of the admin API, in bytes: a definition of 1 MiB.
+pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// What the name of a query parameter starts with that filters by a tag.
+const TAG_PREFIX: &str = "tag.";
+
+/// An id that stands in a path. A text that is no id is answered like an id that is unknown.
+pub(super) trait PathId: FromStr {
+    const PARAMETER: &str;
+    const MISSING: Missing;
+}
+
+macro_rules! path_ids {
+    ($($name:ident: $parameter:literal, $missing:ident;)*) => {$(
+        impl PathId for $name {
+            const PARAMETER: &str = $parameter;
+            const MISSING: Missing = Missing::$missing;
+        }
+    )*};
+}
+
+path_ids! {
+    AppId: "appId", App;
+    ApiKey: "apiKey", ApiKey;
+    FlowId: "flowId", Flow;
+    FlowVersionId: "flowVersionId", FlowVersion;
+    ResponseId: "responseId", Response;
+    TokenId: "tokenId", Token;
+}
+
+/// The id that the path bears under its kind's name.
+pub(super) struct AtId<T>(pub(super) T);
+
+impl<T: PathId, S: Send + Sync> FromRequestParts<S> for AtId<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let found = params.ok().and_then(|params| {
+            let mut named = params.iter().filter(|(name, _)| *name == T::PARAMETER);
+            named.next().and_then(|(_, text)| text.parse().ok())
+        });
+        found.map(Self).ok_or_else(|| AdminError::NotFound(T::MISSING).into())
+    }
+}
+
+/// A JSON body, read as `T` or refused with every fault.
+pub(super) struct Body<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        if !is_json(request.headers()) {
+            return Err(Refused::WrongContentType);
+        }
+        let limits = Limits { body_bytes_max: BODY_BYTES_MAX, ..Limits::default() };
+        let (head, body) = request.into_parts();
+        let bytes = body::read(&head.headers, body, &limits).await?;
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| Refused::Malformed(format!("the body is not JSON: {error}")))?;
+        Ok(Self(pointer::read(value).map_err(AdminError::Invalid)?))
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media_type = text.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
+    media_type.eq_ignore_ascii_case("application/json")
+}
+
+/// The query parameters, read as `T` or refused with every fault.
+pub(super) struct Query<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        Ok(Self(read_query(pairs(parts)?, Vec::new())?))
+    }
+}
+
+/// As [`Query`], and `tag.NAME=value` besides, each of which must hold.
+pub(super) struct TaggedQuery<T> {
+    pub(super) query: T,
+    pub(super) tags: Vec<(String, String)>,
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for TaggedQuery<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        let mut tags = Vec::new();
+        let mut others = Vec::new();
+        let mut faults = Vec::new();
+        for (name, value) in pairs(parts)? {
+            match name.strip_prefix(TAG_PREFIX) {
+                Some("") => faults.push(parameter_fault(&name, "must name a tag after the dot")),
+                Some(tag) => tags.push((tag.to_owned(), value)),
+                None => others.push((name, value)),
+            }
+        }
+        Ok(Self { query: read_query(others, faults)?, tags })
+    }
+}
+
+fn pairs(parts: &Parts) -> Result<Vec<(String, String)>, Refused> {
+    let Pairs(pairs) = Pairs::try_from_uri(&parts.uri).map_err(|_| {
+        let message = "must be name=value pairs in percent-encoded UTF-8".to_owned();
+        AdminError::Invalid(vec![Fault { pointer: String::new(), message }])
+    })?;
+    Ok(pairs)
+}
+
+fn read_query<T: DeserializeOwned>(
+    pairs: Vec<(String, String)>,
+    mut faults: Vec<Fault>,
+) -> Result<T, Refused> {
+    let mut members = Map::new();
+    for (name, value) in pairs {
+        if members.contains_key(&name) {
+            faults.push(parameter_fault(&name, "must be given once"));
+        } else {
+            members.insert(name, Value::String(value));
+        }
+    }
+    match pointer::read(Value::Object(members)) {
+        Ok(read) if faults.is_empty() => Ok(read),
+        Ok(_) => Err(AdminError::Invalid(faults).into()),
+        Err(more) => {
+            faults.extend(more);
+            Err(AdminError::Invalid(faults).into())
+        }
+    }
+}
+
+fn parameter_fault(name: &str, message: &str) -> Fault {
+    Fault { pointer: pointer::to_member(name), message: message.to_owned() }
+}

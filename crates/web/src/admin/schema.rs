@@ -1,0 +1,53 @@
+//! How the pure crate's types look in the OpenAPI document, and how optional fields are read.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use sluice_engine::{AdminError, StoreError};
+use utoipa::openapi::Object;
+use utoipa::openapi::schema::{Array, ObjectBuilder, Type};
+
+pub(super) fn identity_verification() -> Object {
+    let mut modes = one_of(&["off", "observe", "enforce"]);
+    modes.description = Some("Only `off` can be set in this version of Sluice.".to_owned());
+    modes
+}
+
+pub(super) fn kind() -> Object {
+    one_of(&["survey", "form", "message"])
+}
+
+pub(super) fn scopes() -> Array {
+    let mut scopes = Array::new(one_of(&["read", "write", "export", "erase", "admin"]));
+    scopes.description = Some("`admin` holds every other scope, `write` holds `read`.".to_owned());
+    scopes
+}
+
+pub(super) fn admission() -> Object {
+    one_of(&["collection_only", "admitted"])
+}
+
+pub(super) fn order() -> Object {
+    let mut order = one_of(&["asc", "desc"]);
+    order.description = Some("`asc`, oldest first (the default), or `desc`.".to_owned());
+    order
+}
+
+fn one_of(words: &[&str]) -> Object {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words.iter().copied())).build()
+}
+
+/// Reads a field that may be left out, so that null is told apart from absent: it is a value where
+/// `T` has one, and a fault where it has not.
+pub(super) fn given<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
+
+/// Stored JSON as it is, to be embedded in a reply.
+pub(super) fn stored(text: String) -> Result<Box<RawValue>, AdminError> {
+    RawValue::from_string(text)
+        .map_err(|error| StoreError::Corrupt(format!("a JSON column: {error}")).into())
+}

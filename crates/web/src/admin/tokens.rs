@@ -1,0 +1,163 @@
+//! Admin tokens. A secret is told once, in the reply to the request that made it.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use sluice_engine::Engine;
+use sluice_engine::rows::{Scope, TokenRow};
+use sluice_flow::id::{AppId, TokenId};
+use sluice_flow::time::Timestamp;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::page::{List, PageQuery};
+use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
+use super::request::{AtId, Body, Query};
+use super::schema;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(revoke))
+}
+
+/// A token to be made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({"name": "Dashboard", "scopes": ["read"], "appId": null, "expiresAt": null}))]
+struct NewToken {
+    /// 1 to 200 characters.
+    name: String,
+    #[schema(schema_with = schema::scopes)]
+    scopes: Vec<Scope>,
+    /// The one app that it may touch; null for all.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    app_id: Option<AppId>,
+    /// From then on it is refused; null for never.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+}
+
+/// A token, without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "tokenId": "tk_01KA2VgdPrWYDVgYy3wLpE", "name": "Dashboard", "scopes": ["read"],
+    "appId": null, "expiresAt": null, "createdAt": "2026-11-15T02:00:00.000Z", "revokedAt": null
+}))]
+struct Token {
+    #[schema(value_type = String)]
+    token_id: TokenId,
+    name: String,
+    #[schema(schema_with = schema::scopes)]
+    scopes: Vec<Scope>,
+    #[schema(value_type = Option<String>, required = true)]
+    app_id: Option<AppId>,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    expires_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    revoked_at: Option<Timestamp>,
+}
+
+/// A token that has just been made, with its secret.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({
+    "tokenId": "tk_01KA2VgdPrWYDVgYy3wLpE", "name": "Dashboard", "scopes": ["read"],
+    "appId": null, "expiresAt": null, "createdAt": "2026-11-15T02:00:00.000Z", "revokedAt": null,
+    "token": "sluice_…"
+}))]
+struct TokenWithSecret {
+    #[serde(flatten)]
+    token_row: Token,
+    /// The secret: shown now and never again.
+    token: String,
+}
+
+impl From<TokenRow> for Token {
+    fn from(row: TokenRow) -> Self {
+        Self {
+            token_id: row.token_id,
+            name: row.name,
+            scopes: row.scopes,
+            app_id: row.app_id,
+            expires_at: row.expires_at,
+            created_at: row.created_at,
+            revoked_at: row.revoked_at,
+        }
+    }
+}
+
+/// Make a token
+///
+/// Its secret is in the reply, once; only a hash of it is stored.
+#[utoipa::path(
+    post, path = "/tokens", operation_id = "createToken", tag = "Tokens",
+    security(("adminToken" = ["admin"])),
+    request_body = NewToken,
+    responses(
+        (status = 201, description = "The token with its secret", body = TokenWithSecret),
+        (status = 404, description = "`app_not_found`: there is no app `appId`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadBody,
+    ),
+)]
+async fn create(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    Body(new): Body<NewToken>,
+) -> Reply {
+    let new = sluice_engine::NewToken {
+        name: new.name,
+        scopes: new.scopes,
+        app_id: new.app_id,
+        expires_at: new.expires_at,
+    };
+    let (row, secret) = engine.create_token(&actor, new).await?;
+    reply::created(TokenWithSecret { token_row: row.into(), token: secret.0 })
+}
+
+/// List tokens
+///
+/// In the order they were made, revoked ones included; never their secrets.
+#[utoipa::path(
+    get, path = "/tokens", operation_id = "listTokens", tag = "Tokens",
+    security(("adminToken" = ["admin"])),
+    params(PageQuery<TokenId>),
+    responses((status = 200, description = "A page of tokens", body = List<Token>), Guarded, BadQuery),
+)]
+async fn list(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    Query(query): Query<PageQuery<TokenId>>,
+) -> Reply {
+    let rows = engine.list_tokens(&actor).await?.into_iter();
+    let beyond = rows.filter(|row| query.after.is_none_or(|after| row.token_id > after));
+    let tokens = beyond.take(query.limit.and_one()).map(Token::from).collect();
+    reply::ok(List::of(tokens, query.limit, |token: &Token| token.token_id.to_string()))
+}
+
+/// Revoke a token
+///
+/// It is refused from now on. Revoking it again changes nothing.
+#[utoipa::path(
+    delete, path = "/tokens/{tokenId}", operation_id = "revokeToken", tag = "Tokens",
+    security(("adminToken" = ["admin"])),
+    params(("tokenId" = String, Path)),
+    responses(
+        (status = 204, description = "Revoked"),
+        (status = 404, description = "`token_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn revoke(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(token): AtId<TokenId>,
+) -> Reply {
+    engine.revoke_token(&actor, token).await?;
+    reply::done()
+}

@@ -1,0 +1,229 @@
+//! Publishing, and the versions that came of it.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use sluice_engine::rows::VersionRow;
+use sluice_engine::{AdminResult, Engine};
+use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::lifecycle::{Accepting, FlowTimes, accepting};
+use sluice_flow::time::Timestamp;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::page::{List, PageQuery};
+use super::reply::{self, BadQuery, Guarded, Problem, Reply};
+use super::request::{AtId, Query};
+use super::schema::stored;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default()
+        .routes(routes!(publish))
+        .routes(routes!(list))
+        .routes(routes!(retire))
+        .routes(routes!(republish))
+}
+
+/// A version that has just been published.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "number": 2,
+    "publishedAt": "2026-11-15T02:00:00.000Z"
+}))]
+struct Published {
+    #[schema(value_type = String)]
+    flow_version_id: FlowVersionId,
+    number: u32,
+    #[schema(value_type = String, format = DateTime)]
+    published_at: Timestamp,
+}
+
+impl From<sluice_engine::Published> for Published {
+    fn from(published: sluice_engine::Published) -> Self {
+        Self {
+            flow_version_id: published.flow_version_id,
+            number: published.number,
+            published_at: published.published_at,
+        }
+    }
+}
+
+/// A published version.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB",
+    "number": 1, "status": "grace", "publishedAt": "2026-11-15T02:00:00.000Z",
+    "supersededAt": "2026-11-16T09:30:00.000Z", "graceEndsAt": "2026-11-17T09:30:00.000Z",
+    "retiredAt": null, "definition": {"title": "How are we doing?", "questions": []}
+}))]
+struct Version {
+    #[schema(value_type = String)]
+    flow_version_id: FlowVersionId,
+    #[schema(value_type = String)]
+    flow_id: FlowId,
+    /// 1, 2, 3 … within the flow.
+    number: u32,
+    /// What it is now: derived from its times and the flow's.
+    status: Status,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    published_at: Option<Timestamp>,
+    /// When a newer one was published.
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    superseded_at: Option<Timestamp>,
+    /// Until before then it still takes responses; fixed when it was superseded.
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    grace_ends_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    retired_at: Option<Timestamp>,
+    /// In canonical form.
+    #[schema(value_type = Object)]
+    definition: Box<RawValue>,
+}
+
+/// `open`: it takes responses. `grace`: it does, though a newer one is published. `closed`: no
+/// longer. `scheduled`: not yet. `retired`: it was withdrawn, or its flow archived.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = VersionStatus)]
+enum Status {
+    Open,
+    Grace,
+    Closed,
+    Scheduled,
+    Retired,
+}
+
+impl From<Accepting> for Status {
+    fn from(accepting: Accepting) -> Self {
+        match accepting {
+            Accepting::Open { .. } => Self::Open,
+            Accepting::InGrace { .. } => Self::Grace,
+            Accepting::NoLonger => Self::Closed,
+            Accepting::NotOpenYet => Self::Scheduled,
+            Accepting::Gone => Self::Retired,
+        }
+    }
+}
+
+impl Version {
+    fn of(row: VersionRow, flow: &FlowTimes, now: Timestamp) -> AdminResult<Self> {
+        Ok(Self {
+            flow_version_id: row.flow_version_id,
+            flow_id: row.flow_id,
+            number: row.number,
+            status: accepting(&row.times, flow, now).into(),
+            published_at: row.times.published_at,
+            superseded_at: row.times.superseded_at,
+            grace_ends_at: row.times.grace_ends_at,
+            retired_at: row.times.retired_at,
+            definition: stored(row.definition)?,
+        })
+    }
+}
+
+/// Publish the draft
+///
+/// Checks it and freezes it as the flow's next version, under the draft's `flowVersionId`. The
+/// version before takes responses until its grace window ends. A draft with faults is not
+/// published: 422 with every fault and its JSON Pointer into the definition.
+#[utoipa::path(
+    post, path = "/flows/{flowId}/publish", operation_id = "publishFlow", tag = "Versions",
+    security(("adminToken" = ["write"])),
+    params(("flowId" = String, Path)),
+    responses(
+        (status = 200, description = "The new version", body = Published),
+        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`nothing_to_publish`, `flow_archived`", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "`invalid`: the draft's faults, each in `errors`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn publish(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(flow): AtId<FlowId>,
+) -> Reply {
+    reply::ok(Published::from(engine.publish(&actor, flow).await?))
+}
+
+/// List the versions of a flow
+///
+/// Newest first. Drafts are not among them.
+#[utoipa::path(
+    get, path = "/flows/{flowId}/versions", operation_id = "listVersions", tag = "Versions",
+    security(("adminToken" = ["read"])),
+    params(("flowId" = String, Path), PageQuery<u32>),
+    responses(
+        (status = 200, description = "A page of versions", body = List<Version>),
+        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadQuery,
+    ),
+)]
+async fn list(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(flow): AtId<FlowId>,
+    Query(query): Query<PageQuery<u32>>,
+) -> Reply {
+    let times = engine.get_flow(&actor, flow).await?.flow.times();
+    let rows = engine.list_versions(&actor, flow, query.after, query.limit.and_one()).await?;
+    let now = engine.now();
+    let versions = rows.into_iter().map(|row| Version::of(row, &times, now));
+    let versions = versions.collect::<AdminResult<Vec<_>>>()?;
+    reply::ok(List::of(versions, query.limit, |version: &Version| version.number.to_string()))
+}
+
+/// Retire a version
+///
+/// Withdraws it at once, without grace: it is not found any more, by nobody. Its responses stay.
+/// Retiring it again changes nothing.
+#[utoipa::path(
+    post, path = "/flow_versions/{flowVersionId}/retire", operation_id = "retireVersion",
+    tag = "Versions",
+    security(("adminToken" = ["write"])),
+    params(("flowVersionId" = String, Path)),
+    responses(
+        (status = 200, description = "The version", body = Version),
+        (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`flow_version_not_published`, `flow_archived`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn retire(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(version): AtId<FlowVersionId>,
+) -> Reply {
+    let row = engine.retire(&actor, version).await?;
+    // A retired version is retired whatever its flow's times say.
+    reply::ok(Version::of(row, &FlowTimes::default(), engine.now())?)
+}
+
+/// Publish a version again
+///
+/// A rollback: the definition of an older version becomes the newest version. The draft stays.
+#[utoipa::path(
+    post, path = "/flow_versions/{flowVersionId}/republish", operation_id = "republishVersion",
+    tag = "Versions",
+    security(("adminToken" = ["write"])),
+    params(("flowVersionId" = String, Path)),
+    responses(
+        (status = 200, description = "The new version", body = Published),
+        (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`flow_version_not_published`, `flow_archived`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn republish(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(version): AtId<FlowVersionId>,
+) -> Reply {
+    reply::ok(Published::from(engine.republish(&actor, version).await?))
+}

@@ -1,0 +1,148 @@
+//! What every exchange gets, whatever its route, in one layer so that the main road stays short: a
+//! request id, two security headers, one line in the log, one count, and a reply even where the handler
+//! panicked or took too long.
+//!
+//! The log and the counters bear the route's template, never the path: a path holds an API key.
+
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::extract::{MatchedPath, Request};
+use axum::response::Response;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use http::header::{REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderValue};
+use sluice_engine::Engine;
+use tower::{Layer, Service};
+
+use crate::request_id::{self, X_REQUEST_ID};
+
+/// The route of a request that no route matched.
+const NO_ROUTE: &str = "(none)";
+
+/// Why a handler gave no reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
+    Panicked,
+    TimedOut,
+}
+
+/// The layer. `on_failure` writes the reply that fits the transport.
+#[derive(Clone)]
+pub(crate) struct Exchange {
+    engine: Arc<Engine>,
+    on_failure: fn(Failure) -> Response,
+    timeout: Option<Duration>,
+}
+
+impl Exchange {
+    pub(crate) fn new(engine: Arc<Engine>, on_failure: fn(Failure) -> Response) -> Self {
+        Self { engine, on_failure, timeout: None }
+    }
+
+    /// Ends handlers that take longer than this to come to a reply.
+    pub(crate) fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
+    }
+}
+
+/// The handler's reply, or why there is none.
+async fn ended(
+    handler: impl Future<Output = Result<Response, Infallible>>,
+    timeout: Option<Duration>,
+) -> Result<Response, Failure> {
+    let caught = AssertUnwindSafe(handler).catch_unwind();
+    let ended = match timeout {
+        Some(timeout) => tokio::time::timeout(timeout, caught).await,
+        None => Ok(caught.await),
+    };
+    match ended {
+        Ok(Ok(Ok(response))) => Ok(response),
+        Ok(Ok(Err(never))) => match never {},
+        Ok(Err(_)) => Err(Failure::Panicked),
+        Err(_) => Err(Failure::TimedOut),
+    }
+}
+
+impl<S> Layer<S> for Exchange {
+    type Service = ExchangeService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        ExchangeService { exchange: self.clone(), inner }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct ExchangeService<S> {
+    exchange: Exchange,
+    inner: S,
+}
+
+impl<S> Service<Request> for ExchangeService<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let started = Instant::now();
+        let id = request_id::of(request.headers());
+        let method = request.method().clone();
+        let matched = request.extensions().get::<MatchedPath>().cloned();
+        let exchange = self.exchange.clone();
+        let handler = self.inner.call(request);
+        Box::pin(async move {
+            let reply = ended(handler, exchange.timeout).await;
+            let mut response = reply.unwrap_or_else(exchange.on_failure);
+            let status = response.status().as_u16();
+            let route = matched.as_ref().map_or(NO_ROUTE, MatchedPath::as_str);
+            exchange.engine.metrics().count_request(route, status);
+            tracing::debug!(
+                %method,
+                route,
+                status,
+                duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+                request_id = id.to_str().unwrap_or_default(),
+                "exchange"
+            );
+            mark(response.headers_mut(), id);
+            Ok(response)
+        })
+    }
+}
+
+fn mark(headers: &mut HeaderMap, id: HeaderValue) {
+    headers.insert(X_REQUEST_ID, id);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    const LIMIT: Option<Duration> = Some(Duration::from_millis(20));
+
+    #[tokio::test]
+    async fn a_handler_that_panics_or_hangs_is_a_failure_not_a_lost_connection() {
+        let panics = async { panic!("on purpose") };
+        assert_eq!(ended(panics, None).await.unwrap_err(), Failure::Panicked);
+        let hangs = std::future::pending();
+        assert_eq!(ended(hangs, LIMIT).await.unwrap_err(), Failure::TimedOut);
+        let answers = async { Ok(Response::new(Body::empty())) };
+        assert!(ended(answers, LIMIT).await.is_ok());
+    }
+}

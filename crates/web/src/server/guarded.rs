@@ -1,0 +1,118 @@
+//! A connection that gives up on a client which sends nothing at all, or leaves its reply unread.
+//!
+//! hyper's timers start once it knows which HTTP it speaks, and there is none for writing. Both gaps are
+//! closed here, at the cost of one branch a call once the connection is under way.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::Limits;
+
+/// The bytes by which HTTP/1 and HTTP/2 are told apart: the length of HTTP/2's preface.
+const OPENING_BYTES: usize = 24;
+
+#[derive(Debug)]
+pub(super) struct Guarded<T> {
+    io: T,
+    opening: Option<Opening>,
+    write_stall: Duration,
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+/// What is still awaited of the first bytes, and until when.
+#[derive(Debug)]
+struct Opening {
+    awaited: usize,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl<T> Guarded<T> {
+    pub(super) fn new(io: T, limits: &Limits) -> Self {
+        let deadline = Box::pin(sleep(limits.header_read_timeout));
+        Self {
+            io,
+            opening: Some(Opening { awaited: OPENING_BYTES, deadline }),
+            write_stall: limits.write_stall_timeout,
+            stalled: None,
+        }
+    }
+
+    /// Starts the clock when a write must wait, stops it when one gets through.
+    fn watch_write<R>(
+        &mut self,
+        context: &mut Context<'_>,
+        result: Poll<io::Result<R>>,
+    ) -> Poll<io::Result<R>> {
+        if result.is_ready() {
+            self.stalled = None;
+            return result;
+        }
+        let deadline = Instant::now() + self.write_stall;
+        let stalled =
+            self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        ready!(stalled.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<T: AsyncRead + Unpin> AsyncRead for Guarded<T> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let result = Pin::new(&mut this.io).poll_read(context, buffer);
+        let Some(opening) = &mut this.opening else { return result };
+        if result.is_ready() {
+            opening.awaited = opening.awaited.saturating_sub(buffer.filled().len() - before);
+            if opening.awaited == 0 {
+                this.opening = None;
+            }
+            return result;
+        }
+        ready!(opening.deadline.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<T: AsyncWrite + Unpin> AsyncWrite for Guarded<T> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let result = Pin::new(&mut this.io).poll_write(context, bytes);
+        this.watch_write(context, result)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let result = Pin::new(&mut this.io).poll_write_vectored(context, slices);
+        this.watch_write(context, result)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().io).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().io).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,186 @@
+//! The tRPC transport: `response.submit`, singly, in a batch, or in a batch answered as a stream.
+//!
+//! Clients of version 10 and 11 are both served; the framing follows from the request's headers. What
+//! concerns the request as a whole is checked in [`request`]; then each call meets, in this order: is
+//! there such a procedure, is the method right, may the caller come in, is there a readable input. A
+//! call that fails does not touch its neighbours, and all calls of a batch run at once, so that they
+//! share one durable write.
+//!
+//! Decisions that the protocol leaves open: `Idempotency-Replayed: true` is sent where every accepted call
+//! of the reply was a replay (never on a stream, whose headers are gone by then); a body that came too
+//! slowly is `TIMEOUT`; a compressed body is `UNSUPPORTED_MEDIA_TYPE`. Deliberately absent: queries and
+//! subscriptions, `connectionParams`, form data, and data transformers.
+
+mod batch;
+mod envelope;
+mod request;
+mod stream;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::any;
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, Method, Version};
+use sluice_engine::idempotency::{IdempotencyKey, InvalidKey};
+use sluice_engine::{AppView, Engine};
+
+use crate::access::{Entry, key_and_rest};
+use crate::exchange::{Exchange, Failure};
+use crate::{Limits, body, cors};
+use envelope::{Code, Fault, Outcome};
+use request::{Framing, Plan};
+
+/// The one procedure there is.
+const SUBMIT: &str = "response.submit";
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+struct Transport {
+    engine: Arc<Engine>,
+    limits: Limits,
+}
+
+pub(crate) fn router(engine: Arc<Engine>, limits: Limits) -> Router {
+    let exchange = Exchange::new(Arc::clone(&engine), envelope::failed);
+    let transport = Arc::new(Transport { engine, limits });
+    Router::new()
+        .route("/api/v1/{apiKey}/trpc", any(handle))
+        .route("/api/v1/{apiKey}/trpc/", any(handle))
+        .route("/api/v1/{apiKey}/trpc/{*procedure}", any(handle))
+        .with_state(transport)
+        .layer(exchange)
+}
+
+async fn handle(State(transport): State<Arc<Transport>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let (key, rest) = key_and_rest(head.uri.path());
+    let entry = Entry::of(&transport.engine, key).await;
+    if cors::is_preflight(&head.method, &head.headers) {
+        return cors::preflight(entry.known_app(), &head.headers);
+    }
+    let path = rest.strip_prefix("trpc").unwrap_or_default();
+    let path = path.strip_prefix('/').unwrap_or(path);
+    let mut response = match Plan::read(&head, path) {
+        _ if head.method == Method::HEAD => envelope::head(),
+        Ok(plan) => answer(&transport, &entry, &head, plan, body).await,
+        Err(fault) => envelope::refused(fault),
+    };
+    if head.version <= Version::HTTP_11 {
+        envelope::close_if_unread(&mut response);
+    }
+    cors::mark(&mut response, entry.known_app(), &head.headers);
+    response
+}
+
+/// Runs the calls of a plan and frames what they came to.
+async fn answer(
+    transport: &Arc<Transport>,
+    entry: &Entry,
+    head: &Parts,
+    plan: Plan,
+    body: Body,
+) -> Response {
+    let Plan { paths, framing } = plan;
+    let jobs = jobs(transport, entry, head, &paths, framing, body).await;
+    let mut calls: Vec<_> = jobs.into_iter().map(|job| run(Arc::clone(transport), job)).collect();
+    match framing {
+        Framing::Single => match calls.pop() {
+            Some(call) => envelope::single(&paths[0], &call.await),
+            None => envelope::array(&[], &[]),
+        },
+        Framing::Array => envelope::array(&paths, &join_all(calls).await),
+        Framing::Lines11 => envelope::streamed(stream::lines11(paths, calls)),
+        Framing::Lines10 => envelope::streamed(stream::lines10(paths, calls)),
+    }
+}
+
+/// A call that may run.
+struct Submit {
+    app: Arc<AppView>,
+    input: Option<Bytes>,
+    key: Option<IdempotencyKey>,
+}
+
+type Job = Result<Submit, Fault>;
+
+/// What is to be done for each path, in their order. The body is read only if some call needs it.
+async fn jobs(
+    transport: &Transport,
+    entry: &Entry,
+    head: &Parts,
+    paths: &[String],
+    framing: Framing,
+    body: Body,
+) -> Vec<Job> {
+    let gates: Vec<_> = paths.iter().map(|path| gate(path, head, entry)).collect();
+    if gates.iter().all(Result::is_err) {
+        return gates.into_iter().filter_map(Result::err).map(Err).collect();
+    }
+    let is_batch = framing != Framing::Single;
+    let inputs = inputs(transport, head, body, is_batch, paths.len()).await;
+    let key = idempotency_key(&head.headers);
+    let job = |(index, gate): (usize, Result<Arc<AppView>, Fault>)| {
+        let app = gate?;
+        let key = key.clone().map_err(|error| Fault::new(Code::BadRequest, error.to_string()))?;
+        let key = key.map(|key| if is_batch { key.of_call(index) } else { key });
+        let input = inputs.as_ref().map_err(Clone::clone)?.get(index).cloned().flatten();
+        Ok(Submit { app, input, key })
+    };
+    gates.into_iter().enumerate().map(job).collect()
+}
+
+/// The checks of one call that do not need its input.
+fn gate(path: &str, head: &Parts, entry: &Entry) -> Result<Arc<AppView>, Fault> {
+    if path != SUBMIT {
+        let message = format!("No procedure found on path \"{path}\"");
+        return Err(Fault::new(Code::NotFound, message));
+    }
+    if head.method != Method::POST {
+        let method = &head.method;
+        let message =
+            format!("Unsupported {method}-request to mutation procedure at path \"{path}\"");
+        return Err(Fault::new(Code::MethodNotSupported, message));
+    }
+    Ok(Arc::clone(entry.app()?))
+}
+
+async fn inputs(
+    transport: &Transport,
+    head: &Parts,
+    body: Body,
+    is_batch: bool,
+    calls: usize,
+) -> Result<Vec<Option<Bytes>>, Fault> {
+    let bytes = body::read(&head.headers, body, &transport.limits).await?;
+    if is_batch { batch::inputs(&bytes, calls) } else { Ok(vec![Some(bytes)]) }
+}
+
+/// The key of the request, if it has one. Two keys are as bad as none that can be read.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, InvalidKey> {
+    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => IdempotencyKey::parse(value.as_bytes()).map(Some),
+        (Some(_), Some(_)) => Err(InvalidKey),
+    }
+}
+
+/// Does one call. A panic or a hang in it is its own failure, not that of the whole reply.
+async fn run(transport: Arc<Transport>, job: Job) -> Outcome {
+    let Submit { app, input, key } = job?;
+    let submit = transport.engine.submit(&app, input.as_deref(), key.as_ref());
+    let caught = AssertUnwindSafe(submit).catch_unwind();
+    match tokio::time::timeout(transport.limits.request_timeout, caught).await {
+        Ok(Ok(result)) => Ok(result?),
+        Ok(Err(_)) => Err(Failure::Panicked.into()),
+        Err(_) => Err(Failure::TimedOut.into()),
+    }
+}

@@ -1,0 +1,91 @@
+//! Batches that are answered line by line, each call as it completes.
+//!
+//! Version 11 has a head that says where each call will appear, then one chunk a call. Version 10 has one
+//! object spread over lines. Its client decodes each network chunk on its own, and a chunk may end
+//! within a character: so in that framing nothing but ASCII is sent.
+
+use std::convert::Infallible;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::stream::{self, FuturesUnordered, Stream, StreamExt};
+
+use super::envelope::{self, Outcome};
+
+/// The reply of a batch whose calls are these futures, in the framing of version 11.
+pub(super) fn lines11<F>(paths: Vec<String>, calls: Vec<F>) -> Body
+where
+    F: Future<Output = Outcome> + Send + 'static,
+{
+    let entries: Vec<String> =
+        (0..paths.len()).map(|index| format!("\"{index}\":[[0],[null,0,{index}]]")).collect();
+    let head = Bytes::from(format!("{{{}}}\n", entries.join(",")));
+    let chunks = completed(calls).map(move |(index, outcome)| {
+        let mut line = format!("[{index},0,[[").into_bytes();
+        envelope::write_item(&mut line, Some(&paths[index]), &outcome);
+        line.extend_from_slice(b"]]]\n");
+        Bytes::from(line)
+    });
+    body(stream::once(async { head }).chain(chunks))
+}
+
+/// The same in the framing of version 10.
+pub(super) fn lines10<F>(paths: Vec<String>, calls: Vec<F>) -> Body
+where
+    F: Future<Output = Outcome> + Send + 'static,
+{
+    let items = completed(calls).enumerate().map(move |(sent, (index, outcome))| {
+        let opening = if sent == 0 { '{' } else { ',' };
+        let mut item = Vec::new();
+        envelope::write_item(&mut item, Some(&paths[index]), &outcome);
+        let mut line = format!("{opening}\"{index}\":").into_bytes();
+        push_ascii(&mut line, &item);
+        line.push(b'\n');
+        Bytes::from(line)
+    });
+    body(items.chain(stream::once(async { Bytes::from_static(b"}\n") })))
+}
+
+/// What each call came to, in the order in which they complete.
+fn completed<F>(calls: Vec<F>) -> impl Stream<Item = (usize, Outcome)> + Send + 'static
+where
+    F: Future<Output = Outcome> + Send + 'static,
+{
+    calls
+        .into_iter()
+        .enumerate()
+        .map(|(index, call)| async move { (index, call.await) })
+        .collect::<FuturesUnordered<_>>()
+}
+
+fn body(lines: impl Stream<Item = Bytes> + Send + 'static) -> Body {
+    Body::from_stream(lines.map(Ok::<_, Infallible>))
+}
+
+/// Writes JSON with every character beyond ASCII as its escape; these occur only within strings.
+fn push_ascii(out: &mut Vec<u8>, json: &[u8]) {
+    for char in String::from_utf8_lossy(json).chars() {
+        if char.is_ascii() {
+            out.push(char as u8);
+            continue;
+        }
+        for unit in char.encode_utf16(&mut [0; 2]) {
+            out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beyond_ascii_all_is_escaped_and_reads_back_the_same() {
+        let json = "\"aé€😀\\n\"";
+        let mut escaped = Vec::new();
+        push_ascii(&mut escaped, json.as_bytes());
+        assert_eq!(escaped, b"\"a\\u00e9\\u20ac\\ud83d\\ude00\\n\"");
+        let read = |bytes: &[u8]| serde_json::from_slice::<String>(bytes).unwrap();
+        assert_eq!(read(&escaped), read(json.as_bytes()));
+    }
+}

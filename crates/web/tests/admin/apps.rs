@@ -1,0 +1,132 @@
+//! Apps and their keys.
+
+use serde_json::{Value, json};
+
+use crate::support::{Site, at, text};
+
+#[tokio::test]
+async fn an_app_is_made_with_one_key_and_read_back() {
+    let site = Site::start().await;
+    let app = site.post("/apps", json!({"name": "Acme"})).await.ok(201);
+    let (id, key) = (text(&app["appId"]), text(&app["apiKeys"][0]));
+    assert!(id.starts_with("app_") && key.starts_with("pk_") && key.len() == 25);
+    let expected = json!({
+        "appId": id, "name": "Acme", "apiKeys": [key], "identityVerification": "off",
+        "allowedOrigins": [], "graceWindowSeconds": null, "createdAt": at(0)
+    });
+    assert_eq!(app, expected);
+    assert_eq!(site.get(&format!("/apps/{id}")).await.ok(200), expected);
+    assert_eq!(site.get("/apps").await.ok(200), json!({"items": [expected], "next": null}));
+}
+
+#[tokio::test]
+async fn a_patch_changes_what_it_names_and_null_resets() {
+    let site = Site::start().await;
+    let (id, _) = site.app().await;
+    let path = format!("/apps/{id}");
+    let origins = json!(["https://a.example", "http://localhost:3000"]);
+    let all = json!({"name": "New", "allowedOrigins": origins, "graceWindowSeconds": 0});
+    let app = site.patch(&path, all).await.ok(200);
+    assert_eq!(app["name"], "New");
+    assert_eq!(app["allowedOrigins"], origins);
+    assert_eq!(app["graceWindowSeconds"], 0);
+    let app = site.patch(&path, json!({})).await.ok(200);
+    assert_eq!((&app["name"], &app["graceWindowSeconds"]), (&json!("New"), &json!(0)));
+    let app = site.patch(&path, json!({"graceWindowSeconds": null})).await.ok(200);
+    assert_eq!((&app["name"], &app["graceWindowSeconds"]), (&json!("New"), &Value::Null));
+    let app = site.patch(&path, json!({"identityVerification": "off"})).await.ok(200);
+    assert_eq!(app["identityVerification"], "off");
+}
+
+#[tokio::test]
+async fn a_wrong_patch_is_refused_with_every_fault_and_changes_nothing() {
+    let site = Site::start().await;
+    let (id, _) = site.app().await;
+    let path = format!("/apps/{id}");
+    let whole = "must be a whole number from 0 to 4294967295";
+    for (patch, faults) in [
+        (json!({"name": ""}), [("/name", "must be a text of 1 to 200")]),
+        (json!({"name": null}), [("/name", "must be a string, not null")]),
+        (json!({"nmae": "x"}), [("/nmae", "is not known here; known are name, identity")]),
+        (json!({"appId": "x"}), [("/appId", "is not known here")]),
+        (json!({"identityVerification": "on"}), [("/identityVerification", "must be one of off,")]),
+        (json!({"allowedOrigins": ["*"]}), [("/allowedOrigins/0", "must be an origin such as")]),
+        (json!({"allowedOrigins": "x"}), [("/allowedOrigins", "must be an array, not a string")]),
+        (
+            json!({"allowedOrigins": ["https://a.example", 5]}),
+            [("/allowedOrigins/1", "must be a string")],
+        ),
+        (json!({"graceWindowSeconds": -1}), [("/graceWindowSeconds", whole)]),
+        (json!({"graceWindowSeconds": 4_294_967_296_u64}), [("/graceWindowSeconds", whole)]),
+        (json!({"graceWindowSeconds": 1.5}), [("/graceWindowSeconds", whole)]),
+        (
+            json!({"graceWindowSeconds": 4_294_967_295_u64}),
+            [("/graceWindowSeconds", "must be 0 to 31622400")],
+        ),
+    ] {
+        site.patch(&path, patch).await.faults(&faults);
+    }
+    let two = json!({"name": 5, "graceWindowSeconds": "x"});
+    let faults = [("/graceWindowSeconds", whole), ("/name", "must be a string, not a number")];
+    site.patch(&path, two).await.faults(&faults);
+    assert_eq!(site.get(&path).await.ok(200)["name"], "Acme");
+}
+
+#[tokio::test]
+async fn a_new_app_needs_a_name_and_nothing_else() {
+    let site = Site::start().await;
+    let long = "x".repeat(201);
+    for (body, fault) in [
+        (json!({}), ("/name", "is required")),
+        (json!({"name": "  "}), ("/name", "must be a text of 1 to 200")),
+        (json!({"name": long}), ("/name", "must be a text of 1 to 200")),
+        (json!({"name": "x", "appId": "app_1"}), ("/appId", "is not known here; known are name")),
+        (json!(["x"]), ("", "must be an object, not an array")),
+    ] {
+        site.post("/apps", body).await.faults(&[fault]);
+    }
+    site.post("/apps", json!({"name": "x".repeat(200)})).await.ok(201);
+}
+
+#[tokio::test]
+async fn keys_are_rotated_and_a_revoked_one_is_gone() {
+    let site = Site::start().await;
+    let (app, old) = site.app().await;
+    site.clock.advance_millis(1);
+    let made = site.post(&format!("/apps/{app}/keys"), Value::Null).await.ok(201);
+    let new = text(&made["apiKey"]);
+    assert_eq!(made, json!({"apiKey": new}));
+    let keys = async || site.get(&format!("/apps/{app}")).await.ok(200)["apiKeys"].clone();
+    assert_eq!(keys().await, json!([old, new]));
+    for _ in 0..2 {
+        let gone = site.delete(&format!("/apps/{app}/keys/{old}")).await;
+        assert_eq!((gone.status, gone.text.as_str()), (204, ""));
+    }
+    assert_eq!(keys().await, json!([new]));
+    assert!(site.engine.app(&old).await.unwrap().is_none());
+    assert!(site.engine.app(&new).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn what_is_unknown_or_no_id_at_all_is_not_found() {
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let (other, _) = site.app().await;
+    let unknown = "app_0000000000000000000000";
+    for (path, code) in [
+        (format!("/apps/{unknown}"), "app_not_found"),
+        ("/apps/x".to_owned(), "app_not_found"),
+        ("/apps/%FF".to_owned(), "app_not_found"),
+        ("/apps/fl_0000000000000000000000".to_owned(), "app_not_found"),
+        (format!("/apps/{unknown}/flows"), "app_not_found"),
+    ] {
+        site.get(&path).await.problem(404, code);
+    }
+    site.patch(&format!("/apps/{unknown}"), json!({})).await.problem(404, "app_not_found");
+    for key in ["x", "pk_0000000000000000000000"] {
+        let gone = site.delete(&format!("/apps/{app}/keys/{key}")).await;
+        gone.problem(404, "api_key_not_found");
+    }
+    let elsewhere = site.delete(&format!("/apps/{other}/keys/{key}")).await;
+    elsewhere.problem(404, "api_key_not_found");
+}

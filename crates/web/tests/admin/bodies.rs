@@ -1,0 +1,126 @@
+//! What comes in: tokens, media types, sizes, methods and paths.
+
+use axum::body::Body;
+use http::Request;
+use http::request::Builder;
+use serde_json::json;
+use sluice_web::admin;
+
+use crate::support::{ROOT, Site};
+
+fn request(method: &str, path: &str) -> Builder {
+    Request::builder().method(method).uri(format!("{}{path}", admin::BASE))
+}
+
+fn with_token(method: &str, path: &str) -> Builder {
+    request(method, path).header("authorization", format!("Bearer {ROOT}"))
+}
+
+#[tokio::test]
+async fn a_token_is_taken_with_its_scheme_in_any_case() {
+    let site = Site::start().await;
+    for (value, code) in [
+        ("Bearer root-secret", None),
+        ("bearer root-secret", None),
+        ("BEARER  root-secret", None),
+        ("Bearer", Some("token_missing")),
+        ("Bearer ", Some("token_missing")),
+        ("Basic root-secret", Some("token_missing")),
+        ("root-secret", Some("token_missing")),
+        ("Bearer root-secre", Some("token_invalid")),
+        ("Bearer Root-secret", Some("token_invalid")),
+        ("Bearer sluice_0000000000000000000000", Some("token_invalid")),
+    ] {
+        let asked = request("GET", "/apps").header("authorization", value);
+        let reply = site.raw(asked.body(Body::empty()).unwrap()).await;
+        assert_eq!(reply.headers["cache-control"], "no-store");
+        match code {
+            None => assert_eq!(reply.status, 200, "{value}"),
+            Some(code) => {
+                assert_eq!(reply.headers["www-authenticate"], "Bearer", "{value}");
+                reply.problem(401, code);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn only_json_is_taken() {
+    let site = Site::start().await;
+    for (media_type, status) in [
+        (Some("application/json"), 201),
+        (Some("Application/JSON; charset=utf-8"), 201),
+        (Some("text/plain"), 415),
+        (Some("application/x-www-form-urlencoded"), 415),
+        (None, 415),
+    ] {
+        let mut asked = with_token("POST", "/apps");
+        if let Some(media_type) = media_type {
+            asked = asked.header("content-type", media_type);
+        }
+        let reply = site.raw(asked.body(Body::from(r#"{"name":"x"}"#)).unwrap()).await;
+        if status == 415 {
+            reply.problem(415, "unsupported_media_type");
+        } else {
+            reply.ok(status);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_json_is_malformed() {
+    let site = Site::start().await;
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    for body in ["", "{", "{\"name\":}", "{\"name\":\"x\"} x", "\u{0}", deep.as_str()] {
+        let asked = with_token("POST", "/apps").header("content-type", "application/json");
+        let reply = site.raw(asked.body(Body::from(body.to_owned())).unwrap()).await;
+        let problem = reply.problem(400, "malformed_json");
+        assert!(problem["detail"].as_str().unwrap().starts_with("The body is not JSON: "));
+    }
+}
+
+#[tokio::test]
+async fn a_body_of_1_mib_is_taken_and_one_byte_more_is_not() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let flow = site.flow(&app).await;
+    let path = format!("/flows/{flow}/draft");
+    for (bytes, code) in [(1024 * 1024, None), (1024 * 1024 + 1, Some("payload_too_large"))] {
+        let title = "x".repeat(bytes - r#"{"title":""}"#.len());
+        let body = json!({"title": title}).to_string();
+        assert_eq!(body.len(), bytes);
+        let asked = with_token("PUT", &path).header("content-type", "application/json");
+        let reply = site.raw(asked.body(Body::from(body)).unwrap()).await;
+        match code {
+            None => assert_eq!(reply.status, 200),
+            Some(code) => assert!(reply.problem(413, code)["detail"].is_string()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_path_or_method_is_a_problem_and_needs_a_token_all_the_same() {
+    let site = Site::start().await;
+    site.get("/nothing").await.problem(404, "route_not_found");
+    site.get("/apps/").await.problem(404, "route_not_found");
+    let wrong = site.put("/apps", json!({})).await;
+    let allowed = wrong.headers["allow"].to_str().unwrap().to_owned();
+    assert!(allowed.contains("GET") && allowed.contains("POST"), "{allowed}");
+    wrong.problem(405, "method_not_allowed");
+    for path in ["/nothing", "/apps"] {
+        let reply = site.raw(request("PUT", path).body(Body::empty()).unwrap()).await;
+        reply.problem(401, "token_missing");
+    }
+}
+
+#[tokio::test]
+async fn no_reply_lets_another_origin_in() {
+    let site = Site::start().await;
+    for method in ["GET", "OPTIONS"] {
+        let asked = with_token(method, "/apps")
+            .header("origin", "https://a.example")
+            .header("access-control-request-method", "GET");
+        let reply = site.raw(asked.body(Body::empty()).unwrap()).await;
+        assert!(!reply.headers.contains_key("access-control-allow-origin"), "{method}");
+    }
+}

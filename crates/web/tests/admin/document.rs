@@ -1,0 +1,111 @@
+//! The OpenAPI document: pinned, whole, and true to the routes.
+
+use std::collections::BTreeSet;
+
+use axum::body::Body;
+use http::Request;
+use serde_json::Value;
+use sluice_web::openapi;
+
+use crate::support::{ROOT, Site, text};
+
+fn document() -> Value {
+    serde_json::to_value(openapi::document()).unwrap()
+}
+
+fn operations(document: &Value) -> Vec<(String, String, Value)> {
+    let paths = document["paths"].as_object().unwrap().iter();
+    let operations = paths.flat_map(|(path, item)| {
+        let methods = item.as_object().unwrap().iter();
+        methods.map(move |(method, operation)| (path.clone(), method.clone(), operation.clone()))
+    });
+    operations.collect()
+}
+
+#[test]
+fn the_document_is_as_reviewed() {
+    let mut document = document();
+    // A release changes the version alone.
+    document["info"]["version"] = "[version]".into();
+    insta::assert_json_snapshot!("openapi", document);
+}
+
+#[tokio::test]
+async fn the_document_is_served_as_made() {
+    let site = Site::start().await;
+    let served = site.raw(Request::get("/openapi.json").body(Body::empty()).unwrap()).await;
+    assert_eq!(served.headers["content-type"], "application/json");
+    assert_eq!(served.ok(200), document());
+    assert!(text(&document()["openapi"]).starts_with("3.1"));
+    let schema = site.raw(Request::get("/schemas/definition.json").body(Body::empty()).unwrap());
+    let schema = schema.await;
+    assert_eq!(schema.headers["content-type"], "application/schema+json");
+    assert_eq!(&schema.ok(200), sluice_flow::definition::json_schema());
+}
+
+#[tokio::test]
+async fn no_documented_path_is_unknown_to_the_router() {
+    let site = Site::start().await;
+    for (path, method, _) in operations(&document()) {
+        let filled: String = path
+            .split('{')
+            .map(|part| part.split_once('}').map_or(part, |(_, rest)| rest))
+            .collect::<Vec<_>>()
+            .join("x");
+        let request = Request::builder()
+            .method(method.to_uppercase().as_str())
+            .uri(&filled)
+            .header("authorization", format!("Bearer {ROOT}"))
+            .body(Body::empty())
+            .unwrap();
+        let reply = site.raw(request).await;
+        assert_ne!(reply.json["code"], "route_not_found", "{method} {path}");
+        assert_ne!(reply.status, 405, "{method} {path}");
+        assert!(!reply.text.contains("No procedure found"), "{method} {path}");
+    }
+}
+
+#[test]
+fn every_operation_has_a_name_words_and_its_parameters() {
+    let document = document();
+    let mut names = BTreeSet::new();
+    for (path, method, operation) in operations(&document) {
+        assert!(names.insert(text(&operation["operationId"])), "{method} {path}");
+        assert!(!text(&operation["summary"]).is_empty(), "{method} {path}");
+        let tags: Vec<&Value> =
+            document["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+        assert!(tags.contains(&&operation["tags"][0]), "{method} {path}");
+        let named: BTreeSet<String> = path
+            .split('{')
+            .skip(1)
+            .filter_map(|part| part.split_once('}').map(|(name, _)| name.to_owned()))
+            .collect();
+        let empty = Vec::new();
+        let parameters = operation["parameters"].as_array().unwrap_or(&empty);
+        let in_path = parameters.iter().filter(|parameter| parameter["in"] == "path");
+        let in_path: BTreeSet<String> = in_path.map(|parameter| text(&parameter["name"])).collect();
+        assert_eq!(in_path, named, "{method} {path}");
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            assert!(!text(&response["description"]).is_empty(), "{method} {path} {status}");
+        }
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    fn walk(document: &Value, value: &Value) {
+        match value {
+            Value::Object(members) => {
+                if let Some(Value::String(reference)) = members.get("$ref") {
+                    let pointer = reference.strip_prefix('#').unwrap();
+                    assert!(document.pointer(pointer).is_some(), "{reference}");
+                }
+                members.values().for_each(|member| walk(document, member));
+            }
+            Value::Array(elements) => elements.iter().for_each(|element| walk(document, element)),
+            _ => {}
+        }
+    }
+    let document = document();
+    walk(&document, &document);
+}

@@ -1,0 +1,15 @@
+//! The admin API over HTTP: the real routes, the real engine, a real SQLite file, a clock that stands.
+#![expect(clippy::unwrap_used, reason = "in a test, what is not there is a failed test")]
+
+mod apps;
+mod bodies;
+mod document;
+mod flows;
+mod lists;
+mod page;
+mod responses;
+mod routes;
+mod support;
+mod tokens;
+mod trail;
+mod versions;

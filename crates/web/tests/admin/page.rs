@@ -1,0 +1,30 @@
+//! The readable page.
+
+use axum::body::Body;
+use http::Request;
+use sluice_web::openapi;
+
+use crate::support::{Site, text};
+
+#[tokio::test]
+async fn the_page_shows_every_operation_and_asks_nobody_else() {
+    let site = Site::start().await;
+    let page = site.raw(Request::get("/docs").body(Body::empty()).unwrap()).await;
+    assert_eq!(page.status, 200);
+    assert_eq!(page.headers["content-type"], "text/html; charset=utf-8");
+    let policy = page.headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.starts_with("default-src 'none'; style-src 'self'"), "{policy}");
+    let document = serde_json::to_value(openapi::document()).unwrap();
+    for item in document["paths"].as_object().unwrap().values() {
+        for operation in item.as_object().unwrap().values() {
+            let anchor = format!("<article id=\"{}\">", text(&operation["operationId"]));
+            assert!(page.text.contains(&anchor), "{anchor}");
+        }
+    }
+    for foreign in ["<script", "src=", "style=", "href=\"http"] {
+        assert!(!page.text.contains(foreign), "{foreign}");
+    }
+    let style = site.raw(Request::get("/docs/style.css").body(Body::empty()).unwrap()).await;
+    assert_eq!(style.headers["content-type"], "text/css; charset=utf-8");
+    assert!(!style.text.contains("url(") && !style.text.contains("@import"));
+}

@@ -1,0 +1,130 @@
+//! Stored responses: shown as stored, filtered, deleted.
+
+use serde_json::{Value, json};
+
+use crate::support::{Site, at, definition, text};
+
+/// The ids that a query finds, in order.
+async fn found(site: &Site, flow: &str, query: &str) -> Vec<String> {
+    let list = site.get(&format!("/flows/{flow}/responses?{query}")).await.ok(200);
+    assert_eq!(list["next"], Value::Null, "{query}");
+    list["items"].as_array().unwrap().iter().map(|item| text(&item["responseId"])).collect()
+}
+
+#[tokio::test]
+async fn a_response_is_shown_as_it_was_stored() {
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let flow = site.flow(&app).await;
+    let version = site.publish(&flow).await;
+    site.clock.advance_millis(1234);
+    let bare = site.store(&key, &version, json!({})).await;
+    let full = json!({
+        "respondentAnalyticsAdmission": "admitted",
+        "answers": {"why": "Ünï \"quoted\" 日本", "nps": "10"},
+        "identities": [{"type": "traits.email", "value": "a@b.example"}],
+        "metadata": {"tags": {"plan": "pro", "team": ["a", "b"]}},
+        "context": {"locale": "de_at", "page": {"path": "/x"}},
+        "flowAssignmentId": "mine"
+    });
+    let full = site.store(&key, &version, full).await;
+
+    let expected = json!({
+        "responseId": bare, "flowId": flow, "flowVersionId": version, "receivedAt": at(1234),
+        "respondentAnalyticsAdmission": "collection_only", "answers": {"nps": "9"},
+        "identities": [], "identityVerified": false, "respondentId": null,
+        "metadata": {"tags": {}}, "context": {}, "flowAssignmentId": null
+    });
+    assert_eq!(site.get(&format!("/responses/{bare}")).await.ok(200), expected);
+    let list = site.get(&format!("/flows/{flow}/responses")).await.ok(200);
+    assert_eq!(list["items"][0], expected);
+    let shown = site.get(&format!("/responses/{full}")).await.ok(200);
+    assert_eq!(list["items"][1], shown);
+    assert_eq!(shown["respondentAnalyticsAdmission"], "admitted");
+    assert_eq!(shown["answers"], json!({"why": "Ünï \"quoted\" 日本", "nps": "10"}));
+    let identities = json!([{"type": "traits.email", "value": "a@b.example"}]);
+    assert_eq!(shown["identities"], identities);
+    assert_eq!(shown["metadata"], json!({"tags": {"plan": "pro", "team": ["a", "b"]}}));
+    assert_eq!(shown["context"]["locale"], "de-AT");
+    assert_eq!(shown["flowAssignmentId"], "mine");
+}
+
+#[tokio::test]
+async fn responses_are_filtered_by_version_time_tag_and_order() {
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let flow = site.flow(&app).await;
+    let first = site.publish(&flow).await;
+    let tagged = |tags: Value| json!({"metadata": {"tags": tags}});
+    let a = site.store(&key, &first, tagged(json!({"plan": "pro", "a b/ü": "1"}))).await;
+    site.clock.advance_millis(10);
+    let b = site.store(&key, &first, tagged(json!({"plan": ["free", "pro"]}))).await;
+    site.put(&format!("/flows/{flow}/draft"), definition("Two")).await.ok(200);
+    let second = site.publish(&flow).await;
+    site.clock.advance_millis(10);
+    let c = site.store(&key, &second, tagged(json!({"plan": "free"}))).await;
+    let all = vec![a.clone(), b.clone(), c.clone()];
+    let (ten, twenty) = (at(10), at(20));
+    for (query, expected) in [
+        (String::new(), all.clone()),
+        ("order=asc".to_owned(), all.clone()),
+        ("order=desc".to_owned(), all.iter().rev().cloned().collect()),
+        (format!("version={first}"), vec![a.clone(), b.clone()]),
+        (format!("version={second}"), vec![c.clone()]),
+        ("version=fv_0000000000000000000000".to_owned(), vec![]),
+        (format!("from={ten}"), vec![b.clone(), c.clone()]),
+        (format!("to={ten}"), vec![a.clone()]),
+        (format!("from={ten}&to={twenty}"), vec![b.clone()]),
+        ("from=2026-11-15T03:00:00.010%2B01:00".to_owned(), vec![b.clone(), c.clone()]),
+        ("tag.plan=pro".to_owned(), vec![a.clone(), b.clone()]),
+        ("tag.plan=free".to_owned(), vec![b.clone(), c.clone()]),
+        ("tag.plan=pro&tag.plan=free".to_owned(), vec![b.clone()]),
+        ("tag.a%20b%2F%C3%BC=1".to_owned(), vec![a.clone()]),
+        ("tag.plan=none".to_owned(), vec![]),
+        ("tag.other=pro".to_owned(), vec![]),
+        (format!("after={a}"), vec![b.clone(), c.clone()]),
+        (format!("after={b}&order=desc"), vec![a.clone()]),
+        (format!("version={first}&tag.plan=pro&from={ten}&order=desc"), vec![b.clone()]),
+    ] {
+        assert_eq!(found(&site, &flow, &query).await, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_filter_is_refused_not_ignored() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let flow = site.flow(&app).await;
+    for (query, faults) in [
+        ("tags.plan=x", vec![("/tags.plan", "is not known here; known are limit, after,")]),
+        ("tag.=x", vec![("/tag.", "must name a tag")]),
+        ("version=x", vec![("/version", "must be fv_ followed by 22")]),
+        ("from=yesterday", vec![("/from", "must be an RFC 3339 time")]),
+        ("from=2026-11-15T03:00:00+01:00", vec![("/from", "must be an RFC 3339 time")]),
+        ("order=up", vec![("/order", "must be one of asc, desc")]),
+        ("after=x", vec![("/after", "must be \"next\"")]),
+        ("limit=0", vec![("/limit", "must be a whole number from 1 to 1000")]),
+        ("limit=1&limit=2", vec![("/limit", "must be given once")]),
+        ("to=x&order=", vec![("/order", "must be one of"), ("/to", "must be an RFC 3339 time")]),
+    ] {
+        site.get(&format!("/flows/{flow}/responses?{query}")).await.faults(&faults);
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_response_is_gone_and_the_others_stay() {
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let flow = site.flow(&app).await;
+    let version = site.publish(&flow).await;
+    let gone = site.store(&key, &version, json!({})).await;
+    let kept = site.store(&key, &version, json!({})).await;
+    assert_eq!(site.delete(&format!("/responses/{gone}")).await.status, 204);
+    site.get(&format!("/responses/{gone}")).await.problem(404, "response_not_found");
+    site.delete(&format!("/responses/{gone}")).await.problem(404, "response_not_found");
+    assert_eq!(found(&site, &flow, "").await, [kept]);
+    for id in ["x", "rs_0000000000000000000000"] {
+        site.get(&format!("/responses/{id}")).await.problem(404, "response_not_found");
+        site.delete(&format!("/responses/{id}")).await.problem(404, "response_not_found");
+    }
+}

@@ -1,0 +1,151 @@
+//! Every admin route of the OpenAPI document, walked: its token, its scope, its app.
+
+use serde_json::{Value, json};
+use sluice_web::{admin, openapi};
+
+use crate::support::{Site, definition, text};
+
+/// One documented operation of the admin API, with the scope that the document says it needs.
+struct Route {
+    method: String,
+    path: String,
+    scope: String,
+}
+
+fn routes() -> Vec<Route> {
+    let document = serde_json::to_value(openapi::document()).unwrap();
+    let paths = document["paths"].as_object().unwrap().iter();
+    let mut routes = Vec::new();
+    for (path, item) in paths {
+        let Some(path) = path.strip_prefix(admin::BASE) else { continue };
+        for (method, operation) in item.as_object().unwrap() {
+            let scope = text(&operation["security"][0]["adminToken"][0]);
+            routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
+        }
+    }
+    assert_eq!(routes.len(), 24, "a route came or went: see that these tests still hold for it");
+    routes
+}
+
+/// Real ids of one app, to be put into paths.
+struct Things {
+    app: String,
+    key: String,
+    flow: String,
+    version: String,
+    response: String,
+    token: String,
+}
+
+impl Things {
+    async fn make(site: &Site) -> Self {
+        let (app, key) = site.app().await;
+        let flow = site.flow(&app).await;
+        let version = site.publish(&flow).await;
+        let response = site.store(&key, &version, json!({})).await;
+        site.put(&format!("/flows/{flow}/draft"), definition("Two")).await.ok(200);
+        let new = json!({"name": "Own", "scopes": ["read"], "appId": app});
+        let token = text(&site.post("/tokens", new).await.ok(201)["tokenId"]);
+        Self { app, key, flow, version, response, token }
+    }
+
+    fn path(&self, template: &str) -> String {
+        let path = template
+            .replace("{appId}", &self.app)
+            .replace("{apiKey}", &self.key)
+            .replace("{flowId}", &self.flow)
+            .replace("{flowVersionId}", &self.version)
+            .replace("{responseId}", &self.response)
+            .replace("{tokenId}", &self.token);
+        assert!(!path.contains('{'), "{path}");
+        path
+    }
+}
+
+/// A body that the operation takes.
+fn body(route: &Route) -> Value {
+    match (route.method.as_str(), route.path.as_str()) {
+        ("POST", "/apps") => json!({"name": "x"}),
+        ("POST", "/apps/{appId}/flows") => json!({"name": "x", "kind": "form"}),
+        ("POST", "/tokens") => json!({"name": "x", "scopes": ["read"]}),
+        ("PUT", _) => definition("Three"),
+        ("PATCH", _) => json!({"name": "x"}),
+        _ => Value::Null,
+    }
+}
+
+#[tokio::test]
+async fn no_route_answers_without_a_token() {
+    let site = Site::start().await;
+    let things = Things::make(&site).await;
+    for route in routes() {
+        let path = format!("{}{}", admin::BASE, things.path(&route.path));
+        let request = http::Request::builder().method(route.method.as_str()).uri(path);
+        let reply = site.raw(request.body(axum::body::Body::empty()).unwrap()).await;
+        assert_eq!(reply.headers["www-authenticate"], "Bearer", "{}", route.path);
+        reply.problem(401, "token_missing");
+    }
+}
+
+#[tokio::test]
+async fn every_documented_route_is_there_and_takes_what_it_should() {
+    for route in routes() {
+        let site = Site::start().await;
+        let path = Things::make(&site).await.path(&route.path);
+        let token = site.token(&[&route.scope], None).await;
+        let reply = site.call(&token, &route.method, &path, &body(&route)).await;
+        assert!((200..300).contains(&reply.status), "{} {path}: {}", route.method, reply.text);
+    }
+}
+
+/// `admin` holds every scope, `write` holds `read`; every other pair is refused.
+#[tokio::test]
+async fn a_token_without_the_scope_is_refused() {
+    let site = Site::start().await;
+    let things = Things::make(&site).await;
+    for held in ["read", "write", "export", "erase"] {
+        let token = site.token(&[held], None).await;
+        for route in routes() {
+            let enough = held == route.scope || (held == "write" && route.scope == "read");
+            if enough {
+                continue;
+            }
+            let path = things.path(&route.path);
+            let reply = site.call(&token, &route.method, &path, &body(&route)).await;
+            let problem = reply.problem(403, "insufficient_scope");
+            let wanted = format!("This token lacks the scope \"{}\".", route.scope);
+            assert_eq!(problem["detail"], wanted, "{held}: {} {path}", route.method);
+        }
+    }
+    let untouched = site.get(&things.path("/responses/{responseId}")).await;
+    assert_eq!(untouched.status, 200);
+}
+
+/// Nothing can be learned of another app: what is there answers as what is not.
+#[tokio::test]
+async fn a_token_of_another_app_finds_nothing() {
+    let site = Site::start().await;
+    let things = Things::make(&site).await;
+    let (other, _) = site.app().await;
+    let token = site.token(&["admin"], Some(&other)).await;
+    let audit = site.get("/audit").await.ok(200);
+    let unknown = Things {
+        app: "app_0000000000000000000000".to_owned(),
+        key: "pk_0000000000000000000000".to_owned(),
+        flow: "fl_0000000000000000000000".to_owned(),
+        version: "fv_0000000000000000000000".to_owned(),
+        response: "rs_0000000000000000000000".to_owned(),
+        token: "tk_0000000000000000000000".to_owned(),
+    };
+    for route in routes().iter().filter(|route| route.path.contains('{')) {
+        let (path, body) = (things.path(&route.path), body(route));
+        let there = site.call(&token, &route.method, &path, &body).await;
+        let absent = unknown.path(&route.path);
+        let absent = site.call(&token, &route.method, &absent, &body).await;
+        assert_eq!((there.status, &there.json), (absent.status, &absent.json), "{path}");
+        // Tokens are the instance's: a bound token is refused before it is looked whether one exists.
+        let expected = if route.path.starts_with("/tokens") { 403 } else { 404 };
+        assert_eq!(there.status, expected, "{} {path}: {}", route.method, there.text);
+    }
+    assert_eq!(site.get("/audit").await.ok(200), audit, "and changes nothing");
+}

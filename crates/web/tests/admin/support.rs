@@ -1,0 +1,196 @@
+//! A service with one app, and the calls that tests make to it.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use http::{HeaderMap, Request};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use sluice_engine::clock::ManualClock;
+use sluice_engine::{Engine, Options, Receipt};
+use sluice_flow::time::Timestamp;
+use sluice_store::sqlite::{self, SqliteStore};
+use sluice_web::{Limits, admin};
+use tower::ServiceExt as _;
+
+/// 2026-11-15T02:00:00.000Z, where every test starts.
+pub(crate) const START: i64 = 1_794_708_000_000;
+/// The environment's token: it may do everything.
+pub(crate) const ROOT: &str = "root-secret";
+
+pub(crate) struct Site {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) clock: Arc<ManualClock>,
+    router: Router,
+    _folder: tempfile::TempDir,
+}
+
+/// What came back: the status, the headers, and the body where it is JSON.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+    pub(crate) json: Value,
+}
+
+impl Reply {
+    #[track_caller]
+    pub(crate) fn ok(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        self.json
+    }
+
+    /// Asserts that this is a problem with this status and code, in the form of RFC 9457.
+    #[track_caller]
+    pub(crate) fn problem(self, status: u16, code: &str) -> Value {
+        assert_eq!((self.status, &self.json["code"]), (status, &json!(code)), "{}", self.text);
+        assert_eq!(self.headers["content-type"], "application/problem+json");
+        assert_eq!(self.json["status"], status);
+        assert_eq!(self.json["type"], format!("urn:sluice:problem:{code}"));
+        assert!(self.json["title"].is_string() && self.json["detail"].is_string());
+        self.json
+    }
+
+    /// Asserts that these are all the faults, each a pointer and the start of its message.
+    #[track_caller]
+    pub(crate) fn faults(self, expected: &[(&str, &str)]) {
+        let problem = self.problem(422, "invalid");
+        let errors = problem["errors"].as_array().unwrap();
+        let told = errors.iter().map(|error| (text(&error["pointer"]), text(&error["message"])));
+        let told: Vec<(String, String)> = told.collect();
+        let same = told.len() == expected.len()
+            && told.iter().zip(expected).all(|((pointer, message), (wanted, start))| {
+                pointer == wanted && message.starts_with(start)
+            });
+        assert!(same, "told {told:?}, expected {expected:?}");
+    }
+}
+
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+}
+
+impl Site {
+    pub(crate) async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sluice.db");
+        let store = SqliteStore::open(&path, sqlite::Options::default()).unwrap();
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
+        let options = Options { admin_token: Some(ROOT.to_owned()) };
+        let engine = Engine::start(Arc::new(store), clock.clone(), options).await.unwrap();
+        let router = sluice_web::app(Arc::clone(&engine), Limits::default());
+        Self { engine, clock, router, _folder: folder }
+    }
+
+    /// Sends a request as it is, to any path.
+    pub(crate) async fn raw(&self, request: Request<Body>) -> Reply {
+        let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        Reply {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+            json: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        }
+    }
+
+    /// Sends a request with a token; a body of null is none.
+    pub(crate) async fn call(&self, token: &str, method: &str, path: &str, body: &Value) -> Reply {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", admin::BASE))
+            .header("authorization", format!("Bearer {token}"));
+        let request = if body.is_null() {
+            request.body(Body::empty())
+        } else {
+            request.header("content-type", "application/json").body(Body::from(body.to_string()))
+        };
+        self.raw(request.unwrap()).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Reply {
+        self.call(ROOT, "GET", path, &Value::Null).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Reply {
+        self.call(ROOT, "POST", path, &body).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Reply {
+        self.call(ROOT, "PUT", path, &body).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Reply {
+        self.call(ROOT, "PATCH", path, &body).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Reply {
+        self.call(ROOT, "DELETE", path, &Value::Null).await
+    }
+
+    /// A new app: its id and its key.
+    pub(crate) async fn app(&self) -> (String, String) {
+        let app = self.post("/apps", json!({"name": "Acme"})).await.ok(201);
+        (text(&app["appId"]), text(&app["apiKeys"][0]))
+    }
+
+    /// A new flow of the app, with a draft that can be published.
+    pub(crate) async fn flow(&self, app: &str) -> String {
+        let new = json!({"name": "Feedback", "kind": "survey", "definition": definition("One")});
+        let flow = self.post(&format!("/apps/{app}/flows"), new).await.ok(201);
+        text(&flow["flowId"])
+    }
+
+    /// Publishes the draft: the version's id.
+    pub(crate) async fn publish(&self, flow: &str) -> String {
+        let published = self.post(&format!("/flows/{flow}/publish"), Value::Null).await.ok(200);
+        text(&published["flowVersionId"])
+    }
+
+    /// A token with these scopes, of one app or of all.
+    pub(crate) async fn token(&self, scopes: &[&str], app: Option<&str>) -> String {
+        let new = json!({"name": "Test", "scopes": scopes, "appId": app});
+        text(&self.post("/tokens", new).await.ok(201)["token"])
+    }
+
+    /// Submits through the engine, as the public API does: what came of it.
+    pub(crate) async fn submit(&self, key: &str, submission: &Value) -> Receipt {
+        let app = self.engine.app(key).await.unwrap().unwrap();
+        let body = submission.to_string();
+        self.engine.submit(&app, Some(body.as_bytes()), None).await.unwrap()
+    }
+
+    /// Stores a response: its id.
+    pub(crate) async fn store(&self, key: &str, version: &str, more: Value) -> String {
+        let mut submission = submission(version);
+        submission.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        match self.submit(key, &submission).await {
+            Receipt::Accepted(accepted) => accepted.response_id.to_string(),
+            refused => panic!("{refused:?}"),
+        }
+    }
+}
+
+pub(crate) fn definition(title: &str) -> Value {
+    json!({
+        "title": title,
+        "questions": [
+            {"id": "nps", "type": "nps", "prompt": "How likely?", "required": true},
+            {"id": "why", "type": "longText", "prompt": "Why?"}
+        ]
+    })
+}
+
+pub(crate) fn submission(version: &str) -> Value {
+    json!({
+        "flowVersionId": version, "flowVersionPayloadGeneration": "4",
+        "respondentAnalyticsAdmission": "collection_only", "answers": {"nps": "9"}
+    })
+}
+
+/// The time so many milliseconds after the start.
+pub(crate) fn at(millis: i64) -> String {
+    Timestamp::from_millis(START + millis).to_string()
+}

@@ -1,0 +1,105 @@
+//! Admin tokens: made, listed without secrets, bound, expiring, revoked.
+
+use serde_json::{Value, json};
+
+use crate::support::{Site, at, text};
+
+#[tokio::test]
+async fn a_secret_is_told_once_and_never_listed() {
+    let site = Site::start().await;
+    let new = json!({"name": "Dash", "scopes": ["write", "read", "read"]});
+    let made = site.post("/tokens", new).await.ok(201);
+    let (id, secret) = (text(&made["tokenId"]), text(&made["token"]));
+    assert!(id.starts_with("tk_") && secret.starts_with("sluice_") && secret.len() > 40);
+    let shown = json!({
+        "tokenId": id, "name": "Dash", "scopes": ["read", "write"], "appId": null,
+        "expiresAt": null, "createdAt": at(0), "revokedAt": null
+    });
+    let mut with_secret = shown.clone();
+    with_secret["token"] = json!(secret);
+    assert_eq!(made, with_secret);
+    let list = site.get("/tokens").await;
+    assert!(!list.text.contains(&secret) && !list.text.contains("hash"));
+    assert_eq!(list.json["items"], json!([shown]));
+    assert!(!site.get("/audit").await.text.contains(&secret));
+}
+
+#[tokio::test]
+async fn a_token_is_good_until_it_expires_or_is_revoked() {
+    let site = Site::start().await;
+    let new = json!({"name": "Brief", "scopes": ["read"], "expiresAt": at(1000)});
+    let made = site.post("/tokens", new).await.ok(201);
+    assert_eq!(made["expiresAt"], at(1000));
+    let brief = text(&made["token"]);
+    let apps = async |token: &str| site.call(token, "GET", "/apps", &Value::Null).await;
+    site.clock.advance_millis(999);
+    assert_eq!(apps(&brief).await.status, 200);
+    site.clock.advance_millis(1);
+    apps(&brief).await.problem(401, "token_invalid");
+
+    let made = site.post("/tokens", json!({"name": "Long", "scopes": ["read"]})).await.ok(201);
+    let long = text(&made["token"]);
+    assert_eq!(apps(&long).await.status, 200);
+    let path = format!("/tokens/{}", text(&made["tokenId"]));
+    for _ in 0..2 {
+        assert_eq!(site.delete(&path).await.status, 204);
+    }
+    apps(&long).await.problem(401, "token_invalid");
+    assert_eq!(site.get("/tokens").await.ok(200)["items"][1]["revokedAt"], at(1000));
+    for id in ["x", "tk_0000000000000000000000"] {
+        site.delete(&format!("/tokens/{id}")).await.problem(404, "token_not_found");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_new_token_is_refused() {
+    let site = Site::start().await;
+    let scopes = "must be one of read, write, export, erase, admin";
+    for (body, fault) in [
+        (json!({"scopes": ["read"]}), ("/name", "is required")),
+        (json!({"name": "x"}), ("/scopes", "is required")),
+        (json!({"name": "x", "scopes": []}), ("/scopes", "must name at least one")),
+        (json!({"name": "x", "scopes": ["read", "all"]}), ("/scopes/1", scopes)),
+        (json!({"name": "x", "scopes": "read"}), ("/scopes", "must be an array")),
+        (
+            json!({"name": "x", "scopes": ["read"], "appId": "x"}),
+            ("/appId", "must be app_ followed"),
+        ),
+        (
+            json!({"name": "x", "scopes": ["read"], "expiresAt": at(0)}),
+            ("/expiresAt", "must be in the"),
+        ),
+        (
+            json!({"name": "x", "scopes": ["read"], "token": "mine"}),
+            ("/token", "is not known here"),
+        ),
+    ] {
+        site.post("/tokens", body).await.faults(&[fault]);
+    }
+    let elsewhere = json!({"name": "x", "scopes": ["read"], "appId": "app_0000000000000000000000"});
+    site.post("/tokens", elsewhere).await.problem(404, "app_not_found");
+    assert_eq!(site.get("/tokens").await.ok(200)["items"], json!([]));
+}
+
+#[tokio::test]
+async fn a_token_bound_to_an_app_sees_that_app_only_and_nothing_of_the_instance() {
+    let site = Site::start().await;
+    let (own, _) = site.app().await;
+    let (other, _) = site.app().await;
+    let token = site.token(&["admin"], Some(&own)).await;
+    let get = async |path: &str| site.call(&token, "GET", path, &Value::Null).await;
+    let apps = get("/apps").await.ok(200);
+    assert_eq!(apps["items"].as_array().unwrap().len(), 1);
+    assert_eq!(apps["items"][0]["appId"], own);
+    assert_eq!(get(&format!("/apps?after={own}")).await.ok(200)["items"], json!([]));
+    get(&format!("/apps/{other}")).await.problem(404, "app_not_found");
+    let audit = get("/audit").await.ok(200);
+    let entries = audit["items"].as_array().unwrap();
+    assert!(!entries.is_empty() && entries.iter().all(|entry| entry["appId"] == own));
+    get(&format!("/audit?appId={other}")).await.problem(404, "app_not_found");
+    get("/tokens").await.problem(403, "token_bound_to_app");
+    let new_app = site.call(&token, "POST", "/apps", &json!({"name": "x"})).await;
+    new_app.problem(403, "token_bound_to_app");
+    let new = json!({"name": "x", "scopes": ["admin"]});
+    site.call(&token, "POST", "/tokens", &new).await.problem(403, "token_bound_to_app");
+}

@@ -1,0 +1,146 @@
+//! Sending again: the same key stores one row and gives its first answer.
+
+use serde_json::{Value, json};
+use sluice_engine::ResponseFilter;
+
+use crate::support::{Reply, START, Site, actor, submission};
+
+const PATH: &str = "response.submit";
+
+async fn submit(site: &Site, key: &str, input: &Value) -> Reply {
+    site.trpc(PATH, &[("idempotency-key", key)], &input.to_string()).await
+}
+
+fn is_replayed(reply: &Reply) -> bool {
+    reply.header("idempotency-replayed").as_deref() == Some("true")
+}
+
+#[tokio::test]
+async fn the_same_key_and_body_give_the_first_answer_marked_as_replayed() {
+    let site = Site::start().await;
+    let (_, version) = site.published().await;
+    let input = submission(version);
+    let first = submit(&site, "k-1", &input).await;
+    assert!(!is_replayed(&first));
+    for key in ["k-1", "\"k-1\""] {
+        let again = submit(&site, key, &input).await;
+        assert!(is_replayed(&again), "{key}");
+        assert_eq!(again.json(), first.json());
+    }
+    let other = submit(&site, "k-2", &input).await;
+    assert!(!is_replayed(&other));
+    assert_ne!(other.assert_accepted(), first.assert_accepted());
+}
+
+#[tokio::test]
+async fn the_same_key_with_another_body_is_refused() {
+    let site = Site::start().await;
+    let (_, version) = site.published().await;
+    let mut input = submission(version);
+    submit(&site, "k", &input).await.assert_accepted();
+    input["answers"]["nps"] = json!("1");
+    let reply = submit(&site, "k", &input).await;
+    assert_eq!(reply.data()["errors"]["issues"][0]["code"], "idempotency_key_reused");
+    assert!(!is_replayed(&reply));
+}
+
+#[tokio::test]
+async fn a_refused_submission_does_not_use_up_its_key() {
+    let site = Site::start().await;
+    let (_, version) = site.published().await;
+    let mut input = submission(version);
+    input["answers"]["nps"] = json!("11");
+    assert_eq!(submit(&site, "k", &input).await.data()["success"], false);
+    input["answers"]["nps"] = json!("10");
+    submit(&site, "k", &input).await.assert_accepted();
+}
+
+#[tokio::test]
+async fn in_a_batch_the_key_of_call_i_is_the_header_plus_its_index() {
+    let site = Site::start().await;
+    let (_, version) = site.published().await;
+    let input = submission(version);
+    let path = "response.submit,response.submit?batch=1";
+    let body = json!({"0": input, "1": input}).to_string();
+    let headers = [("idempotency-key", "k")];
+    let first = site.trpc(path, &headers, &body).await;
+    assert!(!is_replayed(&first));
+    let ids: Vec<Value> =
+        (0..2).map(|i| first.json()[i]["result"]["data"]["responseId"].clone()).collect();
+    assert_ne!(ids[0], ids[1], "two calls are two submissions");
+    let again = site.trpc(path, &headers, &body).await;
+    assert_eq!(again.json(), first.json());
+    assert!(is_replayed(&again));
+    let singly = submit(&site, "k#1", &input).await;
+    assert!(is_replayed(&singly));
+    assert_eq!(json!(singly.assert_accepted()), ids[1]);
+    // One new call among replays: the reply as a whole is none.
+    let body = json!({"0": input, "1": input, "2": input}).to_string();
+    let longer = format!("{PATH},{PATH},{PATH}?batch=1");
+    assert!(!is_replayed(&site.trpc(&longer, &headers, &body).await));
+}
+
+#[tokio::test]
+async fn a_replay_after_the_version_closed_still_gives_the_first_answer() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    let input = submission(version);
+    let first = submit(&site, "k", &input).await;
+    site.live_window(flow, None, Some(START + 1_000)).await;
+    site.at(1_000);
+    let again = submit(&site, "k", &input).await;
+    assert_eq!(again.assert_accepted(), first.assert_accepted());
+    assert!(is_replayed(&again));
+    let new = submit(&site, "other", &input).await;
+    assert_eq!(new.data()["errors"]["issues"][0]["code"], "no_longer_accepting");
+}
+
+#[tokio::test]
+async fn the_same_key_many_times_at_once_stores_one_row() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    let input = submission(version);
+    let replies = futures_util::future::join_all((0..50).map(|_| submit(&site, "k", &input))).await;
+    let first = replies[0].assert_accepted();
+    assert!(replies.iter().all(|reply| reply.assert_accepted() == first));
+    assert_eq!(replies.iter().filter(|reply| !is_replayed(reply)).count(), 1);
+    let filter = ResponseFilter { limit: 10, ..ResponseFilter::default() };
+    let rows = site.engine.list_responses(&actor(), flow, filter).await.unwrap();
+    assert_eq!(rows.len(), 1);
+}
+
+#[tokio::test]
+async fn a_key_that_cannot_be_read_is_a_bad_request_of_each_call() {
+    let site = Site::start().await;
+    let (_, version) = site.published().await;
+    let input = submission(version);
+    let message = "Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare";
+    let long = "k".repeat(256);
+    for key in ["", "\"open", "tab\there", long.as_str()] {
+        let reply = submit(&site, key, &input).await;
+        assert_eq!(reply.status, 400, "{key}");
+        assert_eq!(reply.json()["error"]["message"], message);
+        assert_eq!(reply.json()["error"]["data"]["path"], PATH);
+    }
+    let twice = [("idempotency-key", "a"), ("idempotency-key", "b")];
+    assert_eq!(site.trpc(PATH, &twice, &input.to_string()).await.status, 400);
+    let body = json!({"0": input, "1": input}).to_string();
+    let batch = format!("{PATH},nope,{PATH}?batch=1");
+    let items = site.trpc(&batch, &[("idempotency-key", "\"open")], &body).await.json();
+    let statuses: Vec<_> =
+        (0..3).map(|i| items[i]["error"]["data"]["httpStatus"].clone()).collect();
+    assert_eq!(statuses, [400, 404, 400]);
+    submit(&site, &"k".repeat(255), &input).await.assert_accepted();
+}
+
+#[tokio::test]
+async fn keys_of_two_apps_do_not_meet() {
+    let site = Site::start().await;
+    let (_, version) = site.published().await;
+    submit(&site, "k", &submission(version)).await.assert_accepted();
+    let other = site.other_app().await;
+    let (_, version) = other.published().await;
+    let reply = submit(&other, "k", &submission(version)).await;
+    reply.assert_accepted();
+    assert!(!is_replayed(&reply));
+}

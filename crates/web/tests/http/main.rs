@@ -1,0 +1,16 @@
+//! The public API over HTTP, from the request's bytes to the row on disk. One file a subject.
+
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails its test")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod browsers;
+mod idempotency;
+mod public;
+mod server;
+mod shape;
+mod source;
+mod streams;
+mod trpc;
+mod windows;

@@ -1,0 +1,294 @@
+//! The real accept loop on a loopback socket: what slow, greedy and silent clients meet, and how it stops.
+
+use std::time::{Duration, Instant};
+
+use sluice_web::Limits;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::support::{Site, submission};
+
+const SHORT: Duration = Duration::from_millis(300);
+/// Well past any short limit, and far from the tests' own patience.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn short_limits() -> Limits {
+    Limits {
+        header_read_timeout: SHORT,
+        body_stall_timeout: SHORT,
+        body_read_timeout: SHORT * 4,
+        drain_timeout: SHORT * 10,
+        body_bytes_max: 64 * 1024,
+        header_bytes_max: Limits::HEADER_BYTES_LEAST,
+        ..Limits::default()
+    }
+}
+
+struct Running {
+    site: Site,
+    address: std::net::SocketAddr,
+    stop: oneshot::Sender<()>,
+    server: JoinHandle<std::io::Result<()>>,
+}
+
+impl Running {
+    async fn start(limits: Limits) -> Self {
+        let site = Site::with_limits(limits).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let router = site.router.clone();
+        let server = tokio::spawn(async move {
+            sluice_web::serve(listener, router, &limits, async { drop(stopped.await) }).await
+        });
+        Self { site, address, stop, server }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    fn post(&self, headers: &str) -> String {
+        let path = self.site.path("trpc/response.submit");
+        format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n{headers}\r\n"
+        )
+    }
+}
+
+/// Reads until the server closes.
+async fn read_to_end(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
+    // A reset is an end as well; what came before it counts.
+    assert!(read.is_ok(), "the server must close the connection");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Reads one reply whose length is announced.
+async fn read_reply(stream: &mut TcpStream) -> String {
+    let mut text = String::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let read = tokio::time::timeout(PATIENCE, stream.read(&mut buffer)).await.unwrap().unwrap();
+        assert_ne!(read, 0, "closed after: {text}");
+        text.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        if length.is_some_and(|length| body.len() >= length.parse().unwrap()) {
+            return text;
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_connection_carries_many_requests() {
+    let running = Running::start(Limits::default()).await;
+    let (_, version) = running.site.published().await;
+    let body = submission(version).to_string();
+    let mut stream = running.connect().await;
+    for _ in 0..3 {
+        let head = running.post(&format!("content-length: {}\r\n", body.len()));
+        stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        let reply = read_reply(&mut stream).await;
+        assert!(reply.starts_with("HTTP/1.1 200 OK\r\n"), "{reply}");
+        assert!(reply.contains("\"success\":true"), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_says_nothing_or_stops_within_its_headers_is_cut() {
+    let running = Running::start(short_limits()).await;
+    for opening in ["", "P", "PRI * HTTP/2", "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: "] {
+        let mut stream = running.connect().await;
+        let started = Instant::now();
+        stream.write_all(opening.as_bytes()).await.unwrap();
+        read_to_end(&mut stream).await;
+        let waited = started.elapsed();
+        assert!(waited >= SHORT / 2 && waited < SHORT * 10, "{opening:?} was cut after {waited:?}");
+    }
+}
+
+#[tokio::test]
+async fn dripping_headers_do_not_stretch_their_time() {
+    let running = Running::start(short_limits()).await;
+    let mut stream = running.connect().await;
+    let started = Instant::now();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
+    while started.elapsed() < PATIENCE {
+        tokio::time::sleep(SHORT / 6).await;
+        if stream.write_all(b"x-a: b\r\n").await.is_err() {
+            break;
+        }
+    }
+    assert!(started.elapsed() < SHORT * 10, "cut after {:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed() {
+    let running = Running::start(short_limits()).await;
+    let mut stream = running.connect().await;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    assert!(read_reply(&mut stream).await.ends_with("alive\n"));
+    assert_eq!(read_to_end(&mut stream).await, "");
+}
+
+#[tokio::test]
+async fn a_body_that_stalls_is_answered_408_and_cut() {
+    let running = Running::start(short_limits()).await;
+    for framing in ["content-length: 100\r\n", "transfer-encoding: chunked\r\n"] {
+        let mut stream = running.connect().await;
+        let head = running.post(framing);
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let reply = read_to_end(&mut stream).await;
+        assert!(reply.starts_with("HTTP/1.1 408 "), "{reply}");
+        assert!(reply.contains("\"code\":\"TIMEOUT\""), "{reply}");
+        assert!(reply.contains("connection: close\r\n"), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_drips_is_cut_when_its_whole_time_is_up() {
+    let running = Running::start(short_limits()).await;
+    let mut stream = running.connect().await;
+    let started = Instant::now();
+    let head = running.post("content-length: 1000\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let (mut reader, mut writer) = stream.split();
+    let drip = async {
+        while writer.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(SHORT / 6).await;
+        }
+        std::future::pending::<()>().await
+    };
+    let mut reply = [0; 12];
+    let read = tokio::time::timeout(PATIENCE, reader.read_exact(&mut reply));
+    tokio::select! {
+        read = read => { read.unwrap().unwrap(); }
+        () = drip => {}
+    }
+    assert_eq!(&reply, b"HTTP/1.1 408");
+    assert!(started.elapsed() >= SHORT * 3, "it was given its time: {:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_413_whether_or_not_it_says_so() {
+    let running = Running::start(short_limits()).await;
+    let bytes = "x".repeat(65 * 1024);
+    let chunked = format!("{:x}\r\n{bytes}\r\n0\r\n\r\n", bytes.len());
+    for (framing, body) in [
+        (format!("content-length: {}\r\n", bytes.len()), bytes.as_str()),
+        ("content-length: 999999999999\r\n".to_owned(), ""),
+        ("transfer-encoding: chunked\r\n".to_owned(), chunked.as_str()),
+    ] {
+        let mut stream = running.connect().await;
+        let head = running.post(&framing);
+        stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        let reply = read_to_end(&mut stream).await;
+        assert!(reply.starts_with("HTTP/1.1 413 "), "{framing}: {reply}");
+        assert!(reply.contains("\"code\":\"PAYLOAD_TOO_LARGE\""), "{reply}");
+        assert!(reply.contains("\"path\":\"response.submit\""), "{reply}");
+        assert!(reply.contains("connection: close\r\n"), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_of_just_the_limit_is_read() {
+    let running = Running::start(short_limits()).await;
+    let (_, version) = running.site.published().await;
+    let mut body = submission(version).to_string();
+    body.push_str(&" ".repeat(64 * 1024 - body.len()));
+    let mut stream = running.connect().await;
+    let head = running.post(&format!("content-length: {}\r\nconnection: close\r\n", body.len()));
+    stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    let reply = read_to_end(&mut stream).await;
+    assert!(reply.contains("\"success\":true"), "{reply}");
+}
+
+#[tokio::test]
+async fn an_endless_body_is_refused_at_once_and_not_read_for_long() {
+    let running = Running::start(short_limits()).await;
+    let mut stream = running.connect().await;
+    let head = running.post("transfer-encoding: chunked\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let (mut reader, mut writer) = stream.split();
+    let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+    let mut sent = 0_usize;
+    let flood = async {
+        while sent < 256 * 1024 * 1024 && writer.write_all(chunk.as_bytes()).await.is_ok() {
+            sent += chunk.len();
+        }
+    };
+    let mut reply = [0; 12];
+    let read = tokio::time::timeout(PATIENCE, reader.read_exact(&mut reply));
+    let (read, ()) = tokio::join!(read, flood);
+    read.unwrap().unwrap();
+    assert_eq!(&reply, b"HTTP/1.1 413");
+    assert!(sent < 64 * 1024 * 1024, "{sent} bytes were taken");
+}
+
+#[tokio::test]
+async fn headers_that_are_too_large_are_431() {
+    let running = Running::start(short_limits()).await;
+    let mut stream = running.connect().await;
+    let head =
+        format!("GET /healthz HTTP/1.1\r\nhost: x\r\nx-large: {}\r\n\r\n", "x".repeat(16_000));
+    stream.write_all(head.as_bytes()).await.unwrap();
+    assert!(read_to_end(&mut stream).await.starts_with("HTTP/1.1 431 "));
+}
+
+#[tokio::test]
+async fn connections_beyond_the_cap_wait_for_a_place() {
+    let limits = Limits { connections_max: 1, ..short_limits() };
+    let running = Running::start(limits).await;
+    let first = running.connect().await;
+    tokio::time::sleep(SHORT / 6).await;
+    let mut second = running.connect().await;
+    second.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let mut buffer = [0; 1];
+    let early = tokio::time::timeout(SHORT / 3, second.read(&mut buffer)).await;
+    assert!(early.is_err(), "the second must wait while the first holds the place");
+    drop(first);
+    assert!(read_reply(&mut second).await.ends_with("alive\n"));
+}
+
+#[tokio::test]
+async fn stopping_finishes_what_is_under_way_and_closes_what_is_idle() {
+    let running = Running::start(Limits::default()).await;
+    let (_, version) = running.site.published().await;
+    let body = submission(version).to_string();
+    let mut idle = running.connect().await;
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    read_reply(&mut idle).await;
+    let mut silent = running.connect().await;
+    let mut under_way = running.connect().await;
+    let head = running.post(&format!("content-length: {}\r\n", body.len()));
+    under_way.write_all(head.as_bytes()).await.unwrap();
+    tokio::time::sleep(SHORT).await;
+
+    running.stop.send(()).unwrap();
+    assert_eq!(read_to_end(&mut idle).await, "");
+    assert_eq!(read_to_end(&mut silent).await, "");
+    assert!(TcpStream::connect(running.address).await.is_err(), "no new connection is taken");
+    under_way.write_all(body.as_bytes()).await.unwrap();
+    let reply = read_to_end(&mut under_way).await;
+    assert!(reply.contains("\"success\":true"), "{reply}");
+    tokio::time::timeout(PATIENCE, running.server).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn draining_ends_at_its_deadline() {
+    let limits = Limits { drain_timeout: SHORT, ..Limits::default() };
+    let running = Running::start(limits).await;
+    let mut stuck = running.connect().await;
+    let head = running.post("content-length: 10\r\n");
+    stuck.write_all(head.as_bytes()).await.unwrap();
+    tokio::time::sleep(SHORT).await;
+    let started = Instant::now();
+    running.stop.send(()).unwrap();
+    tokio::time::timeout(PATIENCE, running.server).await.unwrap().unwrap().unwrap();
+    assert!(started.elapsed() >= SHORT && started.elapsed() < SHORT * 10);
+    read_to_end(&mut stuck).await;
+}

@@ -1,0 +1,86 @@
+// Starts the real binary on a free port with an empty data folder, and speaks its admin API.
+//
+// Used by the client tests and by scripts/replay, so that both meet the server as a user does: started
+// by its command line, filled through its API, ended by a signal to its own process.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+
+const BINARY = process.env.SLUICE_BIN ?? resolve(import.meta.dirname, "../../target/debug/sluice");
+const ADMIN_TOKEN = "token-of-the-client-tests-0123456789";
+const START_MS_MAX = 20_000;
+
+/** Options: `demo`, whether an empty store gets the demo app and survey. */
+export async function startServer({ demo = false } = {}) {
+  const data = await mkdtemp(join(tmpdir(), "sluice-clients-"));
+  const args = ["serve", "--listen", "127.0.0.1:0", "--data", data, ...(demo ? [] : ["--no-demo"])];
+  const child = spawn(BINARY, args, {
+    env: { PATH: process.env.PATH, SLUICE_ADMIN_TOKEN: ADMIN_TOKEN },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let log = "";
+  child.stderr.on("data", (chunk) => (log += chunk));
+  const ended = once(child, "exit");
+  const url = await listeningUrl(child, ended, () => log);
+  return new Server(url, child.pid, async () => {
+    child.kill("SIGTERM");
+    const [code] = await ended;
+    await rm(data, { recursive: true, force: true });
+    if (code !== 0) throw new Error(`the server ended with ${code}:\n${log}`);
+  });
+}
+
+/** The address in the first line of the server's output; the rest of it is read and dropped. */
+async function listeningUrl(child, ended, log) {
+  const timer = setTimeout(() => child.kill("SIGKILL"), START_MS_MAX);
+  try {
+    const first = new Promise((found) => createInterface(child.stdout).on("line", found));
+    const line = await Promise.race([first, ended.then(() => "")]);
+    const url = /^Sluice listening on (http:\S+)$/.exec(line)?.[1];
+    if (!url) throw new Error(`${BINARY} did not start: ${line}\n${log()}`);
+    return url;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+class Server {
+  constructor(url, pid, stop) {
+    this.url = url;
+    this.pid = pid;
+    this.stop = stop;
+  }
+
+  /** One call of the admin API; throws with the problem's text unless it succeeds. */
+  async admin(method, path, body) {
+    const reply = await fetch(`${this.url}/api/admin/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${ADMIN_TOKEN}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await reply.text();
+    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`);
+    return text === "" ? null : JSON.parse(text);
+  }
+
+  /** An app: its id, and the base of its public API. */
+  async createApp(name) {
+    const { appId, apiKeys } = await this.admin("POST", "/apps", { name });
+    return { appId, apiKey: apiKeys[0], base: `${this.url}/api/v1/${apiKeys[0]}` };
+  }
+
+  /** A flow of `appId`, published unless told otherwise. */
+  async createFlow(appId, name, definition, { publish = true } = {}) {
+    const body = { name, kind: "survey", definition };
+    const flow = await this.admin("POST", `/apps/${appId}/flows`, body);
+    if (publish) await this.admin("POST", `/flows/${flow.flowId}/publish`);
+    return { flowId: flow.flowId, flowVersionId: flow.draft.flowVersionId };
+  }
+}

@@ -1,0 +1,19 @@
+// The links of @trpc/client 10 that reach an HTTP server, and how one makes a client of each.
+
+import * as trpc from "@trpc/client";
+
+export const name = "@trpc/client 10";
+export const { TRPCClientError } = trpc;
+
+export const links = [
+  { name: "httpLink", link: trpc.httpLink },
+  { name: "httpBatchLink", link: trpc.httpBatchLink, batches: true },
+  {
+    name: "unstable_httpBatchStreamLink",
+    link: trpc.unstable_httpBatchStreamLink,
+    batches: true,
+    streams: ["trpc-batch-mode", "stream"],
+  },
+];
+
+export const client = (link, options) => trpc.createTRPCProxyClient({ links: [link(options)] });
