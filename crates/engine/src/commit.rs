@@ -259,6 +259,8 @@ impl Writer {
         tracing::error!(%error, source, "responses could not be stored");
         match error {
             StoreError::Failed(_) => Settled::Failed,
+            // Only these are in doubt: the store itself is not.
+            StoreError::InDoubt(_) => Settled::Unknown,
             StoreError::Unknown(_)
             | StoreError::Conflict
             | StoreError::Corrupt(_)

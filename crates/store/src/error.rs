@@ -11,6 +11,10 @@ pub enum StoreError {
     /// It cannot be said whether it was written; nothing more may be acknowledged by this process.
     #[error("the store lost track of a write")]
     Unknown(#[source] Source),
+    /// It cannot be said whether this one was written; later calls are not touched by that, and the
+    /// process goes on. A retry with the same idempotency key settles it.
+    #[error("the store cannot say whether this was written")]
+    InDoubt(#[source] Source),
     /// The rows that the change was decided on have changed since.
     #[error("somebody else changed this at the same time")]
     Conflict,

@@ -13,6 +13,7 @@
 
 pub mod conformance;
 mod error;
+pub mod postgres;
 mod record;
 mod row;
 pub mod sqlite;
@@ -37,7 +38,8 @@ pub trait Store: Send + Sync + 'static {
     ///   public revision the row was judged: a retry gets its answer after a publish as well.
     /// - Any other row whose `public_revision` is not its app's newest is not stored: `Stale`.
     /// - A row's refusal does not touch the other rows.
-    /// - [`StoreError::Failed`]: none is stored. [`StoreError::Unknown`]: nothing can be said.
+    /// - [`StoreError::Failed`]: none is stored. [`StoreError::Unknown`] and [`StoreError::InDoubt`]:
+    ///   nothing can be said; after the first, nothing more may be acknowledged either.
     async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>>;
 
     /// How many commits may be under way at once; one where the backend has a single writer.

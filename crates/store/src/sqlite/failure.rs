@@ -63,7 +63,7 @@ mod tests {
             StoreError::Failed(_) => "failed",
             StoreError::Unknown(_) => "unknown",
             StoreError::Corrupt(_) => "corrupt",
-            StoreError::Conflict | StoreError::Closed => "other",
+            StoreError::InDoubt(_) | StoreError::Conflict | StoreError::Closed => "other",
         }
     }
 

@@ -122,7 +122,7 @@ impl Thread {
             Err(StoreError::Corrupt(reason)) => {
                 return Err(OpenError::Damaged { path: path(), reason });
             }
-            Err(StoreError::Unknown(source)) => {
+            Err(StoreError::Unknown(source) | StoreError::InDoubt(source)) => {
                 return Err(OpenError::Unopenable { path: path(), reason: source.to_string() });
             }
             Err(error @ (StoreError::Conflict | StoreError::Closed)) => error.into(),

@@ -1,0 +1,124 @@
+//! One change: its rows, and the numbers that tell everyone else about it.
+//!
+//! The revisions and the feed are moved here and nowhere else. An app's public revision *is* the
+//! place in the feed of its last public change. The feed is one row, which its writer holds until the
+//! commit: so places are seen in their order, and public changes, not submissions, go one by one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluice_flow::id::AppId;
+
+use super::codec::Cells;
+use super::commit::queue_of;
+use super::failure::Stop;
+use super::listen::CHANNEL;
+use super::pool::Pool;
+use super::put;
+use super::transaction::{Transaction, end};
+use crate::{At, Change, StoreError, StoreResult, Write};
+
+const QUEUE: &str = "SELECT pg_advisory_xact_lock($1)";
+const LOCK: &str = "SELECT revision FROM apps WHERE app_id = $1 FOR UPDATE";
+
+/// Writes the rows that `change` makes, provided that the app still is as it was.
+pub(super) async fn change(pool: &Arc<Pool>, at: At, change: Change) -> StoreResult<()> {
+    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    match write(&transaction, at, change).await {
+        Ok(Then::Forget) => {
+            transaction.roll_back().await;
+            Ok(())
+        }
+        Ok(Then::Commit) => end(transaction, Ok(())).await,
+        Err(stop) => end(transaction, Err(stop)).await,
+    }
+}
+
+enum Then {
+    Commit,
+    /// There were no rows.
+    Forget,
+}
+
+async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then, Stop> {
+    let mut touched = Touched::default();
+    if let At::App { app, expected } = at {
+        transaction.query(QUEUE, &[&queue_of(app)]).await?;
+        let found = transaction.query(LOCK, &[&app.uuid()]).await?;
+        let revision = found.first().map(|row| Cells::of(row).revision()).transpose()?;
+        if revision != Some(expected) {
+            return Err(StoreError::Conflict.into());
+        }
+        touched.note(app, false);
+    }
+    // The change is the caller's code: it may block a little, and where it panics the store lives on.
+    let mut writes = tokio::task::spawn_blocking(|| change.rows())
+        .await
+        .map_err(|_| StoreError::Failed("the change panicked".into()))?;
+    if writes.is_empty() {
+        return Ok(Then::Forget);
+    }
+    writes.sort_by_key(rank);
+    for row in &writes {
+        if let Some(app) = put_one(transaction, row).await? {
+            touched.note(app, row.is_public());
+        }
+    }
+    touched.advance(transaction).await?;
+    Ok(Then::Commit)
+}
+
+/// What others name comes first.
+fn rank(write: &Write) -> u8 {
+    match write {
+        Write::App(_) => 0,
+        Write::Key(_) | Write::Flow(_) | Write::Token(_) => 1,
+        Write::Version(_) => 2,
+        Write::Audit(_) | Write::DeleteResponse(_) => 3,
+    }
+}
+
+/// Writes one row; gives the app whose state it is part of, if it is part of any.
+async fn put_one(transaction: &Transaction, write: &Write) -> Result<Option<AppId>, Stop> {
+    match write {
+        Write::App(row) => put::app(transaction, row).await.map(|()| Some(row.app_id)),
+        Write::Key(row) => put::key(transaction, row).await.map(|()| Some(row.app_id)),
+        Write::Flow(row) => put::flow(transaction, row).await.map(|()| Some(row.app_id)),
+        Write::Version(row) => put::version(transaction, row).await.map(|()| Some(row.app_id)),
+        Write::Token(row) => put::token(transaction, row).await.map(|()| None),
+        Write::Audit(row) => put::audit(transaction, row).await.map(|()| None),
+        Write::DeleteResponse(response) => put::delete_response(transaction, *response).await,
+    }
+}
+
+/// The apps that a change touches, and whether the public can see it.
+#[derive(Debug, Default)]
+struct Touched(BTreeMap<AppId, bool>);
+
+impl Touched {
+    fn note(&mut self, app: AppId, public: bool) {
+        *self.0.entry(app).or_default() |= public;
+    }
+
+    async fn advance(self, transaction: &Transaction) -> Result<(), Stop> {
+        let position = match self.0.values().any(|public| *public) {
+            true => next_position(transaction).await?,
+            false => None,
+        };
+        let sql = "UPDATE apps SET revision = revision + 1, \
+             public_revision = coalesce($2, public_revision) WHERE app_id = $1";
+        for (app, public) in self.0 {
+            let position = position.filter(|_| public);
+            transaction.execute(sql, &[&app.uuid(), &position]).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes the next place in the feed, and announces it when the transaction is committed.
+async fn next_position(transaction: &Transaction) -> Result<Option<i64>, Stop> {
+    let next = "UPDATE feed SET position = position + 1 RETURNING position";
+    let rows = transaction.query(next, &[]).await?;
+    transaction.query("SELECT pg_notify($1, '')", &[&CHANNEL]).await?;
+    Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
+}

@@ -1,0 +1,263 @@
+//! Many responses in one transaction: the main road's only write.
+//!
+//! Each app is first locked against changes, for share, so that commits do not wait for one another
+//! but a publish waits for them, and they for it. Then one statement takes the idempotency keys that
+//! are free and stores the responses whose key was taken by it, or that have none. Statements are by
+//! app and name it, so that on a distributed database each is one worker's business.
+//!
+//! PostgreSQL lets a stream of share locks pass by whoever waits to change the row. An advisory lock,
+//! which is fair, makes them queue; where it is not there, a change only waits longer.
+//!
+//! A transaction that stored nothing is committed all the same when it found a response that a retry
+//! asks about: its COMMIT is confirmed only when that response is on the standby too.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
+
+use sluice_flow::id::{AppId, ResponseId};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+use super::codec::Cells;
+use super::columns::{Columns, GIVEN, NAMES};
+use super::failure::Stop;
+use super::pool::Pool;
+use super::transaction::{NotCommitted, Transaction};
+use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
+
+/// How often a transaction that lost against another one is tried.
+const TRIES: u32 = 5;
+
+/// Fair against changes, see above; the number is made of the app's id.
+pub(super) const QUEUE_SHARED: &str = "SELECT pg_advisory_xact_lock_shared($1)";
+const LOCK: &str = "SELECT public_revision FROM apps WHERE app_id = $1 FOR SHARE";
+const UNDER_KEYS: &str =
+    "SELECT key, response_id, digest FROM idempotency WHERE app_id = $1 AND key = ANY($2)";
+
+/// `apps` is joined for its one row, which tells a distributed database whose the rows are.
+static STORE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "WITH taken AS (INSERT INTO idempotency (app_id, key, response_id, digest) \
+         SELECT apps.app_id, given.idempotency_key, given.response_id, given.digest \
+         FROM apps, {GIVEN} WHERE apps.app_id = $1 AND given.idempotency_key IS NOT NULL \
+         ON CONFLICT (app_id, key) DO NOTHING RETURNING key) \
+         INSERT INTO responses (app_id, {NAMES}) SELECT apps.app_id, given.* \
+         FROM apps, {GIVEN} WHERE apps.app_id = $1 AND (given.idempotency_key IS NULL \
+         OR given.idempotency_key IN (SELECT key FROM taken)) RETURNING response_id"
+    )
+});
+
+/// The number of an app's queue.
+pub(super) fn queue_of(app: AppId) -> i64 {
+    let bits = app.uuid().as_u128();
+    ((bits >> 64) as u64 ^ bits as u64).cast_signed()
+}
+
+/// Writes what can be written and says, in order, what became of each.
+pub(super) async fn responses(
+    pool: &Arc<Pool>,
+    responses: &[NewResponse],
+) -> StoreResult<Vec<Outcome>> {
+    if responses.is_empty() {
+        return pool.enter().await.map(|_| Vec::new());
+    }
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match attempt(pool, responses).await {
+            Err(Lost::Race) if tries < TRIES => {}
+            Err(Lost::Race) => {
+                let why = "lost against other transactions, again and again";
+                return Err(StoreError::Failed(why.into()));
+            }
+            Err(Lost::Error(error)) => return Err(error),
+            Ok(outcomes) => return Ok(outcomes),
+        }
+    }
+}
+
+/// Why an attempt did not succeed.
+enum Lost {
+    /// It was taken back, and may succeed the next time.
+    Race,
+    Error(StoreError),
+}
+
+impl From<Stop> for Lost {
+    fn from(stop: Stop) -> Self {
+        match stop.lost_a_race() {
+            true => Self::Race,
+            false => Self::Error(stop.of_statement()),
+        }
+    }
+}
+
+impl From<NotCommitted> for Lost {
+    fn from(failure: NotCommitted) -> Self {
+        match failure.lost_a_race() {
+            true => Self::Race,
+            false => Self::Error(failure.into()),
+        }
+    }
+}
+
+async fn attempt(pool: &Arc<Pool>, responses: &[NewResponse]) -> Result<Vec<Outcome>, Lost> {
+    let transaction = Transaction::on(pool).await?;
+    let outcomes = match write(&transaction, responses).await {
+        Ok(outcomes) => outcomes,
+        Err(stop) => return Err(transaction.stop(stop).await.into()),
+    };
+    let says_stored = |outcome: &Outcome| matches!(outcome, Outcome::Stored | Outcome::Replayed(_));
+    match outcomes.iter().any(says_stored) {
+        true => transaction.commit().await?,
+        false => transaction.roll_back().await,
+    }
+    Ok(outcomes)
+}
+
+async fn write(transaction: &Transaction, responses: &[NewResponse]) -> Result<Vec<Outcome>, Stop> {
+    let mut by_app: BTreeMap<AppId, Batch> = BTreeMap::new();
+    for (index, response) in responses.iter().enumerate() {
+        by_app.entry(response.row.app_id).or_default().rows.push((index, response));
+    }
+    let apps: Vec<_> = by_app.keys().copied().collect();
+    let newest = begin_and_lock(transaction, &apps).await?;
+    let mut outcomes = vec![Outcome::Stale; responses.len()];
+    for ((app, mut batch), newest) in by_app.into_iter().zip(newest) {
+        batch.claim(newest);
+        batch.store(transaction, app).await?;
+        for (index, outcome) in batch.outcomes() {
+            outcomes[index] = outcome;
+        }
+    }
+    Ok(outcomes)
+}
+
+/// Begins, and locks the apps in the order given; everything for the first goes in one exchange.
+async fn begin_and_lock(
+    transaction: &Transaction,
+    apps: &[AppId],
+) -> Result<Vec<Option<u64>>, Stop> {
+    let queue = transaction.prepare(QUEUE_SHARED).await?;
+    let lock = transaction.prepare(LOCK).await?;
+    let mut newest = Vec::with_capacity(apps.len());
+    for (index, app) in apps.iter().enumerate() {
+        let (number, id) = (queue_of(*app), app.uuid());
+        let (number, id): ([&(dyn ToSql + Sync); 1], [&(dyn ToSql + Sync); 1]) = ([&number], [&id]);
+        let begin = async {
+            match index {
+                0 => transaction.begin().await,
+                _ => Ok(()),
+            }
+        };
+        // Each is sent when it is first polled, and they are polled from left to right.
+        let (begun, queued, locked) = tokio::join!(
+            biased;
+            begin,
+            transaction.send(&queue, &number),
+            transaction.send(&lock, &id)
+        );
+        begun?;
+        queued?;
+        newest.push(locked?.first().map(|row| Cells::of(row).revision()).transpose()?);
+    }
+    Ok(newest)
+}
+
+/// The rows of one app, and what is known of them so far.
+#[derive(Default)]
+struct Batch<'a> {
+    /// With their places in the call.
+    rows: Vec<(usize, &'a NewResponse)>,
+    /// Judged at the newest public revision, and the first of the call under their key.
+    to_store: Vec<&'a NewResponse>,
+    stored: HashSet<ResponseId>,
+    taken: HashMap<IdempotencyKey, (ResponseId, Digest)>,
+}
+
+impl<'a> Batch<'a> {
+    fn claim(&mut self, newest: Option<u64>) {
+        let mut keys = HashSet::new();
+        let fresh = self.rows.iter().filter(|(_, it)| newest == Some(it.public_revision));
+        let first = |it: &&'a NewResponse| it.idempotency_key.is_none_or(|key| keys.insert(key));
+        self.to_store = fresh.map(|(_, response)| *response).filter(first).collect();
+        // In one order everywhere, so that two batches never wait for each other's keys.
+        self.to_store.sort_by_key(|response| response.idempotency_key);
+    }
+
+    async fn store(&mut self, transaction: &Transaction, app: AppId) -> Result<(), Stop> {
+        if !self.to_store.is_empty() {
+            let rows: Vec<_> =
+                self.to_store.iter().map(|it| (&it.row, it.idempotency_key.as_ref())).collect();
+            let columns = Columns::of(app, &rows);
+            for row in transaction.query(&STORE, &columns.params()).await? {
+                self.stored.insert(Cells::of(&row).id(ResponseId::from_uuid)?);
+            }
+        }
+        let own: HashSet<_> = self.own_keys().collect();
+        let keys = self.rows.iter().filter_map(|(_, response)| response.idempotency_key.as_ref());
+        let keys: Vec<&[u8]> = keys.filter(|key| !own.contains(key)).map(|it| &it[..]).collect();
+        if !keys.is_empty() {
+            for row in transaction.query(UNDER_KEYS, &[&app.uuid(), &keys]).await? {
+                let (key, found) = under_key(&row)?;
+                self.taken.insert(key, found);
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys that were taken by rows of this call.
+    fn own_keys(&self) -> impl Iterator<Item = &'a IdempotencyKey> {
+        let stored = self.to_store.iter().filter(|it| self.stored.contains(&it.row.response_id));
+        stored.filter_map(|response| response.idempotency_key.as_ref())
+    }
+
+    /// Told row by row, as if they had come one after another.
+    fn outcomes(mut self) -> Vec<(usize, Outcome)> {
+        let mut told = Vec::with_capacity(self.rows.len());
+        for (index, response) in self.rows {
+            let (id, digest) = (response.row.response_id, response.row.digest);
+            let taken = response.idempotency_key.and_then(|key| self.taken.get(&key));
+            let outcome = match taken {
+                Some((by, theirs)) if *theirs == digest => Outcome::Replayed(*by),
+                Some(_) => Outcome::KeyReused,
+                None if self.stored.remove(&id) => {
+                    self.taken.extend(response.idempotency_key.map(|key| (key, (id, digest))));
+                    Outcome::Stored
+                }
+                None => Outcome::Stale,
+            };
+            told.push((index, outcome));
+        }
+        told
+    }
+}
+
+fn under_key(row: &Row) -> StoreResult<(IdempotencyKey, (ResponseId, Digest))> {
+    let mut cells = Cells::of(row);
+    Ok((cells.hash()?, (cells.id(ResponseId::from_uuid)?, cells.hash()?)))
+}
+
+/// The response that a key was used for, and its digest. A hit is an acknowledgement, so it is made
+/// durable like one: the COMMIT after it is confirmed only when everything before it is.
+pub(super) async fn find_by_idempotency_key(
+    pool: &Arc<Pool>,
+    app: AppId,
+    key: &IdempotencyKey,
+) -> StoreResult<Option<(ResponseId, Digest)>> {
+    let ids: (Uuid, [&[u8]; 1]) = (app.uuid(), [key]);
+    let read = |cells: &mut Cells| {
+        cells.hash()?;
+        Ok((cells.id(ResponseId::from_uuid)?, cells.hash()?))
+    };
+    let Some(found) = pool.one(UNDER_KEYS, &[&ids.0, &&ids.1[..]], read).await? else {
+        return Ok(None);
+    };
+    let transaction = Transaction::on(pool).await.map_err(Stop::of_statement)?;
+    match begin_and_lock(&transaction, &[app]).await {
+        Ok(_) => transaction.commit().await.map_err(NotCommitted::nothing_written)?,
+        Err(stop) => return Err(transaction.stop(stop).await.of_statement()),
+    }
+    Ok(Some(found))
+}

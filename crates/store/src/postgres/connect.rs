@@ -1,0 +1,173 @@
+//! Connecting: every way in which it can go wrong, told so that an operator can act.
+//!
+//! The first connection is opened and looked at by hand, so that the reason is told and not only that
+//! the pool has no connection. Once started, nothing here is needed again: connections that are lost
+//! later are opened anew by the pool, for as long as it takes.
+
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio_postgres::Client;
+use tokio_postgres::error::{Error, SqlState};
+
+use super::failure::Told;
+use super::link::{Cause, Connector, NotOpened};
+
+/// The oldest PostgreSQL that is tested, as it numbers itself.
+const SERVER_MIN: i32 = 150_000;
+
+/// How to use a database. The deadlines are our own, whatever the server's settings are.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The most connections at once, for reading and writing; one more listens for announcements.
+    pub connections_max: usize,
+    /// Commits that may be under way at once.
+    pub lanes: usize,
+    /// Whether to listen for announcements (LISTEN). Where it cannot, as behind some connection
+    /// poolers, changes are found by looking from time to time.
+    pub listen: bool,
+    /// For one host, until the session can be used.
+    pub connect_deadline: Duration,
+    /// For a free connection of the pool.
+    pub checkout_deadline: Duration,
+    /// For one statement.
+    pub statement_deadline: Duration,
+    /// For a COMMIT, the synchronous standby included; beyond it the outcome is in doubt.
+    pub commit_deadline: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            connections_max: 16,
+            lanes: 4,
+            listen: true,
+            connect_deadline: Duration::from_secs(5),
+            checkout_deadline: Duration::from_secs(5),
+            statement_deadline: Duration::from_secs(10),
+            commit_deadline: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Why a database is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    #[error("the connection URL cannot be used: {reason}")]
+    Url { reason: String },
+    #[error(
+        "cannot reach PostgreSQL at {place}: {reason}; check that it runs, and the address in the URL"
+    )]
+    Unreachable { place: String, reason: String },
+    #[error(
+        "PostgreSQL at {place} does not let us in: {reason}; check user and password in the URL, and pg_hba.conf"
+    )]
+    NotAllowed { place: String, reason: String },
+    #[error(
+        "TLS with PostgreSQL at {place} failed: {reason}; name the issuer's certificate with sslrootcert=FILE, or use sslmode=disable on a wire that you trust"
+    )]
+    Tls { place: String, reason: String },
+    #[error(
+        "PostgreSQL at {place} offers no TLS, but the URL requires it: switch it on there, or use sslmode=prefer"
+    )]
+    NoTls { place: String },
+    #[error("PostgreSQL at {place} does not have the database: {reason}; make it with createdb")]
+    NoDatabase { place: String, reason: String },
+    #[error(
+        "PostgreSQL at {place} is read-only (a standby?): name the primary in the URL, or all hosts of the cluster, separated by commas"
+    )]
+    ReadOnly { place: String },
+    #[error("PostgreSQL {found} is too old; 15 or newer is needed")]
+    OldServer { found: String },
+    #[error(
+        "PostgreSQL does not take the setting synchronous_commit=on (it says {found}): acknowledged rows could be lost"
+    )]
+    NotDurable { found: String },
+    #[error(
+        "the database was written by a newer Sluice (schema {found}; this binary knows {known}): upgrade the binary"
+    )]
+    NewerSchema { found: i64, known: i64 },
+    #[error(
+        "the schema of the database is not the one that this binary made ({detail}): use the binary that wrote it, or a copy from a backup"
+    )]
+    OtherSchema { detail: String },
+    #[error(
+        "the schema cannot be brought up to date: {reason}; the user needs the right to create tables in an empty schema"
+    )]
+    Migration { reason: String },
+}
+
+/// Opens one connection and looks whether the server will do.
+pub(super) async fn first(connector: &Connector) -> Result<(Client, JoinHandle<()>), ConnectError> {
+    let (client, driver) = connector.open(std::sync::Arc::new(|| {})).await.map_err(why)?;
+    let asked = "SELECT current_setting('server_version_num')::int, \
+         current_setting('server_version'), current_setting('synchronous_commit')";
+    let failed = |error: Error| unreachable("its first answer", Told::of(&error).to_string());
+    let row = client.query_one(asked, &[]).await.map_err(failed)?;
+    let (number, found): (i32, String) = (row.get(0), row.get(1));
+    if number < SERVER_MIN {
+        return Err(ConnectError::OldServer { found });
+    }
+    let found: String = row.get(2);
+    if !matches!(found.as_str(), "on" | "remote_apply") {
+        return Err(ConnectError::NotDurable { found });
+    }
+    Ok((client, driver))
+}
+
+/// The reason that tells most: what a server said goes before the silence of others.
+fn why(NotOpened(causes): NotOpened) -> ConnectError {
+    let mut silent = Vec::new();
+    let mut told = None;
+    for (place, cause) in causes {
+        match cause {
+            Cause::Deadline => silent.push((place, "no answer in time".to_owned())),
+            Cause::Pg(error) => match of_error(place, &error) {
+                ConnectError::Unreachable { place, reason } => silent.push((place, reason)),
+                other => told = told.or(Some(other)),
+            },
+        }
+    }
+    told.unwrap_or_else(|| {
+        let places: Vec<_> = silent.iter().map(|(place, _)| place.as_str()).collect();
+        let reasons: Vec<_> = silent.iter().map(|(_, reason)| reason.as_str()).collect();
+        unreachable(&places.join(" and "), reasons.join("; "))
+    })
+}
+
+fn unreachable(place: &str, reason: String) -> ConnectError {
+    ConnectError::Unreachable { place: place.to_owned(), reason }
+}
+
+fn of_error(place: String, error: &Error) -> ConnectError {
+    let reason = Told::of(error).to_string();
+    if let Some(code) = error.code() {
+        return match *code {
+            SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+                ConnectError::NotAllowed { place, reason }
+            }
+            SqlState::INVALID_CATALOG_NAME => ConnectError::NoDatabase { place, reason },
+            _ => ConnectError::Unreachable { place, reason },
+        };
+    }
+    let source = std::error::Error::source(error);
+    let io = source.and_then(|source| source.downcast_ref::<std::io::Error>());
+    let inner = io.and_then(std::io::Error::get_ref);
+    if inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+        return ConnectError::Tls { place, reason };
+    }
+    match (io, source.map(ToString::to_string)) {
+        // The driver's own words; it has no kinds to match on.
+        (Some(io), _) if io.to_string() == "database does not allow writes" => {
+            ConnectError::ReadOnly { place }
+        }
+        (None, Some(text)) if text == "server does not support TLS" => {
+            ConnectError::NoTls { place }
+        }
+        (None, Some(text)) if text.contains("TLS") => ConnectError::Tls { place, reason },
+        (None, Some(text)) if text.contains("password") => {
+            ConnectError::NotAllowed { place, reason }
+        }
+        _ => ConnectError::Unreachable { place, reason },
+    }
+}

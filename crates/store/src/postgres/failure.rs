@@ -1,0 +1,118 @@
+//! What an error of PostgreSQL means: nothing happened, or nobody can say; and whether the connection
+//! can be used again.
+//!
+//! Before COMMIT is sent nothing is in doubt, whatever goes wrong: the server takes back what was not
+//! committed. After it, only a plain refusal by the server is certain; silence, a lost connection or an
+//! unusual error are [`StoreError::InDoubt`]. That is said of the one write: others are on connections
+//! of their own, so the process goes on.
+
+use std::fmt;
+
+use tokio_postgres::error::{Error, Severity, SqlState};
+
+use crate::StoreError;
+
+/// Why a piece of work with the database stopped.
+#[derive(Debug)]
+pub(super) enum Stop {
+    Pg(Error),
+    /// Our own deadline passed while waiting for this.
+    Deadline(&'static str),
+    Answer(StoreError),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Pg(error)
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Answer(error)
+    }
+}
+
+impl Stop {
+    /// The transaction lost against another one, and all of it can be tried again.
+    pub(super) fn lost_a_race(&self) -> bool {
+        matches!(self, Self::Pg(error) if matches!(
+            error.code(),
+            Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED)
+        ))
+    }
+
+    /// Whether the connection must not be used again: it is broken, ending, or to a server that has
+    /// become read-only.
+    pub(super) fn ends_connection(&self) -> bool {
+        match self {
+            Self::Answer(_) => false,
+            Self::Deadline(_) => true,
+            Self::Pg(error) => error.as_db_error().is_none_or(|told| {
+                told.parsed_severity() != Some(Severity::Error)
+                    || *told.code() == SqlState::READ_ONLY_SQL_TRANSACTION
+                    || told.code().code().starts_with("57P")
+            }),
+        }
+    }
+
+    /// Before COMMIT was sent, and while reading.
+    pub(super) fn of_statement(self) -> StoreError {
+        match self {
+            Self::Answer(answer) => answer,
+            other => StoreError::Failed(Box::new(other.told())),
+        }
+    }
+
+    /// Once COMMIT was sent.
+    pub(super) fn of_commit(self) -> StoreError {
+        match self {
+            Self::Answer(answer) => answer,
+            Self::Pg(error) if is_refusal(&error) => StoreError::Failed(Box::new(Told::of(&error))),
+            other => StoreError::InDoubt(Box::new(other.told())),
+        }
+    }
+
+    fn told(self) -> Told {
+        match self {
+            Self::Pg(error) => Told::of(&error),
+            Self::Deadline(what) => Told(format!("no {what} within the deadline")),
+            Self::Answer(answer) => Told(answer.to_string()),
+        }
+    }
+}
+
+/// The server said that it did not commit.
+fn is_refusal(error: &Error) -> bool {
+    let Some(told) = error.as_db_error() else { return false };
+    let code = told.code().code();
+    let refuses = match code.get(..2) {
+        // Integrity, resources (a full disk among them), state of the transaction.
+        Some("23" | "53" | "25") => true,
+        Some("40") => *told.code() != SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN,
+        _ => *told.code() == SqlState::QUERY_CANCELED,
+    };
+    refuses && told.parsed_severity() == Some(Severity::Error)
+}
+
+/// What the log is told. Deliberately without the server's DETAIL, which quotes values of the row.
+#[derive(Debug)]
+pub(super) struct Told(String);
+
+impl Told {
+    pub(super) fn of(error: &Error) -> Self {
+        match (error.as_db_error(), std::error::Error::source(error)) {
+            (Some(told), _) => Self(format!("{} ({})", told.message(), told.code().code())),
+            (None, Some(source)) => Self(format!("{error}: {source}")),
+            (None, None) => Self(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Told {}

@@ -1,0 +1,146 @@
+//! One connection: opened to the first host that serves, set up, and driven by a task of its own.
+//!
+//! The task reads everything that the server says out of turn. One such notice is dangerous: when a
+//! COMMIT that waits for its synchronous standby is cancelled, the server answers *success* and adds a
+//! warning that the row may not be on the standby. The warning comes first, so the task ends the
+//! connection on it, and the success is never seen: whoever waits for that COMMIT sees a lost
+//! connection, which is what it amounts to.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::Connect;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_postgres::error::{DbError, Severity};
+use tokio_postgres::tls::TlsStream;
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::dsn::Dsn;
+
+/// What every session has in force. A weaker `synchronous_commit`, set for the role or the database,
+/// would lose acknowledged rows; a stricter one is left alone. The server's own timeouts stand behind
+/// ours, for what is left when this process is gone; they do not interrupt a COMMIT.
+const SET_UP: &str = "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
+     WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false), \
+     set_config('statement_timeout', '30s', false), \
+     set_config('lock_timeout', '15s', false), \
+     set_config('idle_in_transaction_session_timeout', '30s', false)";
+
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What is done when a notification arrives; nothing on most connections.
+pub(super) type Heard = Arc<dyn Fn() + Send + Sync>;
+
+/// Why no connection could be opened, for each host that was tried.
+#[derive(Debug)]
+pub(super) struct NotOpened(pub(super) Vec<(String, Cause)>);
+
+#[derive(Debug)]
+pub(super) enum Cause {
+    Pg(Error),
+    Deadline,
+}
+
+/// Opens connections to one database.
+#[derive(Clone)]
+pub(super) struct Connector {
+    dsn: Dsn,
+    tls: MakeRustlsConnect,
+    /// For one host, from the first packet to the session's settings.
+    deadline: Duration,
+}
+
+impl Connector {
+    pub(super) fn new(dsn: Dsn, tls: MakeRustlsConnect, deadline: Duration) -> Self {
+        Self { dsn, tls, deadline }
+    }
+
+    /// The time within which `open` has ended.
+    pub(super) fn longest(&self) -> Duration {
+        self.deadline * u32::try_from(self.dsn.hosts.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) async fn open(&self, heard: Heard) -> Result<(Client, JoinHandle<()>), NotOpened> {
+        let mut causes = Vec::new();
+        for config in &self.dsn.hosts {
+            let cause = match timeout(self.deadline, self.open_one(config, &heard)).await {
+                Ok(Ok(opened)) => return Ok(opened),
+                Ok(Err(error)) => Cause::Pg(error),
+                Err(_) => Cause::Deadline,
+            };
+            causes.push((Dsn::place(config), cause));
+        }
+        Err(NotOpened(causes))
+    }
+
+    async fn open_one(
+        &self,
+        config: &Config,
+        heard: &Heard,
+    ) -> Result<(Client, JoinHandle<()>), Error> {
+        let (client, connection) = config.connect(self.tls.clone()).await?;
+        let driver = tokio::spawn(drive(connection, Arc::clone(heard)));
+        client.batch_execute(SET_UP).await?;
+        Ok((client, driver))
+    }
+}
+
+/// For the pool, which knows only errors of the driver.
+impl Connect for Connector {
+    fn connect(&self, _: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
+        Box::pin(async {
+            let causes = match self.open(Arc::new(|| {})).await {
+                Ok(opened) => return Ok(opened),
+                Err(NotOpened(causes)) => causes,
+            };
+            for (place, cause) in causes {
+                match cause {
+                    Cause::Pg(error) => return Err(error),
+                    Cause::Deadline => tracing::warn!(place, "PostgreSQL does not answer"),
+                }
+            }
+            // Every host was silent; the pool's own deadline ends this.
+            std::future::pending().await
+        })
+    }
+}
+
+/// Runs the connection until it ends.
+async fn drive<S: TlsStream + Unpin>(mut connection: Connection<Socket, S>, heard: Heard) {
+    while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+        match message {
+            Ok(AsyncMessage::Notice(notice)) if was_not_replicated(&notice) => {
+                let warning = notice.message();
+                tracing::error!(
+                    warning,
+                    "a commit was not confirmed by the standby; connection ended"
+                );
+                return;
+            }
+            Ok(AsyncMessage::Notice(notice)) => {
+                tracing::debug!(notice = notice.message(), "PostgreSQL says");
+            }
+            Ok(AsyncMessage::Notification(_)) => heard(),
+            Ok(_) => {}
+            Err(error) => {
+                let error = super::failure::Told::of(&error);
+                tracing::warn!(%error, "a connection to PostgreSQL ended");
+                return;
+            }
+        }
+    }
+}
+
+/// Whether the notice says that a COMMIT did not wait for its standby. The text may be in any
+/// language; the place in the server's source is not.
+fn was_not_replicated(notice: &DbError) -> bool {
+    let from = |part: Option<&str>, name: &str| part.is_some_and(|part| part.contains(name));
+    notice.parsed_severity() == Some(Severity::Warning)
+        && (from(notice.routine(), "SyncRep")
+            || from(notice.file(), "syncrep.c")
+            || notice.message().contains("synchronous replication"))
+}

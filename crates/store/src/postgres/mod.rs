@@ -1,0 +1,244 @@
+//! PostgreSQL: any number of nodes over one database, or over a cluster that looks like one.
+//!
+//! Reading order: [`ConnectError`] (what can go wrong at the start), `dsn`, `tls` and `link` (one
+//! connection, and the settings that the durability rests on), `migrations/` (the tables), `pool` and
+//! `transaction` (deadlines, and what is in doubt), `commit` and `apply` (what is written), `read/`.
+//!
+//! Writes run on tasks of their own, so that a caller who goes away interrupts nothing. After an
+//! outcome in doubt the store goes on: the next write is on another connection, and the database itself
+//! decided about the last. Deliberately absent: anything that asks for a superuser, an extension, a
+//! sequence or a trigger.
+
+mod apply;
+mod codec;
+mod columns;
+mod commit;
+mod connect;
+mod dsn;
+mod failure;
+mod link;
+mod listen;
+mod partitions;
+mod pool;
+mod put;
+mod read;
+mod schema;
+mod tls;
+mod transaction;
+mod write_in;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::time::Timestamp;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+use crate::{
+    App, At, AuditQuery, AuditRow, Change, Changes, Digest, FeedPosition, FlowState,
+    IdempotencyKey, KeyRow, NewResponse, Outcome, Page, Place, Record, ResponseQuery, ResponseRow,
+    Store, StoreError, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
+};
+use failure::Stop;
+use pool::Pool;
+use read::{apps, flows, instance, responses};
+use transaction::Transaction;
+
+pub use connect::{ConnectError, Options};
+
+/// How long readiness may take.
+const CHECK_DEADLINE: Duration = Duration::from_secs(2);
+
+/// A store in a PostgreSQL database.
+#[derive(Debug)]
+pub struct PgStore {
+    pool: Arc<Pool>,
+    changed: Arc<Notify>,
+    listens: bool,
+    /// What runs beside the work: listening, and making partitions.
+    tasks: Vec<AbortHandle>,
+}
+
+impl PgStore {
+    /// Connects to the database of `postgres://user:password@host/database`, and brings its schema up
+    /// to date where needed. Several hosts, separated by commas, are tried in turn. TLS is used where
+    /// the server offers it and demanded with `sslmode=require`; the certificate is always verified,
+    /// against the system's roots or those of `sslrootcert=FILE`.
+    pub async fn connect(url: &str, options: Options) -> Result<Self, ConnectError> {
+        let url_error = |reason| ConnectError::Url { reason };
+        let dsn = dsn::Dsn::parse(url).map_err(url_error)?;
+        let tls = tls::connector(&dsn).map_err(url_error)?;
+        let connector = link::Connector::new(dsn, tls, options.connect_deadline);
+        let (mut client, _driver) = connect::first(&connector).await?;
+        schema::bring_up_to_date(&mut client, &connector).await?;
+        drop(client);
+        let listens = options.listen;
+        let pool = Arc::new(Pool::new(connector.clone(), options).map_err(url_error)?);
+        partitions::make_ahead(&pool).await;
+        let changed = Arc::new(Notify::new());
+        let mut tasks =
+            vec![tokio::spawn(partitions::keep_ahead(Arc::clone(&pool))).abort_handle()];
+        if listens {
+            let listening = listen::listen(connector, Arc::clone(&changed));
+            tasks.push(tokio::spawn(listening).abort_handle());
+        }
+        Ok(Self { pool, changed, listens, tasks })
+    }
+
+    /// Drops the partitions of months that ended before `time`: their responses are gone at once, with
+    /// their idempotency keys. Says how many partitions there were.
+    pub async fn drop_partitions_before(&self, time: Timestamp) -> StoreResult<usize> {
+        partitions::drop_before(&self.pool, time).await
+    }
+
+    /// Writes and takes back: a server that is away, full or read-only shows here.
+    async fn probe(&self) -> Result<(), Stop> {
+        let transaction = Transaction::begun(&self.pool).await?;
+        match transaction.execute("INSERT INTO probe (filler) VALUES ('')", &[]).await {
+            Ok(_) => {
+                transaction.roll_back().await;
+                Ok(())
+            }
+            Err(stop) => Err(transaction.stop(stop).await),
+        }
+    }
+}
+
+impl Drop for PgStore {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+/// Runs a write to its end, whether or not its caller still waits.
+async fn to_the_end<T: Send + 'static>(
+    write: impl Future<Output = StoreResult<T>> + Send + 'static,
+) -> StoreResult<T> {
+    let ended = tokio::spawn(write).await;
+    ended.unwrap_or_else(|error| Err(StoreError::InDoubt(Box::new(error))))
+}
+
+#[async_trait]
+impl Store for PgStore {
+    async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { commit::responses(&pool, &responses).await }).await
+    }
+
+    fn lanes(&self) -> usize {
+        self.pool.options().lanes
+    }
+
+    async fn find_by_idempotency_key(
+        &self,
+        app: AppId,
+        key: &IdempotencyKey,
+    ) -> StoreResult<Option<(ResponseId, Digest)>> {
+        commit::find_by_idempotency_key(&self.pool, app, key).await
+    }
+
+    async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { apply::change(&pool, at, change).await }).await
+    }
+
+    async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>> {
+        apps::by_key(&self.pool, key).await
+    }
+
+    async fn find_app(&self, app: AppId) -> StoreResult<Option<App>> {
+        apps::by_id(&self.pool, app).await
+    }
+
+    async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>> {
+        apps::list(&self.pool, page).await
+    }
+
+    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
+        apps::keys(&self.pool, app).await
+    }
+
+    async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {
+        flows::flow(&self.pool, flow).await
+    }
+
+    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>> {
+        flows::flows(&self.pool, app, page).await
+    }
+
+    async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
+        flows::version(&self.pool, version).await
+    }
+
+    async fn list_versions(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        before: Option<u32>,
+        limit: usize,
+    ) -> StoreResult<Vec<VersionRow>> {
+        flows::versions(&self.pool, app, flow, before, limit).await
+    }
+
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
+        responses::list(&self.pool, query).await
+    }
+
+    async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
+        responses::by_id(&self.pool, response).await
+    }
+
+    async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {
+        instance::token(&self.pool, hash).await
+    }
+
+    async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
+        instance::tokens(&self.pool).await
+    }
+
+    async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
+        instance::audit(&self.pool, *query).await
+    }
+
+    async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
+        instance::changes(&self.pool, after).await
+    }
+
+    async fn changed(&self) {
+        match self.listens {
+            true => self.changed.notified().await,
+            false => std::future::pending().await,
+        }
+    }
+
+    async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
+        read::out::page(&self.pool, after, limit).await
+    }
+
+    async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { write_in::records(&pool, records).await }).await
+    }
+
+    async fn check(&self) -> StoreResult<()> {
+        let probed = pool::within(CHECK_DEADLINE, "answer", self.probe()).await;
+        probed.map_err(Stop::of_statement)?;
+        match self.pool.has_stalled() {
+            true => Err(StoreError::Failed(
+                "a commit was not confirmed in time; is a synchronous standby away?".into(),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    async fn close(&self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+        self.pool.close().await;
+    }
+}

@@ -1,0 +1,191 @@
+//! The connections, handed out one piece of work at a time, each with deadlines of our own.
+//!
+//! A connection goes back into the pool only when the work on it ended cleanly. In every other case,
+//! a dropped future and a panic among them, it is closed, and the server takes back what was begun.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::{
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool as Inner, PoolError,
+    RecyclingMethod, Runtime,
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Config, Row, Statement};
+
+use super::codec::Cells;
+use super::connect::Options;
+use super::failure::{Stop, Told};
+use super::link::Connector;
+use crate::{StoreError, StoreResult};
+
+/// A connection that lay idle this long is asked for a sign of life before it is used.
+const IDLE_TRUSTED: Duration = Duration::from_secs(10);
+/// How long that sign of life may take.
+const RECYCLE_DEADLINE: Duration = Duration::from_secs(1);
+/// After a COMMIT that nobody confirmed, readiness is red for so long, or until one is confirmed.
+const STALL_REMEMBERED: Duration = Duration::from_secs(10);
+/// More pieces of work at once than there will ever be.
+const WORK_MAX: u32 = 1 << 20;
+
+pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+#[derive(Debug)]
+pub(super) struct Pool {
+    inner: Inner,
+    options: Options,
+    /// One for each piece of work under way; closing takes them all.
+    gate: Arc<Semaphore>,
+    /// When a COMMIT was last left unconfirmed at its deadline, if none was confirmed since.
+    stalled: Mutex<Option<Instant>>,
+}
+
+impl Pool {
+    pub(super) fn new(connector: Connector, options: Options) -> Result<Self, String> {
+        let longest = connector.longest() + Duration::from_millis(200);
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_connect(Config::new(), connector, recycling);
+        let sign_of_life = Hook::async_fn(|client: &mut ClientWrapper, used| {
+            Box::pin(async move {
+                if used.last_used() < IDLE_TRUSTED {
+                    return Ok(());
+                }
+                client.batch_execute("").await.map_err(HookError::Backend)
+            })
+        });
+        let inner = Inner::builder(manager)
+            .max_size(options.connections_max.max(options.lanes + 1))
+            .wait_timeout(Some(options.checkout_deadline))
+            .create_timeout(Some(longest))
+            .recycle_timeout(Some(RECYCLE_DEADLINE))
+            .pre_recycle(sign_of_life)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| error.to_string())?;
+        let gate = Arc::new(Semaphore::new(WORK_MAX as usize));
+        Ok(Self { inner, options, gate, stalled: Mutex::default() })
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Holds the store open for one piece of work.
+    pub(super) async fn enter(&self) -> StoreResult<OwnedSemaphorePermit> {
+        Arc::clone(&self.gate).acquire_owned().await.map_err(|_| StoreError::Closed)
+    }
+
+    pub(super) async fn lease(&self) -> StoreResult<Lease> {
+        let permit = self.enter().await?;
+        match self.inner.get().await {
+            Ok(object) => Ok(Lease { object: Some(object), clean: false, _permit: permit }),
+            Err(PoolError::Closed) => Err(StoreError::Closed),
+            Err(PoolError::Backend(error)) => Err(StoreError::Failed(Box::new(Told::of(&error)))),
+            Err(error) => Err(StoreError::Failed(Box::new(error))),
+        }
+    }
+
+    /// The rows of one statement, read at one instant.
+    pub(super) async fn many<T>(
+        &self,
+        sql: &str,
+        params: Params<'_>,
+        read: fn(&mut Cells) -> StoreResult<T>,
+    ) -> StoreResult<Vec<T>> {
+        let mut lease = self.lease().await?;
+        let rows =
+            within(self.options.statement_deadline, "answer", lease.query(sql, params)).await;
+        lease.settle(&rows);
+        rows.map_err(Stop::of_statement)?.iter().map(|row| read(&mut Cells::of(row))).collect()
+    }
+
+    /// The first row of a statement that gives one at the most, or several where any will do.
+    pub(super) async fn one<T>(
+        &self,
+        sql: &str,
+        params: Params<'_>,
+        read: fn(&mut Cells) -> StoreResult<T>,
+    ) -> StoreResult<Option<T>> {
+        Ok(self.many(sql, params, read).await?.into_iter().next())
+    }
+
+    /// A COMMIT was confirmed, or not in time.
+    pub(super) fn note_commit(&self, confirmed: bool) {
+        let mut stalled = self.stalled.lock().unwrap_or_else(PoisonError::into_inner);
+        *stalled = (!confirmed).then(Instant::now);
+    }
+
+    pub(super) fn has_stalled(&self) -> bool {
+        let stalled = self.stalled.lock().unwrap_or_else(PoisonError::into_inner);
+        stalled.is_some_and(|at| at.elapsed() < STALL_REMEMBERED)
+    }
+
+    /// Waits for the work under way, then closes every connection.
+    pub(super) async fn close(&self) {
+        if let Ok(_all) = self.gate.acquire_many(WORK_MAX).await {
+            self.gate.close();
+        }
+        self.inner.close();
+    }
+}
+
+/// A connection out of the pool, for one piece of work.
+#[derive(Debug)]
+pub(super) struct Lease {
+    /// Absent only while it is dropped.
+    object: Option<Object>,
+    /// Whether it may go back.
+    clean: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Lease {
+    pub(super) async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Stop> {
+        let statement = self.prepare_cached(sql).await?;
+        Ok(self.send(&statement, params).await?)
+    }
+
+    pub(super) async fn send(
+        &self,
+        statement: &Statement,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        tokio_postgres::Client::query(self, statement, params).await
+    }
+
+    /// Says whether the connection may be used again after this result.
+    pub(super) fn settle<T>(&mut self, result: &Result<T, Stop>) {
+        self.clean = !matches!(result, Err(stop) if stop.ends_connection());
+    }
+}
+
+impl Deref for Lease {
+    type Target = ClientWrapper;
+
+    #[expect(clippy::expect_used, reason = "it is taken out only when the lease is dropped")]
+    fn deref(&self) -> &ClientWrapper {
+        self.object.as_ref().expect("a lease has its connection until it is dropped")
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(object) = self.object.take()
+            && !self.clean
+        {
+            drop(Object::take(object));
+        }
+    }
+}
+
+/// Waits for some work no longer than a deadline.
+pub(super) async fn within<T>(
+    deadline: Duration,
+    what: &'static str,
+    work: impl Future<Output = Result<T, Stop>>,
+) -> Result<T, Stop> {
+    timeout(deadline, work).await.unwrap_or(Err(Stop::Deadline(what)))
+}

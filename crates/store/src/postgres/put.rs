@@ -1,0 +1,152 @@
+//! One row into its table: inserted, or put in the place of the row with the same id.
+//!
+//! What replaces a row uses only the new row's values, as a distributed database demands. The
+//! revisions of an app are no part of its row here: they move in [`super::apply`].
+
+use sluice_flow::id::{AppId, ResponseId};
+use sluice_flow::time::Timestamp;
+use uuid::Uuid;
+
+use super::codec::{self, Cells};
+use super::failure::Stop;
+use super::pool::Params;
+use super::transaction::Transaction;
+use crate::{AppRow, AuditRow, FlowRow, KeyRow, StoreError, TokenRow, VersionRow};
+
+type Done<T = ()> = Result<T, Stop>;
+
+pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
+    let sql = "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
+         grace_window_seconds, created_at) VALUES ($1, $2, $3, $4, $5, $6) \
+         ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
+         identity_verification = excluded.identity_verification, \
+         allowed_origins = excluded.allowed_origins, \
+         grace_window_seconds = excluded.grace_window_seconds, created_at = excluded.created_at";
+    let verification = codec::word(&row.identity_verification)?;
+    let origins = codec::json(&row.allowed_origins)?;
+    let grace = row.grace_window_seconds.map(i64::from);
+    let created_at = row.created_at.as_millis();
+    let app = row.app_id.uuid();
+    let params: Params = &[&app, &row.name, &verification, &origins, &grace, &created_at];
+    transaction.execute(sql, params).await.map(|_| ())
+}
+
+pub(super) async fn key(transaction: &Transaction, row: &KeyRow) -> Done {
+    let sql = "INSERT INTO api_keys (app_id, api_key, created_at, revoked_at) \
+         VALUES ($1, $2, $3, $4) ON CONFLICT (app_id, api_key) DO UPDATE SET \
+         created_at = excluded.created_at, revoked_at = excluded.revoked_at";
+    let (app, key) = (row.app_id.uuid(), row.api_key.as_str());
+    let times = (row.created_at.as_millis(), millis(row.revoked_at));
+    transaction.execute(sql, &[&app, &key, &times.0, &times.1]).await.map(|_| ())
+}
+
+pub(super) async fn flow(transaction: &Transaction, row: &FlowRow) -> Done {
+    let sql = "INSERT INTO flows (app_id, flow_id, kind, name, live_starts_at, live_ends_at, \
+         grace_window_seconds, created_at, archived_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+         ON CONFLICT (app_id, flow_id) DO UPDATE SET kind = excluded.kind, name = excluded.name, \
+         live_starts_at = excluded.live_starts_at, live_ends_at = excluded.live_ends_at, \
+         grace_window_seconds = excluded.grace_window_seconds, created_at = excluded.created_at, \
+         archived_at = excluded.archived_at";
+    let (app, flow, kind) = (row.app_id.uuid(), row.flow_id.uuid(), codec::word(&row.kind)?);
+    let live = (millis(row.live.starts_at), millis(row.live.ends_at));
+    let grace = row.grace_window_seconds.map(i64::from);
+    let times = (row.created_at.as_millis(), millis(row.archived_at));
+    let params: Params =
+        &[&app, &flow, &kind, &row.name, &live.0, &live.1, &grace, &times.0, &times.1];
+    transaction.execute(sql, params).await.map(|_| ())
+}
+
+pub(super) async fn version(transaction: &Transaction, row: &VersionRow) -> Done {
+    let sql = "INSERT INTO versions (app_id, flow_id, flow_version_id, number, published_at, \
+         superseded_at, grace_ends_at, retired_at, created_at, updated_at, definition) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+         ON CONFLICT (app_id, flow_version_id) DO UPDATE SET flow_id = excluded.flow_id, \
+         number = excluded.number, published_at = excluded.published_at, \
+         superseded_at = excluded.superseded_at, grace_ends_at = excluded.grace_ends_at, \
+         retired_at = excluded.retired_at, created_at = excluded.created_at, \
+         updated_at = excluded.updated_at, definition = excluded.definition";
+    let ids = (row.app_id.uuid(), row.flow_id.uuid(), row.flow_version_id.uuid());
+    let number = i64::from(row.number);
+    let times = [
+        row.times.published_at,
+        row.times.superseded_at,
+        row.times.grace_ends_at,
+        row.times.retired_at,
+        Some(row.created_at),
+        Some(row.updated_at),
+    ]
+    .map(millis);
+    let params: Params = &[
+        &ids.0,
+        &ids.1,
+        &ids.2,
+        &number,
+        &times[0],
+        &times[1],
+        &times[2],
+        &times[3],
+        &times[4],
+        &times[5],
+        &row.definition,
+    ];
+    transaction.execute(sql, params).await.map(|_| ())
+}
+
+/// A token names an app by hand and not by a foreign key, since the nil id means none.
+pub(super) async fn token(transaction: &Transaction, row: &TokenRow) -> Done {
+    let moved = "DELETE FROM tokens WHERE token_id = $1 AND app_id <> $2";
+    let sql = "INSERT INTO tokens (app_id, token_id, name, hash, scopes, created_at, expires_at, \
+         revoked_at) SELECT $1::uuid, $2::uuid, $3::text, $4::bytea, $5::text, $6::bigint, \
+         $7::bigint, $8::bigint WHERE $1 = $9 OR EXISTS (SELECT 1 FROM apps WHERE apps.app_id = $1) \
+         ON CONFLICT (app_id, token_id) DO UPDATE SET name = excluded.name, hash = excluded.hash, \
+         scopes = excluded.scopes, created_at = excluded.created_at, \
+         expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
+    let (app, token, nil) = (or_nil(row.app_id), row.token_id.uuid(), Uuid::nil());
+    let scopes = codec::json(&row.scopes)?;
+    let times = [Some(row.created_at), row.expires_at, row.revoked_at].map(millis);
+    let hash = row.hash.as_slice();
+    transaction.execute(moved, &[&token, &app]).await?;
+    let params: Params =
+        &[&app, &token, &row.name, &hash, &scopes, &times[0], &times[1], &times[2], &nil];
+    match transaction.execute(sql, params).await? {
+        0 => Err(StoreError::Failed("a token names an app that is not there".into()).into()),
+        _ => Ok(()),
+    }
+}
+
+pub(super) async fn audit(transaction: &Transaction, row: &AuditRow) -> Done {
+    let sql = "INSERT INTO audit (app_id, audit_id, actor, action, subject, detail) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (app_id, audit_id) DO UPDATE SET \
+         actor = excluded.actor, action = excluded.action, subject = excluded.subject, \
+         detail = excluded.detail";
+    let (app, audit) = (or_nil(row.app_id), row.audit_id.uuid());
+    let params: Params = &[&app, &audit, &row.actor, &row.action, &row.subject, &row.detail];
+    transaction.execute(sql, params).await.map(|_| ())
+}
+
+/// Deletes a response and frees its key; gives the app that it was of, if it was there.
+pub(super) async fn delete_response(
+    transaction: &Transaction,
+    response: ResponseId,
+) -> Done<Option<AppId>> {
+    let sql = "DELETE FROM responses WHERE response_id = $1 RETURNING app_id, idempotency_key";
+    let free = "DELETE FROM idempotency WHERE app_id = $1 AND key = $2 AND response_id = $3";
+    let mut of = None;
+    for row in transaction.query(sql, &[&response.uuid()]).await? {
+        let mut cells = Cells::of(&row);
+        let app: Uuid = cells.take()?;
+        if let Some(key) = cells.take::<Option<&[u8]>>()? {
+            transaction.execute(free, &[&app, &key, &response.uuid()]).await?;
+        }
+        of = Some(AppId::from_uuid(app));
+    }
+    Ok(of)
+}
+
+pub(super) fn or_nil(app: Option<AppId>) -> Uuid {
+    app.map_or(Uuid::nil(), AppId::uuid)
+}
+
+fn millis(time: Option<Timestamp>) -> Option<i64> {
+    time.map(Timestamp::as_millis)
+}

@@ -1,0 +1,33 @@
+//! Apps and their keys.
+
+use sluice_flow::id::{ApiKey, AppId};
+use uuid::Uuid;
+
+use super::super::codec::{self, APP, KEY};
+use super::super::pool::Pool;
+use super::limit;
+use crate::{App, KeyRow, Page, StoreResult};
+
+pub(in super::super) async fn by_key(pool: &Pool, key: &ApiKey) -> StoreResult<Option<App>> {
+    let sql = format!(
+        "SELECT {APP} FROM api_keys JOIN apps ON apps.app_id = api_keys.app_id \
+         WHERE api_keys.api_key = $1 AND api_keys.revoked_at IS NULL"
+    );
+    pool.one(&sql, &[&key.as_str()], codec::app).await
+}
+
+pub(in super::super) async fn by_id(pool: &Pool, app: AppId) -> StoreResult<Option<App>> {
+    let sql = format!("SELECT {APP} FROM apps WHERE app_id = $1");
+    pool.one(&sql, &[&app.uuid()], codec::app).await
+}
+
+pub(in super::super) async fn list(pool: &Pool, page: Page<AppId>) -> StoreResult<Vec<App>> {
+    let after = page.after.map_or(Uuid::nil(), AppId::uuid);
+    let sql = format!("SELECT {APP} FROM apps WHERE app_id > $1 ORDER BY app_id LIMIT $2");
+    pool.many(&sql, &[&after, &limit(page.limit)], codec::app).await
+}
+
+pub(in super::super) async fn keys(pool: &Pool, app: AppId) -> StoreResult<Vec<KeyRow>> {
+    let sql = format!("SELECT {KEY} FROM api_keys WHERE app_id = $1 ORDER BY created_at, api_key");
+    pool.many(&sql, &[&app.uuid()], codec::key).await
+}

@@ -1,0 +1,115 @@
+//! Flows and their versions, with what is derived of them.
+//!
+//! A flow or version that is named by its id alone is looked up in two steps: first its app, which
+//! never changes, then everything else with the app in hand, so that on a distributed database the
+//! second statement, which joins, is one worker's business.
+
+use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+use uuid::Uuid;
+
+use super::super::codec::{self, Cells, FLOW, FLOW_APP, VERSION};
+use super::super::pool::Pool;
+use super::limit;
+use crate::{FlowState, Page, StoreResult, VersionRow, VersionState};
+
+/// Published, and neither superseded nor retired.
+const IS_CURRENT: &str =
+    "published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL";
+
+pub(in super::super) async fn flow(pool: &Pool, flow: FlowId) -> StoreResult<Option<FlowState>> {
+    let of_app = "SELECT app_id FROM flows WHERE flow_id = $1";
+    let Some(app): Option<Uuid> = pool.one(of_app, &[&flow.uuid()], |it| it.take()).await? else {
+        return Ok(None);
+    };
+    let sql = format!("{} WHERE flows.app_id = $1 AND flows.flow_id = $2", select_state());
+    pool.one(&sql, &[&app, &flow.uuid()], state).await
+}
+
+pub(in super::super) async fn flows(
+    pool: &Pool,
+    app: AppId,
+    page: Page<FlowId>,
+) -> StoreResult<Vec<FlowState>> {
+    let after = page.after.map_or(Uuid::nil(), FlowId::uuid);
+    let sql = format!(
+        "{} WHERE flows.app_id = $1 AND flows.flow_id > $2 ORDER BY flows.flow_id LIMIT $3",
+        select_state()
+    );
+    pool.many(&sql, &[&app.uuid(), &after, &limit(page.limit)], state).await
+}
+
+pub(in super::super) async fn version(
+    pool: &Pool,
+    version: FlowVersionId,
+) -> StoreResult<Option<VersionState>> {
+    let of_app = "SELECT app_id FROM versions WHERE flow_version_id = $1";
+    let Some(app): Option<Uuid> = pool.one(of_app, &[&version.uuid()], |it| it.take()).await?
+    else {
+        return Ok(None);
+    };
+    let sql = format!(
+        "SELECT {VERSION}, {FLOW}, {FLOW_APP}, \
+         (SELECT flow_version_id FROM versions AS all_of WHERE all_of.app_id = flows.app_id \
+         AND all_of.flow_id = flows.flow_id AND {IS_CURRENT} ORDER BY number DESC LIMIT 1) \
+         FROM versions JOIN flows ON flows.app_id = versions.app_id \
+         AND flows.flow_id = versions.flow_id JOIN apps ON apps.app_id = versions.app_id \
+         WHERE versions.app_id = $1 AND versions.flow_version_id = $2"
+    );
+    pool.one(&sql, &[&app, &version.uuid()], version_state).await
+}
+
+pub(in super::super) async fn versions(
+    pool: &Pool,
+    app: AppId,
+    flow: FlowId,
+    before: Option<u32>,
+    rows: usize,
+) -> StoreResult<Vec<VersionRow>> {
+    let sql = format!(
+        "SELECT {VERSION} FROM versions WHERE app_id = $1 AND flow_id = $2 AND number > 0 \
+         AND number < $3 ORDER BY number DESC LIMIT $4"
+    );
+    let before = before.map_or(i64::MAX, i64::from);
+    let (app, flow) = (app.uuid(), flow.uuid());
+    pool.many(&sql, &[&app, &flow, &before, &limit(rows)], codec::version).await
+}
+
+/// Flows with their app's revisions, their current version, their draft and their last number.
+fn select_state() -> String {
+    let newest = |condition: &str, name: &str| {
+        format!(
+            "LEFT JOIN LATERAL (SELECT {VERSION} FROM versions \
+             WHERE versions.app_id = flows.app_id AND versions.flow_id = flows.flow_id \
+             AND {condition} ORDER BY number DESC, flow_version_id DESC LIMIT 1) AS {name} ON true"
+        )
+    };
+    let current = newest(IS_CURRENT, "current");
+    let draft = newest("published_at IS NULL", "draft");
+    format!(
+        "SELECT {FLOW}, {FLOW_APP}, current.*, draft.*, \
+         (SELECT coalesce(max(number), 0) FROM versions WHERE versions.app_id = flows.app_id \
+         AND versions.flow_id = flows.flow_id AND number > 0) \
+         FROM flows JOIN apps ON apps.app_id = flows.app_id {current} {draft}"
+    )
+}
+
+fn state(cells: &mut Cells) -> StoreResult<FlowState> {
+    let flow = codec::flow(cells)?;
+    let (revision, public_revision, app_grace_window_seconds) = codec::flow_app(cells)?;
+    Ok(FlowState {
+        flow,
+        revision,
+        public_revision,
+        app_grace_window_seconds,
+        current: codec::optional_version(cells)?,
+        draft: codec::optional_version(cells)?,
+        last_number: cells.number()?,
+    })
+}
+
+fn version_state(cells: &mut Cells) -> StoreResult<VersionState> {
+    let (version, flow) = (codec::version(cells)?, codec::flow(cells)?);
+    let (revision, public_revision, _) = codec::flow_app(cells)?;
+    let current = cells.take::<Option<Uuid>>()?.map(FlowVersionId::from_uuid);
+    Ok(VersionState { version, flow, revision, public_revision, current })
+}

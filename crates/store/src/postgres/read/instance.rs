@@ -1,0 +1,61 @@
+//! What belongs to the whole instance: tokens, the audit log, the change feed.
+
+use sluice_flow::id::AppId;
+use uuid::Uuid;
+
+use super::super::codec::{self, AUDIT, Cells, TOKEN};
+use super::super::pool::Pool;
+use super::limit;
+use crate::{
+    AuditQuery, AuditRow, Changes, FeedPosition, StoreError, StoreResult, TokenHash, TokenRow,
+};
+
+pub(in super::super) async fn token(
+    pool: &Pool,
+    hash: &TokenHash,
+) -> StoreResult<Option<TokenRow>> {
+    let sql = format!("SELECT {TOKEN} FROM tokens WHERE hash = $1");
+    pool.one(&sql, &[&hash.as_slice()], codec::token).await
+}
+
+pub(in super::super) async fn tokens(pool: &Pool) -> StoreResult<Vec<TokenRow>> {
+    let sql = format!("SELECT {TOKEN} FROM tokens ORDER BY token_id");
+    pool.many(&sql, &[], codec::token).await
+}
+
+pub(in super::super) async fn audit(pool: &Pool, query: AuditQuery) -> StoreResult<Vec<AuditRow>> {
+    let before = query.after.map_or(Uuid::max(), |id| id.uuid());
+    let rows = limit(query.limit);
+    match query.app_id {
+        Some(app) => {
+            let sql = format!(
+                "SELECT {AUDIT} FROM audit WHERE app_id = $1 AND audit_id < $2 \
+                 ORDER BY audit_id DESC LIMIT $3"
+            );
+            pool.many(&sql, &[&app.uuid(), &before, &rows], codec::audit).await
+        }
+        None => {
+            let sql = format!(
+                "SELECT {AUDIT} FROM audit WHERE audit_id < $1 ORDER BY audit_id DESC LIMIT $2"
+            );
+            pool.many(&sql, &[&before, &rows], codec::audit).await
+        }
+    }
+}
+
+/// The position and the apps in one statement, so that both are of one instant.
+pub(in super::super) async fn changes(pool: &Pool, after: FeedPosition) -> StoreResult<Changes> {
+    let sql = "SELECT feed.position, apps.app_id FROM feed \
+         LEFT JOIN apps ON apps.public_revision > $1 AND feed.position <> $1 \
+         ORDER BY apps.public_revision";
+    let rows = pool.many(sql, &[&after.0.cast_signed()], change).await?;
+    let Some((position, _)) = rows.first() else {
+        return Err(StoreError::Corrupt("the change feed has no position".to_owned()));
+    };
+    let position = FeedPosition(*position);
+    Ok(Changes { position, apps: rows.into_iter().filter_map(|(_, app)| app).collect() })
+}
+
+fn change(cells: &mut Cells) -> StoreResult<(u64, Option<AppId>)> {
+    Ok((cells.revision()?, cells.take::<Option<Uuid>>()?.map(AppId::from_uuid)))
+}

@@ -1,0 +1,12 @@
+//! What is read, by kind: each function is one statement, and so one read at one instant.
+
+pub(super) mod apps;
+pub(super) mod flows;
+pub(super) mod instance;
+pub(super) mod out;
+pub(super) mod responses;
+
+/// A limit as PostgreSQL takes it.
+pub(super) fn limit(rows: usize) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,106 @@
+//! Everything, table by table, in the order of [`Place`].
+//!
+//! Each table is walked along an index from where the last page ended. A page ends at its limit, or
+//! when it is heavy: definitions and answers can be long, and a page is held in memory as a whole. The
+//! weighing is done in the database, by the lengths that it knows without reading the texts.
+
+use uuid::Uuid;
+
+use super::super::codec::{self, APP, AUDIT, Cells, FLOW, KEY, RESPONSE, TOKEN, VERSION};
+use super::super::pool::{Params, Pool};
+use super::limit;
+use crate::{Place, Record, StoreResult, Table};
+
+/// What the long texts of one page may weigh; the record that passes it is the last.
+const PAGE_BYTES: i64 = 8 * 1024 * 1024;
+
+pub(in super::super) async fn page(
+    pool: &Pool,
+    after: Option<&Place>,
+    rows: usize,
+) -> StoreResult<Vec<Record>> {
+    let mut found = Vec::new();
+    let mut bytes_left = PAGE_BYTES;
+    for table in Table::ALL {
+        let after = match after {
+            Some(place) if place.table > table => continue,
+            Some(place) if place.table == table => place.clone(),
+            _ => Place { table, app: [0; 16], key: Vec::new() },
+        };
+        let records = walk(pool, &after, rows - found.len(), bytes_left).await?;
+        let weighs: usize = records.iter().map(Record::weight_bytes).sum();
+        bytes_left -= limit(weighs);
+        found.extend(records);
+        if found.len() >= rows || bytes_left <= 0 {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// What a table has beyond the place.
+async fn walk(pool: &Pool, after: &Place, rows: usize, bytes: i64) -> StoreResult<Vec<Record>> {
+    let (sql, read) = select(after.table);
+    let (rows, app) = (limit(rows), Uuid::from_bytes(after.app));
+    let (text, ids) = (String::from_utf8_lossy(&after.key), ids(&after.key));
+    let params: Params = match after.table {
+        Table::Apps => &[&rows, &bytes, &app],
+        Table::Keys => &[&rows, &bytes, &app, &&*text],
+        Table::Responses => &[&rows, &bytes, &app, &ids[0], &ids[1]],
+        Table::Flows | Table::Versions | Table::Tokens | Table::Audit => {
+            &[&rows, &bytes, &app, &ids[0]]
+        }
+    };
+    pool.many(&sql, params, read).await
+}
+
+type Read = fn(&mut Cells) -> StoreResult<Record>;
+
+fn select(table: Table) -> (String, Read) {
+    let (name, columns, key, long, read): (_, _, &[&str], _, Read) = match table {
+        Table::Apps => ("apps", APP, &[], "allowed_origins", |it| codec::app(it).map(Record::App)),
+        Table::Keys => ("api_keys", KEY, &["api_key"], "''", |it| codec::key(it).map(Record::Key)),
+        Table::Flows => ("flows", FLOW, &["flow_id"], "''", |it| codec::flow(it).map(Record::Flow)),
+        Table::Versions => ("versions", VERSION, &["flow_version_id"], "definition", |it| {
+            codec::version(it).map(Record::Version)
+        }),
+        Table::Tokens => {
+            ("tokens", TOKEN, &["token_id"], "''", |it| codec::token(it).map(Record::Token))
+        }
+        Table::Audit => {
+            ("audit", AUDIT, &["audit_id"], "detail", |it| codec::audit(it).map(Record::Audit))
+        }
+        Table::Responses => {
+            ("responses", RESPONSE, &["flow_id", "response_id"], "answers", response)
+        }
+    };
+    let key_column = match table {
+        Table::Responses => ", idempotency_key",
+        _ => "",
+    };
+    let order = ["app_id"].iter().chain(key).copied().collect::<Vec<_>>().join(", ");
+    let beyond = (3..=3 + key.len()).map(|it| format!("${it}")).collect::<Vec<_>>().join(", ");
+    let sql = format!(
+        "SELECT {columns}{key_column} FROM (SELECT *, \
+         coalesce(sum(octet_length({long}) + 256) OVER (ORDER BY {order} \
+         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before \
+         FROM (SELECT * FROM {name} WHERE ({order}) > ({beyond}) ORDER BY {order} LIMIT $1) AS page) \
+         AS {name} WHERE bytes_before < $2 ORDER BY {order}"
+    );
+    (sql, read)
+}
+
+fn response(cells: &mut Cells) -> StoreResult<Record> {
+    let (row, idempotency_key) = codec::keyed_response(cells)?;
+    Ok(Record::Response { row, idempotency_key })
+}
+
+/// The ids in a key; where it is short, the first there could be.
+fn ids(key: &[u8]) -> [Uuid; 2] {
+    let mut bytes = [0; 32];
+    for (byte, given) in bytes.iter_mut().zip(key) {
+        *byte = *given;
+    }
+    let (first, second) = bytes.split_at(16);
+    [first, second].map(|id| Uuid::from_slice(id).unwrap_or_default())
+}

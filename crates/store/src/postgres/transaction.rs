@@ -1,0 +1,136 @@
+//! One write transaction: on a connection of its own, and either committed, taken back or in doubt.
+//!
+//! Nothing is acknowledged before COMMIT came back clean. A COMMIT is never cancelled: at its deadline
+//! the connection is given up and the outcome is in doubt, while the server may still finish it.
+//! Dropping the value, wherever that happens, ends the connection and with it the transaction.
+
+use std::sync::Arc;
+
+use tokio_postgres::{Row, Statement};
+
+use super::failure::Stop;
+use super::pool::{Lease, Params, Pool, within};
+use crate::{StoreError, StoreResult};
+
+/// Whatever the role's defaults are: a row that was locked is read as it is then, not as it was when
+/// the transaction began.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+
+#[derive(Debug)]
+pub(super) struct Transaction {
+    pool: Arc<Pool>,
+    lease: Lease,
+}
+
+impl Transaction {
+    /// A connection for a transaction that has not begun.
+    pub(super) async fn on(pool: &Arc<Pool>) -> Result<Self, Stop> {
+        Ok(Self { pool: Arc::clone(pool), lease: pool.lease().await? })
+    }
+
+    /// Sends BEGIN as soon as it is polled, so that what is polled after it goes with it.
+    pub(super) async fn begin(&self) -> Result<(), Stop> {
+        self.within(async { Ok(self.lease.batch_execute(BEGIN).await?) }).await
+    }
+
+    pub(super) async fn begun(pool: &Arc<Pool>) -> Result<Self, Stop> {
+        let transaction = Self::on(pool).await?;
+        transaction.begin().await?;
+        Ok(transaction)
+    }
+
+    /// Known to the server after one exchange for each connection; free afterwards.
+    pub(super) async fn prepare(&self, sql: &str) -> Result<Statement, Stop> {
+        self.within(async { Ok(self.lease.prepare_cached(sql).await?) }).await
+    }
+
+    /// Sent as soon as it is polled.
+    pub(super) async fn send(
+        &self,
+        statement: &Statement,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, Stop> {
+        self.within(async { Ok(self.lease.send(statement, params).await?) }).await
+    }
+
+    pub(super) async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Stop> {
+        self.within(self.lease.query(sql, params)).await
+    }
+
+    /// Runs a statement and says how many rows it touched.
+    pub(super) async fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, Stop> {
+        let statement = self.prepare(sql).await?;
+        self.within(async { Ok(self.lease.execute(&statement, params).await?) }).await
+    }
+
+    /// After `Ok` all of it is on stable storage, and on the synchronous standby if there is one.
+    pub(super) async fn commit(mut self) -> Result<(), NotCommitted> {
+        let deadline = self.pool.options().commit_deadline;
+        let commit = async { Ok(self.lease.batch_execute("COMMIT").await?) };
+        let result = within(deadline, "confirmation of a commit", commit).await;
+        self.lease.settle(&result);
+        match result {
+            Ok(()) => {
+                self.pool.note_commit(true);
+                Ok(())
+            }
+            Err(stop) => {
+                if matches!(stop, Stop::Deadline(_)) {
+                    self.pool.note_commit(false);
+                }
+                Err(NotCommitted(stop))
+            }
+        }
+    }
+
+    /// Takes everything back. A connection on which that fails is closed, which does the same.
+    pub(super) async fn roll_back(mut self) {
+        let result = self.within(async { Ok(self.lease.batch_execute("ROLLBACK").await?) }).await;
+        self.lease.settle(&result);
+    }
+
+    /// Takes back what came before `stop`, where the connection still can.
+    pub(super) async fn stop(self, stop: Stop) -> Stop {
+        if !stop.ends_connection() {
+            self.roll_back().await;
+        }
+        stop
+    }
+
+    async fn within<T>(&self, work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+        within(self.pool.options().statement_deadline, "answer", work).await
+    }
+}
+
+/// A COMMIT that did not come back clean.
+#[derive(Debug)]
+pub(super) struct NotCommitted(Stop);
+
+impl NotCommitted {
+    /// The transaction was taken back because of another one, and can be tried again.
+    pub(super) fn lost_a_race(&self) -> bool {
+        self.0.lost_a_race()
+    }
+
+    /// For a transaction that has only read.
+    pub(super) fn nothing_written(self) -> StoreError {
+        self.0.of_statement()
+    }
+}
+
+impl From<NotCommitted> for StoreError {
+    fn from(failure: NotCommitted) -> Self {
+        failure.0.of_commit()
+    }
+}
+
+/// Commits where the body went well, and takes it back where it did not.
+pub(super) async fn end<T>(transaction: Transaction, body: Result<T, Stop>) -> StoreResult<T> {
+    match body {
+        Ok(value) => {
+            transaction.commit().await?;
+            Ok(value)
+        }
+        Err(stop) => Err(transaction.stop(stop).await.of_statement()),
+    }
+}

@@ -1,0 +1,104 @@
+//! Records of another database, put in as they were there.
+//!
+//! The revisions are those of the record, not moved by one: whoever holds a row that was judged at the
+//! other database can go on here. The feed follows, so that the next public change is a new place in it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use sluice_flow::id::AppId;
+
+use super::columns::{Columns, GIVEN, NAMES};
+use super::failure::Stop;
+use super::partitions;
+use super::pool::{Params, Pool};
+use super::put;
+use super::transaction::{Transaction, end};
+use crate::{App, IdempotencyKey, Record, ResponseRow, StoreResult};
+
+pub(super) async fn records(pool: &Arc<Pool>, records: Vec<Record>) -> StoreResult<()> {
+    // Each once, and in the order in which tables name one another.
+    let records: BTreeMap<_, _> = records.into_iter().map(|it| (it.place(), it)).collect();
+    let times = records.values().filter_map(|record| match record {
+        Record::Response { row, .. } => Some(row.response_id.made_at()),
+        _ => None,
+    });
+    partitions::make_for_records(pool, times).await;
+    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let body = put_all(&transaction, records.values()).await;
+    end(transaction, body).await
+}
+
+async fn put_all(
+    transaction: &Transaction,
+    records: impl Iterator<Item = &Record>,
+) -> Result<(), Stop> {
+    let mut newest = None;
+    let mut responses: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
+    for record in records {
+        match record {
+            Record::App(app) => {
+                put_app(transaction, app).await?;
+                newest = newest.max(Some(app.public_revision));
+            }
+            Record::Key(row) => put::key(transaction, row).await?,
+            Record::Flow(row) => put::flow(transaction, row).await?,
+            Record::Version(row) => put::version(transaction, row).await?,
+            Record::Token(row) => put::token(transaction, row).await?,
+            Record::Audit(row) => put::audit(transaction, row).await?,
+            Record::Response { row, idempotency_key } => {
+                responses.entry(row.app_id).or_default().push((row, idempotency_key.as_ref()));
+            }
+        }
+    }
+    for (app, rows) in responses {
+        put_responses(transaction, app, &rows).await?;
+    }
+    if let Some(newest) = newest {
+        let position = "UPDATE feed SET position = greatest(position, $1)";
+        transaction.execute(position, &[&newest.cast_signed()]).await?;
+    }
+    Ok(())
+}
+
+async fn put_app(transaction: &Transaction, app: &App) -> Result<(), Stop> {
+    put::app(transaction, &app.row).await?;
+    let revisions = "UPDATE apps SET revision = $2, public_revision = $3 WHERE app_id = $1";
+    let numbers = (app.revision.cast_signed(), app.public_revision.cast_signed());
+    let params: Params = &[&app.row.app_id.uuid(), &numbers.0, &numbers.1];
+    transaction.execute(revisions, params).await.map(|_| ())
+}
+
+static PUT_RESPONSES: LazyLock<String> = LazyLock::new(|| {
+    let replaced: Vec<_> =
+        NAMES.split(", ").map(str::trim).map(|name| format!("{name} = excluded.{name}")).collect();
+    format!(
+        "INSERT INTO responses (app_id, {NAMES}) SELECT $1, given.* FROM {GIVEN} \
+         ON CONFLICT (app_id, response_id) DO UPDATE SET {}",
+        replaced.join(", ")
+    )
+});
+
+/// A response that is there already may have another key now, or none.
+const FREE_KEYS: &str = "DELETE FROM idempotency USING responses AS old WHERE old.app_id = $1 \
+     AND old.response_id = ANY($2) AND idempotency.app_id = $1 \
+     AND idempotency.key = old.idempotency_key AND idempotency.response_id = old.response_id";
+const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id, digest) \
+     SELECT $1, given.* FROM unnest($2::bytea[], $3::uuid[], $4::bytea[]) AS given";
+
+async fn put_responses(
+    transaction: &Transaction,
+    app: AppId,
+    rows: &[(&ResponseRow, Option<&IdempotencyKey>)],
+) -> Result<(), Stop> {
+    let all: Vec<_> = rows.iter().map(|(row, _)| row.response_id.uuid()).collect();
+    transaction.execute(FREE_KEYS, &[&app.uuid(), &all]).await?;
+    transaction.execute(&PUT_RESPONSES, &Columns::of(app, rows).params()).await?;
+    let (mut keys, mut ids, mut digests) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, key) in rows.iter().filter_map(|(row, key)| key.map(|key| (row, key))) {
+        keys.push(key.as_slice());
+        ids.push(row.response_id.uuid());
+        digests.push(row.digest.as_slice());
+    }
+    transaction.execute(TAKE_KEYS, &[&app.uuid(), &keys, &ids, &digests]).await.map(|_| ())
+}
