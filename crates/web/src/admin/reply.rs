@@ -199,7 +199,7 @@ fn engine_parts(error: AdminError) -> (StatusCode, &'static str, String, Vec<Fau
         AdminError::Store(StoreError::Failed(_) | StoreError::Closed) => {
             (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
         }
-        AdminError::Store(StoreError::Unknown(_)) => {
+        AdminError::Store(StoreError::Unknown(_) | StoreError::InDoubt(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, "outcome_unknown")
         }
         AdminError::Store(StoreError::Corrupt(_)) => {
@@ -216,7 +216,10 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
             Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
         }
         Refused::Engine(AdminError::Store(
-            StoreError::Failed(_) | StoreError::Unknown(_) | StoreError::Closed,
+            StoreError::Failed(_)
+            | StoreError::Unknown(_)
+            | StoreError::InDoubt(_)
+            | StoreError::Closed,
         )) => Some((header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))),
         Refused::NoRoute
         | Refused::WrongMethod
