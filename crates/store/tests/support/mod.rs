@@ -4,6 +4,8 @@
 //! since PostgreSQL refuses to run as root. Where there is none the test fails and says what to install.
 //! It syncs nothing: what tests kill is processes, never the machine, and hundreds of databases are made.
 
+pub(crate) mod rows;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,0 +1,48 @@
+//! The rows that the tests of a backend store: one app, and responses that differ by number.
+
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
+use sluice_flow::submission::Admission;
+use sluice_flow::time::Timestamp;
+use sluice_store::{AppRow, IdentityVerification, NewResponse, ResponseRow};
+
+pub(crate) fn app_row() -> AppRow {
+    AppRow {
+        app_id: AppId::from_uuid(v7(Timestamp::from_millis(1), 0, 1)),
+        name: "Shop".to_owned(),
+        identity_verification: IdentityVerification::Off,
+        allowed_origins: Vec::new(),
+        grace_window_seconds: None,
+        created_at: Timestamp::from_millis(1),
+    }
+}
+
+pub(crate) fn response(millis: i64, number: u32, public_revision: u64) -> NewResponse {
+    let app = app_row().app_id;
+    let row = ResponseRow {
+        app_id: app,
+        flow_id: FlowId::from_uuid(app.uuid()),
+        flow_version_id: FlowVersionId::from_uuid(app.uuid()),
+        response_id: ResponseId::from_uuid(v7(Timestamp::from_millis(millis), number, 0)),
+        admission: Admission::CollectionOnly,
+        answers: "{}".to_owned(),
+        identities: None,
+        identity_verified: false,
+        respondent_id: None,
+        tags: None,
+        context: None,
+        flow_assignment_id: None,
+        digest: [1; 32],
+    };
+    NewResponse { row, idempotency_key: Some(key(number)), public_revision }
+}
+
+pub(crate) fn key(number: u32) -> [u8; 32] {
+    let mut key = [7; 32];
+    key[..4].copy_from_slice(&number.to_be_bytes());
+    key
+}
+
+pub(crate) fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    i64::try_from(since.as_millis()).unwrap()
+}
