@@ -50,7 +50,8 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
-/// A grace window in seconds, so that a number out of range is told the range.
+/// A grace window in seconds, so that what cannot be one is told the range. One that is only too long
+/// is left to the engine, which tells it together with the faults of other fields.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GraceSeconds(u32);
 
@@ -76,10 +77,8 @@ impl Visitor<'_> for GraceVisitor {
     }
 
     fn visit_u64<E: Error>(self, seconds: u64) -> Result<GraceSeconds, E> {
-        let in_range = u32::try_from(seconds).ok().filter(|&seconds| seconds <= GRACE_MAX_SECONDS);
-        in_range
-            .map(GraceSeconds)
-            .ok_or_else(|| E::invalid_value(Unexpected::Unsigned(seconds), &self))
+        let fits = u32::try_from(seconds).map(GraceSeconds);
+        fits.map_err(|_| E::invalid_value(Unexpected::Unsigned(seconds), &self))
     }
 
     fn visit_i64<E: Error>(self, seconds: i64) -> Result<GraceSeconds, E> {

@@ -224,9 +224,8 @@ async fn get(
     Caller(actor): Caller,
     AtId(version): AtId<FlowVersionId>,
 ) -> Reply {
-    let row = engine.get_version(&actor, version).await?;
-    let times = engine.get_flow(&actor, row.flow_id).await?.flow.times();
-    reply::ok(Version::of(row, &times, engine.now())?)
+    let found = engine.get_version(&actor, version).await?;
+    reply::ok(Version::of(found.version, &found.flow.times(), engine.now())?)
 }
 
 /// Retire a version
