@@ -41,8 +41,8 @@ async fn no_log_line_at_trace_level_bears_a_secret_or_what_a_respondent_said() {
     let printed = server.banner();
     assert_eq!(server.stop(), Some(0));
     let log = std::fs::read_to_string(folder.path().join("server.log")).unwrap();
-    assert!(log.contains("TRACE") || log.contains("DEBUG"), "nothing is logged: {log}");
-    assert!(log.matches("response.submit").count() + log.matches("exchange").count() > 10, "{log}");
+    assert!(log.contains("TRACE"), "the most talkative level is not on: {log}");
+    assert!(log.matches(": exchange ").count() > 20, "the requests are not logged: {log}");
     assert!(!printed.contains(CANARY), "{printed}");
     for line in log.lines() {
         assert!(!line.contains(CANARY), "{line}");
