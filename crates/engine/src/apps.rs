@@ -54,7 +54,7 @@ impl Engine {
         let key = new_key(app_id, created_at);
         let audit = self.audit(actor, Some(app_id), "app.created", app_id, &json!({"name": name}));
         let rows = vec![Write::App(row.clone()), Write::Key(key.clone()), Write::Audit(audit)];
-        self.store.apply(At::Instance, Change::new(move || rows)).await?;
+        self.apply(At::Instance, Change::new(move || rows)).await?;
         self.registry.forget(&[app_id]);
         Ok(AppDetail { row, api_keys: vec![key.api_key] })
     }
@@ -89,8 +89,11 @@ impl Engine {
         faultless(patch_faults(patch))?;
         for _ in 0..CONFLICT_RETRIES {
             let found = self.app_for(actor, Scope::Write, app).await?;
-            let mut row = found.row;
+            let mut row = found.row.clone();
             let changed = patched(&mut row, patch);
+            if row == found.row {
+                return self.with_keys(found).await;
+            }
             let audit = self.audit(actor, Some(app), "app.updated", app, &changed);
             let rows = vec![Write::App(row), Write::Audit(audit)];
             match self.change_app(app, found.revision, Change::new(move || rows)).await {
@@ -141,16 +144,26 @@ impl Engine {
         Err(StoreError::Conflict.into())
     }
 
-    /// Writes a change to one app, and lets go of what was remembered of it.
+    /// Writes a change that the public API can see, and lets go of what was remembered of the app.
     pub(crate) async fn change_app(
         &self,
         app: AppId,
         expected: u64,
         change: Change,
     ) -> AdminResult<()> {
-        self.store.apply(At::App { app, expected }, change).await?;
+        self.change_quietly(app, expected, change).await?;
         self.registry.forget(&[app]);
         Ok(())
+    }
+
+    /// Writes a change that only administrators can see: a draft, the end of a response.
+    pub(crate) async fn change_quietly(
+        &self,
+        app: AppId,
+        expected: u64,
+        change: Change,
+    ) -> AdminResult<()> {
+        Ok(self.apply(At::App { app, expected }, change).await?)
     }
 
     pub(crate) async fn app_for(
@@ -227,9 +240,9 @@ fn patch_faults(patch: &AppPatch) -> Vec<Fault> {
 
 /// An origin exactly as browsers send it, since it is compared letter by letter.
 fn is_origin(text: &str) -> bool {
-    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.:[]".contains(c);
-    host.is_some_and(|host| !host.is_empty() && host.len() <= 255 && host.chars().all(allowed))
+    let is_web = text.starts_with("https://") || text.starts_with("http://");
+    let origin = url::Url::parse(text).map(|url| url.origin().ascii_serialization());
+    is_web && origin.is_ok_and(|origin| origin == text)
 }
 
 pub(crate) fn fault(pointer: &str, message: impl Into<String>) -> Fault {
@@ -256,4 +269,29 @@ pub(crate) fn grace_faults(pointer: &str, seconds: Option<u32>) -> Option<Fault>
 pub(crate) fn faultless(faults: impl IntoIterator<Item = Fault>) -> AdminResult<()> {
     let faults: Vec<Fault> = faults.into_iter().collect();
     if faults.is_empty() { Ok(()) } else { Err(AdminError::Invalid(faults)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_written_as_browsers_send_it() {
+        for (text, is) in [
+            ("https://app.example.com", true),
+            ("http://localhost:3000", true),
+            ("http://[::1]:8080", true),
+            ("https://example.com:443", false),
+            ("https://example.com/", false),
+            ("https://EXAMPLE.com", false),
+            ("https://a:b:c", false),
+            ("https://", false),
+            ("ftp://example.com", false),
+            ("example.com", false),
+            ("null", false),
+            ("*", false),
+        ] {
+            assert_eq!(is_origin(text), is, "{text}");
+        }
+    }
 }

@@ -71,27 +71,26 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// Starts the one task that writes. The receiver turns true when the store lost track of a write.
+    /// Starts the one task that writes. It turns `lost` true when the store lost track of a write.
     pub(crate) fn start(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
-        ids: Arc<Ids>,
         metrics: Arc<Metrics>,
-    ) -> (Self, watch::Receiver<bool>) {
+        lost: watch::Sender<bool>,
+    ) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         let (closing, closed) = watch::channel(false);
-        let (lost, fatal) = watch::channel(false);
         let queued_bytes = Arc::new(AtomicUsize::new(0));
         let writer = Writer {
             store,
             clock,
-            ids,
+            ids: Ids::default(),
             lost,
             queued_bytes: Arc::clone(&queued_bytes),
             metrics: Arc::clone(&metrics),
         };
         let task = Mutex::new(Some(tokio::spawn(writer.run(waiting, closed))));
-        (Self { queue, queued_bytes, closing, task, metrics }, fatal)
+        Self { queue, queued_bytes, closing, task, metrics }
     }
 
     /// Queues a response and waits until it is settled. Sheds at once when the queue is full.
@@ -127,7 +126,8 @@ impl Committer {
 struct Writer {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    ids: Arc<Ids>,
+    /// Its own, so that nobody else's ids come between.
+    ids: Ids,
     lost: watch::Sender<bool>,
     queued_bytes: Arc<AtomicUsize>,
     metrics: Arc<Metrics>,
@@ -161,7 +161,7 @@ impl Writer {
     }
 
     async fn write(&self, batch: impl Iterator<Item = Waiting>) {
-        let now = self.clock.now();
+        let now = self.ids.steady(self.clock.now());
         let mut rows = Vec::with_capacity(BATCH_MAX);
         let mut replies = Vec::with_capacity(BATCH_MAX);
         for waiting in batch {

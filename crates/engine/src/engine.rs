@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
-use sluice_store::{AuditRow, FeedPosition, Store, StoreError};
+use sluice_store::{At, AuditRow, Change, FeedPosition, Store, StoreError};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -55,12 +55,12 @@ impl Unavailable {
 pub struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) ids: Arc<Ids>,
+    pub(crate) ids: Ids,
     pub(crate) registry: Registry,
     pub(crate) committer: Committer,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) environment_token: Option<[u8; 32]>,
-    fatal: watch::Receiver<bool>,
+    lost: watch::Sender<bool>,
     feed: tokio::task::JoinHandle<()>,
 }
 
@@ -78,27 +78,27 @@ impl Engine {
         options: Options,
     ) -> Result<Arc<Self>, StoreError> {
         let metrics = Arc::new(Metrics::new());
-        let ids = Arc::new(Ids::default());
         // Read before anything is loaded, so that no change falls between the two.
         let position = store.changes(FeedPosition::default()).await?.position;
         let registry = Registry::new(Arc::clone(&store));
-        let (committer, fatal) = Committer::start(
+        let lost = watch::Sender::new(false);
+        let committer = Committer::start(
             Arc::clone(&store),
             Arc::clone(&clock),
-            Arc::clone(&ids),
             Arc::clone(&metrics),
+            lost.clone(),
         );
         let feed = tokio::spawn(registry.clone().follow(position, FEED_INTERVAL));
         let environment_token = options.admin_token.as_deref().map(hash_of);
         Ok(Arc::new(Self {
             store,
             clock,
-            ids,
+            ids: Ids::default(),
             registry,
             committer,
             metrics,
             environment_token,
-            fatal,
+            lost,
             feed,
         }))
     }
@@ -113,16 +113,32 @@ impl Engine {
 
     /// Whether a submission could be stored now.
     pub async fn ready(&self) -> Result<(), StoreError> {
-        if *self.fatal.borrow() {
+        if *self.lost.borrow() {
             return Err(StoreError::Closed);
         }
-        self.store.check().await
+        self.watched(self.store.check().await)
+    }
+
+    /// Writes the rows of a change; every administrative write goes through here.
+    pub(crate) async fn apply(&self, at: At, change: Change) -> Result<(), StoreError> {
+        self.watched(self.store.apply(at, change).await)
+    }
+
+    /// A store that lost track of any write, or has stopped, ends the process, whoever met it first.
+    fn watched<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error @ (StoreError::Unknown(_) | StoreError::Closed)) = &result
+            && !self.lost.send_replace(true)
+        {
+            let source = std::error::Error::source(error).map(ToString::to_string);
+            tracing::error!(%error, source, "the store can no longer be written to");
+        }
+        result
     }
 
     /// Returns once the store has lost track of a write: the process must then exit and recover.
     pub async fn lost_track(&self) {
-        let mut fatal = self.fatal.clone();
-        if fatal.wait_for(|&lost| lost).await.is_err() {
+        let mut lost = self.lost.subscribe();
+        if lost.wait_for(|&lost| lost).await.is_err() {
             std::future::pending::<()>().await;
         }
     }

@@ -16,6 +16,9 @@ use crate::apps::{CONFLICT_RETRIES, fault, faultless, grace_faults, name_faults}
 use crate::clock::next_instant;
 use crate::engine::Engine;
 
+/// The code of what an archived flow refuses.
+pub(crate) const FLOW_ARCHIVED: &str = "flow_archived";
+
 /// A flow to be made. Without a definition it starts as an empty draft.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewFlow {
@@ -106,6 +109,9 @@ impl Engine {
         self.change_flow(actor, Scope::Write, flow, |engine, state| {
             let mut row = state.flow.clone();
             let changed = patched(&mut row, patch);
+            if row == state.flow {
+                return Ok((Change::new(Vec::new), ()));
+            }
             let audit = engine.audit(actor, Some(row.app_id), "flow.updated", flow, &changed);
             let rows = vec![Write::Flow(row), Write::Audit(audit)];
             Ok((Change::new(move || rows), ()))
@@ -116,11 +122,7 @@ impl Engine {
 
     /// Archives a flow: its versions are gone for the public, its responses stay.
     pub async fn archive_flow(&self, actor: &Actor, flow: FlowId) -> AdminResult<()> {
-        let state = self.flow_for(actor, Scope::Write, flow).await?;
-        if state.flow.archived_at.is_some() {
-            return Ok(());
-        }
-        self.change_flow(actor, Scope::Write, flow, |engine, state| {
+        let archived = self.change_flow(actor, Scope::Write, flow, |engine, state| {
             let clock = std::sync::Arc::clone(&engine.clock);
             let row = state.flow.clone();
             let audit = engine.audit(actor, Some(row.app_id), "flow.archived", flow, &json!({}));
@@ -129,8 +131,12 @@ impl Engine {
                 vec![Write::Flow(FlowRow { archived_at, ..row }), Write::Audit(audit)]
             });
             Ok((change, ()))
-        })
-        .await
+        });
+        match archived.await {
+            // Somebody else was quicker, or it was archived before: it is archived.
+            Err(AdminError::Conflict { code: FLOW_ARCHIVED, .. }) => Ok(()),
+            done => done,
+        }
     }
 
     pub async fn get_draft(&self, actor: &Actor, flow: FlowId) -> AdminResult<Draft> {
@@ -182,7 +188,7 @@ impl Engine {
         for _ in 0..CONFLICT_RETRIES {
             let state = self.flow_for(actor, scope, flow).await?;
             if state.flow.archived_at.is_some() {
-                return Err(AdminError::conflict("flow_archived", "this flow is archived"));
+                return Err(AdminError::conflict(FLOW_ARCHIVED, "this flow is archived"));
             }
             let (change, result) = decide(self, &state)?;
             match self.change_app(state.flow.app_id, state.revision, change).await {

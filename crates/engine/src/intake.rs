@@ -233,6 +233,8 @@ fn digest_of(row: &ResponseRow) -> Digest {
     part(&[row.admission as u8, u8::from(row.identity_verified)]);
     part(row.answers.as_bytes());
     for text in [&row.identities, &row.tags, &row.context, &row.flow_assignment_id] {
+        // An empty text is not an absent one.
+        part(&[u8::from(text.is_some())]);
         part(text.as_deref().unwrap_or_default().as_bytes());
     }
     *hasher.finalize().as_bytes()

@@ -43,7 +43,7 @@ pub use tokens::{NewToken, TokenSecret};
 pub mod rows {
     pub use sluice_store::{
         AppRow, AuditRow, FlowRow, FlowState, IdentityVerification, Order, Page, ResponseRow,
-        Scope, TokenRow, VersionRow,
+        Scope, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};

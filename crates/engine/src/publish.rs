@@ -16,6 +16,7 @@ use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::clock::next_instant;
 use crate::engine::Engine;
+use crate::flows::FLOW_ARCHIVED;
 use crate::registry::grace_seconds;
 
 /// A version that has just been published.
@@ -72,12 +73,11 @@ impl Engine {
 
     /// Withdraws a published version at once, without grace. Doing so twice is the same as once.
     pub async fn retire(&self, actor: &Actor, version: FlowVersionId) -> AdminResult<VersionRow> {
-        let found = self.published_for(actor, version).await?;
-        if found.version.times.retired_at.is_some() {
-            return Ok(found.version);
-        }
         for _ in 0..crate::apps::CONFLICT_RETRIES {
             let found = self.published_for(actor, version).await?;
+            if found.version.times.retired_at.is_some() {
+                return Ok(found.version);
+            }
             let app = found.flow.app_id;
             let detail = json!({"flowId": found.flow.flow_id, "number": found.version.number});
             let audit = self.audit(actor, Some(app), "flow_version.retired", version, &detail);
@@ -108,6 +108,15 @@ impl Engine {
     ) -> AdminResult<Vec<VersionRow>> {
         let state = self.flow_for(actor, Scope::Read, flow).await?;
         Ok(self.store.list_versions(state.flow.app_id, flow, before, limit).await?)
+    }
+
+    /// One version whole, drafts included.
+    pub async fn get_version(
+        &self,
+        actor: &Actor,
+        version: FlowVersionId,
+    ) -> AdminResult<VersionState> {
+        self.version_for(actor, Scope::Read, version).await
     }
 
     /// The rows of a publish: the new version, the end of the one before, and the audit entry.
@@ -150,9 +159,7 @@ impl Engine {
         actor: &Actor,
         version: FlowVersionId,
     ) -> AdminResult<VersionState> {
-        let found = self.store.find_version(version).await?;
-        let found = found.ok_or(AdminError::NotFound(Missing::FlowVersion))?;
-        actor.need_in(Scope::Write, found.flow.app_id, Missing::FlowVersion)?;
+        let found = self.version_for(actor, Scope::Write, version).await?;
         if found.version.times.published_at.is_none() {
             return Err(AdminError::conflict(
                 "flow_version_not_published",
@@ -160,8 +167,20 @@ impl Engine {
             ));
         }
         if found.flow.archived_at.is_some() {
-            return Err(AdminError::conflict("flow_archived", "this flow is archived"));
+            return Err(AdminError::conflict(FLOW_ARCHIVED, "this flow is archived"));
         }
+        Ok(found)
+    }
+
+    async fn version_for(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        version: FlowVersionId,
+    ) -> AdminResult<VersionState> {
+        let found = self.store.find_version(version).await?;
+        let found = found.ok_or(AdminError::NotFound(Missing::FlowVersion))?;
+        actor.need_in(scope, found.flow.app_id, Missing::FlowVersion)?;
         Ok(found)
     }
 }

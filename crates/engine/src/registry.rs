@@ -38,6 +38,9 @@ const APPS_MAX: usize = 10_000;
 const FLOWS_MAX: usize = 10_000;
 /// Versions expected to be in use at once.
 const VERSIONS_EXPECTED: usize = 1_000;
+/// What an entry takes at the least, in bytes: a version that is not there weighs something, too, or
+/// guessing ids would fill the memory.
+const ENTRY_BYTES: u64 = 512;
 /// Memory for versions, with their snapshots ready to send.
 const VERSIONS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
@@ -129,7 +132,7 @@ impl Weighter<FlowVersionId, Option<Arc<VersionView>>> for Weigh {
     fn weight(&self, _: &FlowVersionId, view: &Option<Arc<VersionView>>) -> u64 {
         let published = view.as_ref().and_then(|view| view.published.as_ref());
         // The parsed snapshot takes about as much again as its JSON.
-        published.map_or(1, |published| 2 * published.served.weight() as u64)
+        ENTRY_BYTES + published.map_or(0, |published| 2 * published.served.weight() as u64)
     }
 }
 
@@ -169,8 +172,11 @@ impl Registry {
     ) -> StoreResult<Option<Arc<VersionView>>> {
         let view = self
             .remembered(&self.caches.versions, &id, async {
-                let state = self.store.find_version(id).await?;
-                state.map(|state| VersionView::new(state).map(Arc::new)).transpose()
+                let Some(state) = self.store.find_version(id).await? else { return Ok(None) };
+                // Parsing and compressing a long definition would hold up other requests here.
+                let view = tokio::task::spawn_blocking(|| VersionView::new(state)).await;
+                let view = view.map_err(|error| StoreError::Failed(Box::new(error)))??;
+                Ok(Some(Arc::new(view)))
             })
             .await?;
         Ok(view.filter(|view| view.app_id == app))
@@ -378,5 +384,20 @@ impl Engine {
         }
         let published = version.published.as_ref();
         Ok(published.map(|published| Arc::clone(published.served(generation))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever has a publishable key can ask for as many versions as they like.
+    #[test]
+    fn versions_that_are_not_there_cannot_fill_the_memory() {
+        let weight = Weigh.weight(&FlowVersionId::from_uuid(uuid::Uuid::nil()), &None);
+        let entries_max = VERSIONS_BYTES_MAX / weight;
+        // An entry is its key, its value and the cache's own bookkeeping.
+        let entry_bytes = size_of::<(FlowVersionId, Option<Arc<VersionView>>)>() as u64 * 4;
+        assert!(entries_max * entry_bytes <= VERSIONS_BYTES_MAX, "{entries_max} entries");
     }
 }

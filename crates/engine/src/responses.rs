@@ -57,7 +57,7 @@ impl Engine {
             let detail = json!({"flowId": row.flow_id});
             let audit = self.audit(actor, Some(row.app_id), "response.deleted", id, &detail);
             let rows = vec![Write::DeleteResponse(id), Write::Audit(audit)];
-            match self.change_app(row.app_id, app.revision, Change::new(move || rows)).await {
+            match self.change_quietly(row.app_id, app.revision, Change::new(move || rows)).await {
                 Err(AdminError::Store(StoreError::Conflict)) => {}
                 done => return done,
             }

@@ -40,7 +40,7 @@ impl Served {
 }
 
 fn compressed(body: &[u8]) -> Option<Bytes> {
-    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), Compression::best());
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), Compression::default());
     // Writing into memory does not fail; if it ever did, the plain form is still right.
     encoder.write_all(body).ok()?;
     let bytes = encoder.finish().ok()?;

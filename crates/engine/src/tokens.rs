@@ -82,7 +82,7 @@ impl Engine {
         let detail = json!({"name": row.name, "scopes": row.scopes, "appId": row.app_id});
         let audit = self.audit(actor, row.app_id, "token.created", row.token_id, &detail);
         let rows = vec![Write::Token(row.clone()), Write::Audit(audit)];
-        self.store.apply(At::Instance, Change::new(move || rows)).await?;
+        self.apply(At::Instance, Change::new(move || rows)).await?;
         Ok((row, TokenSecret(secret)))
     }
 
@@ -105,7 +105,7 @@ impl Engine {
         let row = TokenRow { revoked_at: Some(self.now()), ..row };
         let audit = self.audit(actor, row.app_id, "token.revoked", id, &json!({"name": row.name}));
         let rows = vec![Write::Token(row), Write::Audit(audit)];
-        Ok(self.store.apply(At::Instance, Change::new(move || rows)).await?)
+        Ok(self.apply(At::Instance, Change::new(move || rows)).await?)
     }
 }
 

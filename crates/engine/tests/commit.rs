@@ -141,3 +141,24 @@ async fn a_window_that_ends_while_a_submission_queues_refuses_it() {
     assert_eq!(code(&late), "no_longer_accepting");
     assert_eq!(world.stored(flow).await.len(), 1);
 }
+
+#[tokio::test]
+async fn losing_track_ends_the_process_whoever_met_it_first() {
+    let lost = async |world: &World| {
+        tokio::time::timeout(Duration::from_millis(500), world.engine.lost_track()).await.is_ok()
+    };
+    let world = World::new().await;
+    world.faults.set(Mood::Failing);
+    assert!(world.engine.ready().await.is_err());
+    assert!(!lost(&world).await, "a full disk is no reason to exit");
+    world.faults.set(Mood::LosingTrack);
+    assert!(world.engine.ready().await.is_err());
+    assert!(lost(&world).await);
+
+    let world = World::new().await;
+    world.faults.set(Mood::LosingTrack);
+    assert!(world.engine.create_app(&world.actor, "Shop").await.is_err());
+    assert!(lost(&world).await);
+    world.faults.set(Mood::Well);
+    assert!(world.engine.ready().await.is_err(), "ready again after losing track");
+}

@@ -177,8 +177,10 @@ async fn lost_for_long(engine: &Engine) {
 
 /// Stores what is queued, and says how it went.
 async fn close(engine: &Engine) -> Outcome {
+    let closed = tokio::time::timeout(CLOSE_MAX, engine.close()).await.is_ok();
+    // Asked last, since the last writes may have been the ones that got lost.
     let lost = tokio::time::timeout(Duration::ZERO, engine.lost_track()).await.is_ok();
-    if tokio::time::timeout(CLOSE_MAX, engine.close()).await.is_err() && !lost {
+    if !closed && !lost {
         return Err(Failure::new(
             "the store did not finish in time",
             "what was acknowledged is stored; the disk may have stopped: look at the system's log",

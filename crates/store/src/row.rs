@@ -13,7 +13,7 @@ use sluice_flow::time::{Timestamp, Window};
 
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
-/// BLAKE3 of what a response says, over all its stored columns but its id.
+/// A digest of what a response says: its app and version, and every column that came from the client.
 pub type Digest = [u8; 32];
 /// Hash of an idempotency key; the key itself is not stored.
 pub type IdempotencyKey = [u8; 32];

@@ -15,7 +15,7 @@ pub enum Mood {
     Slow(Duration),
     /// Commits fail and store nothing.
     Failing,
-    /// Commits store, and then the store says that it does not know.
+    /// Writes are made, and then the store says that it does not know.
     LosingTrack,
 }
 
@@ -67,7 +67,11 @@ impl Store for FaultyStore {
         self.inner.find_by_idempotency_key(app, key).await
     }
     async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
-        self.inner.apply(at, change).await
+        self.inner.apply(at, change).await?;
+        match *self.mood.lock().unwrap() {
+            Mood::LosingTrack => Err(StoreError::Unknown("sync failed".into())),
+            _ => Ok(()),
+        }
     }
     async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>> {
         self.key_lookups.fetch_add(1, Ordering::SeqCst);
@@ -119,6 +123,11 @@ impl Store for FaultyStore {
         self.inner.changes(after).await
     }
     async fn check(&self) -> StoreResult<()> {
+        match *self.mood.lock().unwrap() {
+            Mood::LosingTrack => return Err(StoreError::Unknown("sync failed".into())),
+            Mood::Failing => return Err(StoreError::Failed("disk full".into())),
+            Mood::Well | Mood::Slow(_) => {}
+        }
         self.inner.check().await
     }
     async fn close(&self) {

@@ -20,6 +20,7 @@ mod transaction;
 mod writer;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId};
@@ -29,6 +30,7 @@ use crate::{
     IdempotencyKey, KeyRow, NewResponse, Outcome, Page, ResponseQuery, ResponseRow, Store,
     StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
 };
+use read::responses::Walk;
 use read::{apps, flows, instance, responses};
 
 pub use open::{OpenError, Options};
@@ -115,8 +117,13 @@ impl Store for SqliteStore {
     }
 
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
-        let query = query.clone();
-        self.readers.read(move |it| responses::list(it, &query)).await
+        let query = Arc::new(query.clone());
+        let mut walk = Walk::of(&query);
+        while !walk.is_over(&query) {
+            let query = Arc::clone(&query);
+            walk = self.readers.read(move |it| walk.step(it, &query)).await?;
+        }
+        Ok(walk.found())
     }
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {

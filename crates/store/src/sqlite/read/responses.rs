@@ -27,26 +27,44 @@ pub(in super::super) fn by_id(
     one(connection, &sql, [bytes!(response)], codec::response)
 }
 
-pub(in super::super) fn list(
-    connection: &Connection,
-    query: &ResponseQuery,
-) -> Result<Vec<ResponseRow>> {
-    let Some(mut span) = Span::of(query) else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    while found.len() < query.limit {
+/// A walk under way: the rows found so far, and the ids that are still to be looked at.
+#[derive(Debug)]
+pub(in super::super) struct Walk {
+    found: Vec<ResponseRow>,
+    rest: Option<Span>,
+}
+
+impl Walk {
+    pub(in super::super) fn of(query: &ResponseQuery) -> Self {
+        Self { found: Vec::new(), rest: Span::of(query) }
+    }
+
+    pub(in super::super) fn is_over(&self, query: &ResponseQuery) -> bool {
+        self.rest.is_none() || self.found.len() >= query.limit
+    }
+
+    pub(in super::super) fn found(self) -> Vec<ResponseRow> {
+        self.found
+    }
+
+    /// Walks one slice: a short read of its own. Between two slices others get their turn, and a
+    /// caller who has gone away is not searched for any more.
+    pub(in super::super) fn step(
+        mut self,
+        connection: &Connection,
+        query: &ResponseQuery,
+    ) -> Result<Self> {
+        let Some(span) = self.rest.take() else { return Ok(self) };
         let instant = connection.unchecked_transaction()?;
         let slice_end = match query.version.is_some() || !query.tags.is_empty() {
             true => slice_end(&instant, query, span)?,
             false => None,
         };
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
-        found.extend(walk(&instant, query, slice, query.limit - found.len())?);
-        match slice_end.and_then(|end| span.beyond(end, query.order)) {
-            Some(rest) => span = rest,
-            None => break,
-        }
+        self.found.extend(walk(&instant, query, slice, query.limit - self.found.len())?);
+        self.rest = slice_end.and_then(|end| span.beyond(end, query.order));
+        Ok(self)
     }
-    Ok(found)
 }
 
 /// Ids from the first to the last, both within. Never the wrong way round.
