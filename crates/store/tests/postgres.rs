@@ -274,6 +274,10 @@ async fn what_no_standby_confirmed_is_never_acknowledged() {
     }
     let late = commit(3).await.unwrap();
     assert!(matches!(late, Err(StoreError::InDoubt(_))), "at the deadline: {late:?}");
+    let began = Instant::now();
+    let next = commit(4).await.unwrap();
+    assert!(matches!(next, Err(StoreError::Failed(_))), "not even tried: {next:?}");
+    assert!(began.elapsed() < Duration::from_secs(1), "refused at once");
     let ready = store.check().await;
     assert!(matches!(ready, Err(StoreError::Failed(_))), "readiness is red: {ready:?}");
 
@@ -284,6 +288,7 @@ async fn what_no_standby_confirmed_is_never_acknowledged() {
         let outcome = commit(number).await.unwrap().unwrap();
         assert!(matches!(outcome[..], [Outcome::Replayed(_)]), "{number}: {outcome:?}");
     }
+    assert_eq!(commit(4).await.unwrap().unwrap(), [Outcome::Stored]);
     store.check().await.unwrap();
     store.close().await;
 }
