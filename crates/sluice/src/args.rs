@@ -109,7 +109,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_DATA", value_name = "FOLDER")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Where to store: sqlite:PATH [default: sqlite:<data>/sluice.db]
+    /// Where to store: sqlite:PATH or postgres://… [default: sqlite:<data>/sluice.db]
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sluice_engine::Store;
+use sluice_store::postgres::{self, ConnectError, PgStore};
 use sluice_store::sqlite::{self, OpenError, SqliteStore};
 
 use crate::failure::Failure;
@@ -87,10 +88,10 @@ fn without_secrets(url: &str) -> String {
 pub(crate) async fn open(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
     match address {
         StoreAddress::Sqlite(path) => open_sqlite(path.clone()).await,
-        StoreAddress::Postgres(_) => Err(Failure::usage(
-            "this build has no PostgreSQL backend yet",
-            "use the embedded store: --store sqlite:PATH, or --data FOLDER",
-        )),
+        StoreAddress::Postgres(url) => {
+            let connected = PgStore::connect(url, postgres::Options::default()).await;
+            connected.map(|store| Arc::new(store) as _).map_err(unconnected)
+        }
     }
 }
 
@@ -167,6 +168,63 @@ fn unopened(error: OpenError) -> Failure {
     }
 }
 
+fn unconnected(error: ConnectError) -> Failure {
+    match error {
+        ConnectError::Url { reason } => Failure::usage(
+            format!("the URL of the database cannot be used: {reason}"),
+            "write for example postgres://user:password@host/database?sslmode=require",
+        ),
+        ConnectError::Unreachable { place, reason } => Failure::new(
+            format!("cannot reach PostgreSQL at {place}: {reason}"),
+            "check that it runs there, and the address in the URL",
+        ),
+        ConnectError::NotAllowed { place, reason } => Failure::new(
+            format!("PostgreSQL at {place} does not let us in: {reason}"),
+            "check user and password in the URL, and pg_hba.conf on the server",
+        ),
+        ConnectError::Tls { place, reason } => Failure::new(
+            format!("TLS with PostgreSQL at {place} failed: {reason}"),
+            "name the issuer's certificate with sslrootcert=FILE in the URL, or use sslmode=disable on \
+             a wire that you trust",
+        ),
+        ConnectError::NoTls { place } => Failure::new(
+            format!("PostgreSQL at {place} offers no TLS, but the URL requires it"),
+            "switch it on there, or use sslmode=prefer in the URL",
+        ),
+        ConnectError::NoDatabase { place, reason } => Failure::new(
+            format!("PostgreSQL at {place} does not have the database: {reason}"),
+            "make it with createdb, or name another in the URL",
+        ),
+        ConnectError::ReadOnly { place } => Failure::new(
+            format!("PostgreSQL at {place} is read-only: a standby, perhaps"),
+            "name the primary in the URL, or all hosts of the cluster, separated by commas",
+        ),
+        ConnectError::OldServer { found } => {
+            Failure::new(format!("PostgreSQL {found} is too old"), "use PostgreSQL 15 or newer")
+        }
+        ConnectError::NotDurable { found } => Failure::new(
+            format!(
+                "PostgreSQL has synchronous_commit={found}: what is acknowledged could be lost"
+            ),
+            "let this user set synchronous_commit=on",
+        ),
+        ConnectError::NewerSchema { found, known } => Failure::new(
+            format!(
+                "the database was written by a newer Sluice (schema {found}, this one knows {known})"
+            ),
+            "upgrade this binary; an older one cannot read it",
+        ),
+        ConnectError::OtherSchema { detail } => Failure::new(
+            format!("the schema of the database is not one that Sluice made: {detail}"),
+            "use the binary that wrote it, or restore it from a backup",
+        ),
+        ConnectError::Migration { reason } => Failure::new(
+            format!("the schema cannot be brought up to date: {reason}"),
+            "give this user the right to create tables in an empty schema",
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,6 +265,19 @@ mod tests {
             let lines: Vec<&str> = said.lines().collect();
             assert!(lines[0].contains("folder/sluice.db"), "{said}");
             assert!(lines.len() == 2 && lines[1].contains(remedy), "{said}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_cannot_be_used_is_named_without_its_password() {
+        for (url, what) in [
+            ("postgres://u:secret@127.0.0.1:1/d", "127.0.0.1:1"),
+            ("postgres://u:secret@127.0.0.1:none/d", "cannot be used"),
+        ] {
+            let address = StoreAddress::parse("store", url).unwrap();
+            let said = open(&address).await.err().unwrap().to_string();
+            assert!(said.contains(what) && !said.contains("secret"), "{said}");
+            assert_eq!(said.lines().count(), 2, "{said}");
         }
     }
 }

@@ -3,22 +3,49 @@
 //! Each table is walked along an index from where the last page ended. A page ends at its limit, or
 //! when it is heavy: definitions and answers can be long, and a page is held in memory as a whole. The
 //! weighing is done in the database, by the lengths that it knows without reading the texts.
+//!
+//! The planner is told to walk: it guesses how many rows stand behind a place from the app alone, finds
+//! "hardly any" at the last app, and would then read and sort the rest of the table for every page.
+
+use std::sync::Arc;
 
 use uuid::Uuid;
 
 use super::super::codec::{self, APP, AUDIT, Cells, FLOW, KEY, RESPONSE, TOKEN, VERSION};
+use super::super::failure::Stop;
 use super::super::pool::{Params, Pool};
+use super::super::transaction::Transaction;
 use super::limit;
 use crate::{Place, Record, StoreResult, Table};
 
 /// What the long texts of one page may weigh; the record that passes it is the last.
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
+/// In force until the transaction ends.
+const WALK: &str = "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_sort', \
+     'enable_incremental_sort', 'enable_seqscan', 'enable_bitmapscan']) AS name";
+
 pub(in super::super) async fn page(
-    pool: &Pool,
+    pool: &Arc<Pool>,
     after: Option<&Place>,
     rows: usize,
 ) -> StoreResult<Vec<Record>> {
+    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    match fill(&transaction, after, rows).await {
+        Ok(records) => {
+            transaction.roll_back().await;
+            Ok(records)
+        }
+        Err(stop) => Err(transaction.stop(stop).await.of_statement()),
+    }
+}
+
+async fn fill(
+    transaction: &Transaction,
+    after: Option<&Place>,
+    rows: usize,
+) -> Result<Vec<Record>, Stop> {
+    transaction.query(WALK, &[]).await?;
     let mut found = Vec::new();
     let mut bytes_left = PAGE_BYTES;
     for table in Table::ALL {
@@ -27,7 +54,7 @@ pub(in super::super) async fn page(
             Some(place) if place.table == table => place.clone(),
             _ => Place { table, app: [0; 16], key: Vec::new() },
         };
-        let records = walk(pool, &after, rows - found.len(), bytes_left).await?;
+        let records = walk(transaction, &after, rows - found.len(), bytes_left).await?;
         let weighs: usize = records.iter().map(Record::weight_bytes).sum();
         bytes_left -= limit(weighs);
         found.extend(records);
@@ -39,7 +66,12 @@ pub(in super::super) async fn page(
 }
 
 /// What a table has beyond the place.
-async fn walk(pool: &Pool, after: &Place, rows: usize, bytes: i64) -> StoreResult<Vec<Record>> {
+async fn walk(
+    transaction: &Transaction,
+    after: &Place,
+    rows: usize,
+    bytes: i64,
+) -> Result<Vec<Record>, Stop> {
     let (sql, read) = select(after.table);
     let (rows, app) = (limit(rows), Uuid::from_bytes(after.app));
     let (text, ids) = (String::from_utf8_lossy(&after.key), ids(&after.key));
@@ -51,7 +83,9 @@ async fn walk(pool: &Pool, after: &Place, rows: usize, bytes: i64) -> StoreResul
             &[&rows, &bytes, &app, &ids[0]]
         }
     };
-    pool.many(&sql, params, read).await
+    let found = transaction.query(&sql, params).await?;
+    let records: StoreResult<_> = found.iter().map(|row| read(&mut Cells::of(row))).collect();
+    Ok(records?)
 }
 
 type Read = fn(&mut Cells) -> StoreResult<Record>;
