@@ -8,8 +8,6 @@ import { createHTTPServer } from '@trpc/server/adapters/standalone'
 import pg from 'pg'
 import { z } from 'zod'
 
-const POOL_MAX = Number(process.env.REFERENCE_POOL ?? 20)
-
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS responses (
     response_id     uuid PRIMARY KEY,
@@ -46,7 +44,7 @@ const submission = z.object({
     .optional(),
 })
 
-const pool = new pg.Pool({ connectionString: process.env.REFERENCE_STORE, max: POOL_MAX })
+const pool = new pg.Pool({ connectionString: process.env.REFERENCE_STORE })
 await pool.query(SCHEMA)
 
 async function store(input) {
