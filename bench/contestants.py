@@ -99,7 +99,7 @@ def sluice_on_postgres(stack, _folder, cluster):
 
 def sluice(stack, name, store, count):
     serve = [RELEASE / "sluice", "serve", "--listen", "127.0.0.1:0", "--store", store, "--no-demo"]
-    url = stack.enter_context(server(serve, {"SLUICE_ADMIN_TOKEN": TOKEN}))
+    url = stack.enter_context(server(serve, {"SLUICE_ADMIN_TOKEN": TOKEN, "SLUICE_LOG": "warn"}))
     app = admin(url, "/apps", {"name": "Bench"})
     new = {"name": "Measured", "kind": "survey", "definition": DEFINITION}
     flow = admin(url, f"/apps/{app['appId']}/flows", new)

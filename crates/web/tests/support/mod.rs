@@ -26,6 +26,7 @@ pub(crate) const START: i64 = 1_794_708_000_000;
 /// A running service with one app.
 pub(crate) struct Site {
     pub(crate) engine: Arc<Engine>,
+    pub(crate) store: Arc<SqliteStore>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) router: Router,
     pub(crate) app: AppId,
@@ -41,14 +42,14 @@ impl Site {
     pub(crate) async fn with_limits(limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sluice.db");
-        let store = SqliteStore::open(&path, sqlite::Options::default()).unwrap();
+        let store = Arc::new(SqliteStore::open(&path, sqlite::Options::default()).unwrap());
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
-        let engine =
-            Engine::start(Arc::new(store), clock.clone(), Options::default()).await.unwrap();
+        let engine = Engine::start(store.clone(), clock.clone(), Options::default()).await.unwrap();
         let router = sluice_web::app(Arc::clone(&engine), limits);
         let detail = engine.create_app(&actor(), "Test").await.unwrap();
         let key = detail.api_keys[0].to_string();
-        Self { engine, clock, router, app: detail.row.app_id, key, _folder: Arc::new(folder) }
+        let app = detail.row.app_id;
+        Self { engine, store, clock, router, app, key, _folder: Arc::new(folder) }
     }
 
     /// The same service, seen by another app of it.
@@ -56,6 +57,7 @@ impl Site {
         let detail = self.engine.create_app(&actor(), "Other").await.unwrap();
         Self {
             engine: Arc::clone(&self.engine),
+            store: Arc::clone(&self.store),
             clock: Arc::clone(&self.clock),
             router: self.router.clone(),
             app: detail.row.app_id,
