@@ -246,9 +246,14 @@ async fn end_the_waiting(cluster: &Cluster) {
 async fn what_no_standby_confirmed_is_never_acknowledged() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
-    // A weaker setting of the database must not come into force.
-    let weaker = format!("ALTER DATABASE {database} SET synchronous_commit = off");
-    cluster.sql("postgres", &weaker).await;
+    // Weaker settings of the database and the role must not come into force: one would not wait, the
+    // other would hide that a wait was cancelled.
+    for weaker in [
+        format!("ALTER DATABASE {database} SET synchronous_commit = off"),
+        format!("ALTER ROLE {USER} SET client_min_messages = error"),
+    ] {
+        cluster.sql("postgres", &weaker).await;
+    }
     let options = Options { commit_deadline: Duration::from_secs(2), ..Options::default() };
     let store = PgStore::connect(&cluster.url(&database), options).await.unwrap();
     let store = Arc::new(store);

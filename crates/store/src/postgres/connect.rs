@@ -80,7 +80,7 @@ pub enum ConnectError {
     #[error("PostgreSQL {found} is too old; 15 or newer is needed")]
     OldServer { found: String },
     #[error(
-        "PostgreSQL does not take the setting synchronous_commit=on (it says {found}): acknowledged rows could be lost"
+        "PostgreSQL does not take the settings synchronous_commit=on and client_min_messages=warning (it says {found}): acknowledged rows could be lost"
     )]
     NotDurable { found: String },
     #[error(
@@ -101,15 +101,17 @@ pub enum ConnectError {
 pub(super) async fn first(connector: &Connector) -> Result<(Client, JoinHandle<()>), ConnectError> {
     let (client, driver) = connector.open(std::sync::Arc::new(|| {})).await.map_err(why)?;
     let asked = "SELECT current_setting('server_version_num')::int, \
-         current_setting('server_version'), current_setting('synchronous_commit')";
+         current_setting('server_version'), current_setting('synchronous_commit'), \
+         current_setting('client_min_messages')";
     let failed = |error: Error| unreachable("its first answer", Told::of(&error).to_string());
     let row = client.query_one(asked, &[]).await.map_err(failed)?;
     let (number, found): (i32, String) = (row.get(0), row.get(1));
     if number < SERVER_MIN {
         return Err(ConnectError::OldServer { found });
     }
-    let found: String = row.get(2);
-    if !matches!(found.as_str(), "on" | "remote_apply") {
+    let (durable, told): (String, String) = (row.get(2), row.get(3));
+    if !matches!(durable.as_str(), "on" | "remote_apply") || told != "warning" {
+        let found = format!("{durable} and client_min_messages={told}");
         return Err(ConnectError::NotDurable { found });
     }
     Ok((client, driver))

@@ -22,10 +22,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::dsn::Dsn;
 
 /// What every session has in force. A weaker `synchronous_commit`, set for the role or the database,
-/// would lose acknowledged rows; a stricter one is left alone. The server's own timeouts stand behind
-/// ours, for what is left when this process is gone; they do not interrupt a COMMIT.
+/// would lose acknowledged rows; a stricter one is left alone. A `client_min_messages` above `warning`
+/// would hide that a COMMIT was not replicated. The server's own timeouts stand behind ours, for what
+/// is left when this process is gone; they do not interrupt a COMMIT.
 const SET_UP: &str = "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
      WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false), \
+     set_config('client_min_messages', 'warning', false), \
      set_config('statement_timeout', '30s', false), \
      set_config('lock_timeout', '15s', false), \
      set_config('idle_in_transaction_session_timeout', '30s', false)";
