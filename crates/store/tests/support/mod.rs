@@ -1,107 +1,21 @@
-//! A PostgreSQL of the test's own: made in a temporary folder, on loopback, stopped when dropped.
-//!
-//! It is the server of the distribution's package, run as another user where the tests run as root,
-//! since PostgreSQL refuses to run as root. Where there is none the test fails and says what to install.
-//! It syncs nothing: what tests kill is processes, never the machine, and hundreds of databases are made.
+//! What the tests of PostgreSQL share: a server of their own, a client to look behind the store with,
+//! rows to store, and certificates.
 
+pub(crate) mod cluster;
 pub(crate) mod rows;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
+use std::process::Command;
 
-use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
-/// The superuser of every cluster; it needs no password on the socket.
-pub(crate) const USER: &str = "sluice";
-
-pub(crate) struct Cluster {
-    folder: TempDir,
-    programs: PathBuf,
-    port: u16,
-    settings: String,
-    made: AtomicU32,
-}
+use cluster::run;
+pub(crate) use cluster::{Cluster, USER};
 
 impl Cluster {
-    /// A running server with these settings, such as `ssl=on`.
-    pub(crate) fn start(settings: &[&str]) -> Self {
-        let cluster = Self::new(settings);
-        cluster.control(&["start"]);
-        cluster
-    }
-
-    /// One that is made, and not running.
-    pub(crate) fn new(settings: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let mut all = format!(
-            "-p {port} -k {} -c listen_addresses=127.0.0.1 -c max_connections=60 \
-             -c fsync=off -c full_page_writes=off",
-            folder.path().display()
-        );
-        for setting in settings {
-            all.push_str(&format!(" -c {setting}"));
-        }
-        let made = AtomicU32::new(0);
-        let cluster = Self { folder, programs: programs(), port, settings: all, made };
-        if let Some(user) = other_user() {
-            run(Command::new("chown").arg(user).arg(cluster.folder.path()));
-        }
-        let data = cluster.data();
-        run(cluster
-            .program("initdb")
-            .args(["-N", "-A", "trust", "-E", "UTF8", "--locale=C"])
-            .args(["-U", USER, "-D", data.to_str().unwrap()]));
-        cluster
-    }
-
-    pub(crate) fn control(&self, what: &[&str]) -> Output {
-        let (data, log) = (self.data(), self.folder.path().join("log"));
-        let mut command = self.program("pg_ctl");
-        command.args(what).arg("-w").arg("-D").arg(data).arg("-l").arg(log);
-        if what[0] != "stop" {
-            command.arg("-o").arg(&self.settings);
-        }
-        run(&mut command)
-    }
-
-    pub(crate) fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
-    }
-
-    /// Puts a file where the server can read it, and only it.
-    pub(crate) fn put(&self, name: &str, content: &str) -> PathBuf {
-        let path = self.data().join(name);
-        std::fs::write(&path, content).unwrap();
-        run(Command::new("chmod").arg("600").arg(&path));
-        if let Some(user) = other_user() {
-            run(Command::new("chown").arg(user).arg(&path));
-        }
-        path
-    }
-
-    /// The URL of a database over TCP.
-    pub(crate) fn url(&self, database: &str) -> String {
-        format!("postgres://{USER}@127.0.0.1:{}/{database}?sslmode=disable", self.port)
-    }
-
-    /// The URL over TCP, with parameters of its own.
-    pub(crate) fn url_with(&self, user: &str, database: &str, parameters: &str) -> String {
-        format!("postgres://{user}@127.0.0.1:{}/{database}?{parameters}", self.port)
-    }
-
-    /// The URL of a database over the socket.
-    pub(crate) fn socket_url(&self, database: &str) -> String {
-        let folder = self.folder.path().display().to_string().replace('/', "%2F");
-        format!("postgres://{USER}@{folder}:{}/{database}", self.port)
-    }
-
     /// Makes an empty database and gives its name.
     pub(crate) async fn database(&self) -> String {
-        let name = format!("case_{}", self.made.fetch_add(1, Ordering::Relaxed));
+        let name = self.new_name();
         self.sql("postgres", &format!("CREATE DATABASE {name}")).await;
         name
     }
@@ -122,59 +36,6 @@ impl Cluster {
         };
         rows.iter().filter_map(first).collect()
     }
-
-    fn program(&self, name: &str) -> Command {
-        let path = self.programs.join(name);
-        let mut command = match other_user() {
-            Some(user) => {
-                let mut command = Command::new("setpriv");
-                command.args(["--reuid", user, "--regid", user, "--clear-groups", "--"]).arg(path);
-                command
-            }
-            None => Command::new(path),
-        };
-        command.current_dir(self.folder.path());
-        command
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        let data = self.data();
-        let mut command = self.program("pg_ctl");
-        let _stopped = command.args(["stop", "-m", "immediate", "-D"]).arg(data).output();
-    }
-}
-
-/// Where the server's programs are: the newest of the package, or those on the path.
-fn programs() -> PathBuf {
-    let mut found: Vec<(u32, PathBuf)> = Vec::new();
-    for entry in std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten() {
-        let version = entry.file_name().to_string_lossy().parse().unwrap_or(0);
-        found.push((version, entry.path().join("bin")));
-    }
-    found.sort();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = found.into_iter().rev().map(|(_, folder)| folder);
-    folders
-        .chain(std::env::split_paths(&path))
-        .find(|folder| folder.join("initdb").exists() && folder.join("pg_ctl").exists())
-        .expect("no initdb and pg_ctl here: install PostgreSQL 15 or newer (apt-get install postgresql)")
-}
-
-/// Whom to run the server as, where the tests run as root.
-fn other_user() -> Option<&'static str> {
-    let root = run(Command::new("id").arg("-u")).stdout.starts_with(b"0\n");
-    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let known = users.lines().any(|line| line.starts_with("postgres:"));
-    root.then_some(if known { "postgres" } else { "nobody" })
-}
-
-pub(crate) fn run(command: &mut Command) -> Output {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {told}");
-    output
 }
 
 /// A certificate authority and a certificate for 127.0.0.1, as PEM: issuer, certificate, key.
