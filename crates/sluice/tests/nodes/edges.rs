@@ -184,7 +184,7 @@ async fn a_window_and_a_revoked_key_are_in_force_on_the_other_node_within_a_seco
         assert_eq!(reply["result"]["data"]["success"], !closes, "{reply}");
 
         one.admin(Method::DELETE, &format!("{keys}/{key}"), None).await;
-        times.push(until(async || two.get(&http, &key, &path).await.0 == 404).await);
+        times.push(until(async || two.get(&http, &key, &path).await.0 == 401).await);
     }
     let worst = *times.iter().max().unwrap();
     p99("from the reply to a change of window or key to its effect on the other node", times);

@@ -56,7 +56,8 @@ impl Site {
     /// Nodes that start one after the other: the first makes the demo.
     fn start(nodes: usize) -> (Self, Demo) {
         let mut site = Self::empty();
-        site.nodes.extend((0..nodes).map(|_| Node::start(&site.url())));
+        let url = site.url();
+        site.nodes.extend((0..nodes).map(|_| Node::start(&url)));
         let first = &site.nodes[0].server;
         let demo =
             Demo { api_key: first.id("pk_"), flow: first.id("fl_"), version: first.id("fv_") };
@@ -149,7 +150,7 @@ fn count(variable: &str, usual: usize) -> usize {
 /// Prints the spread of some times, and gives the 99th percentile.
 fn p99(what: &str, mut times: Vec<Duration>) -> Duration {
     times.sort();
-    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+    let at = |percent: usize| times[((times.len() - 1) * percent).div_ceil(100)];
     let worst = times[times.len() - 1];
     println!("{what}: n={}, p50 {:?}, p99 {:?}, max {worst:?}", times.len(), at(50), at(99));
     at(99)
