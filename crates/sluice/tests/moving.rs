@@ -1,7 +1,9 @@
 //! `sluice move` as an operator runs it: whole, cut short by `kill -9`, and refused.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+#[path = "../../store/tests/support/cluster.rs"]
+mod cluster;
 mod support;
 
 use std::path::Path;
@@ -9,6 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cluster::Cluster;
 use sluice_engine::moving;
 use sluice_engine::tally::TableTally;
 use sluice_store::conformance::filling;
@@ -68,17 +71,22 @@ async fn everything_is_moved_compared_and_shown_by_table() {
     assert_eq!(tables(&to).await, tallies);
 }
 
-/// Each run gets a little more time than the one before, so that the last one finishes by itself.
 #[tokio::test]
 async fn a_move_that_is_killed_again_and_again_ends_equal() {
-    const STEP: Duration = Duration::from_millis(150);
     let folder = tempfile::tempdir().unwrap();
-    let (from, to) = (folder.path().join("from.db"), folder.path().join("to.db"));
-    put(&from, filling::records(30_000)).await;
+    put(&folder.path().join("from.db"), filling::records(30_000)).await;
+    kill_until_done(folder.path(), &MOVE);
+    let moved = tables(&folder.path().join("to.db")).await;
+    assert_eq!(moved, tables(&folder.path().join("from.db")).await);
+}
+
+/// Each run gets a little more time than the one before, so that the last one finishes by itself.
+fn kill_until_done(folder: &Path, arguments: &[&str]) {
+    const STEP: Duration = Duration::from_millis(150);
     let (mut kills, mut gone_on) = (0, 0);
     loop {
         let mut command = sluice();
-        command.current_dir(folder.path()).args(MOVE);
+        command.current_dir(folder).args(arguments);
         let (ended, said) = run_for(&mut command, STEP * (kills + 1));
         gone_on += u32::from(said.contains("going on with a move"));
         if ended {
@@ -89,9 +97,8 @@ async fn a_move_that_is_killed_again_and_again_ends_equal() {
     }
     assert!(
         kills >= 2 && gone_on >= 1,
-        "{kills} kills, {gone_on} gone on: too little to mean anything"
+        "{kills} kills, {gone_on} gone on: too few to mean anything"
     );
-    assert_eq!(tables(&to).await, tables(&from).await);
 }
 
 /// Runs a command, and kills it when its time is over. Says whether it ended well by itself.
@@ -158,4 +165,38 @@ async fn what_cannot_be_moved_is_refused_before_anything_is_written() {
     }
     assert!(!in_folder("gone.db").exists() && !in_folder("to.db").exists());
     assert_eq!(tables(&in_folder("other.db")).await[6].records, 11, "left alone");
+}
+
+/// Over the server of the distribution's package, and back.
+#[tokio::test]
+async fn a_move_to_postgresql_and_back_ends_with_what_it_began() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    put(&path("from.db"), filling::records(6_000)).await;
+    let cluster = Cluster::start(&[]);
+    let url = cluster.url(&cluster.create_database());
+    for (from, to) in [("sqlite:from.db", url.as_str()), (&url, "sqlite:back.db")] {
+        let output = run(folder.path(), &["move", "--from", from, "--to", to]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).ends_with("equal\n"), "{}", text(&output.stdout));
+    }
+    assert_eq!(tables(&path("back.db")).await, tables(&path("from.db")).await);
+    let other =
+        run(folder.path(), &["move", "--from", "sqlite:from.db", "--to", &cluster.url("gone")]);
+    assert_complains(&other, 1, &["does not have the database", "createdb"]);
+}
+
+#[tokio::test]
+async fn a_move_to_postgresql_that_is_killed_again_and_again_ends_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    put(&folder.path().join("from.db"), filling::records(20_000)).await;
+    let cluster = Cluster::start(&[]);
+    let url = cluster.url(&cluster.create_database());
+    let there = ["move", "--from", "sqlite:from.db", "--to", &url];
+    kill_until_done(folder.path(), &there);
+    let back = ["move", "--from", &url, "--to", "sqlite:back.db"];
+    let output = run(folder.path(), &back);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let back = tables(&folder.path().join("back.db")).await;
+    assert_eq!(back, tables(&folder.path().join("from.db")).await);
 }

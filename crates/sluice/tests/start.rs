@@ -134,7 +134,16 @@ fn a_start_that_cannot_be_says_why_and_what_to_do() {
         (&["serve", "--listen", "8080"], 2, &["ADDRESS:PORT", "127.0.0.1:8080"]),
         (&["serve", "--listen", free, "--data", "file/below"], 1, &["file/below", "--data"]),
         (&["serve", "--listen", free, "--store", "sqlite:other.db"], 1, &["other.db", "backup"]),
-        (&["serve", "--store", "postgres://u:secret@h/d"], 2, &["no PostgreSQL", "sqlite:PATH"]),
+        (
+            &["serve", "--store", "postgres://u:secret@127.0.0.1:1/d"],
+            1,
+            &["cannot reach PostgreSQL at 127.0.0.1:1", "check"],
+        ),
+        (
+            &["serve", "--store", "mysql://u:secret@h/d"],
+            2,
+            &["unknown form", "sqlite:", "postgres:"],
+        ),
         (&["serve", "--config", "typo.toml"], 2, &["\"lisen\"", "did you mean listen?"]),
         (&["serve", "--config", "absent.toml"], 2, &["absent.toml", "--config"]),
         (&["serve", "--listen", free, "--log", "a=b=c"], 2, &["log filter", "info"]),

@@ -13,8 +13,8 @@ use sluice_flow::id::{FlowId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{ConnectError, Options, PgStore};
 use sluice_store::{
-    At, Change, FeedPosition, Order, Outcome, Record, ResponseQuery, Store, StoreError, Write,
-    conformance,
+    At, Change, FeedPosition, NewResponse, Order, Outcome, Record, ResponseQuery, Store,
+    StoreError, Write, conformance,
 };
 use support::rows::{app_row, key, now, response};
 use support::{Cluster, USER};
@@ -274,6 +274,10 @@ async fn what_no_standby_confirmed_is_never_acknowledged() {
     }
     let late = commit(3).await.unwrap();
     assert!(matches!(late, Err(StoreError::InDoubt(_))), "at the deadline: {late:?}");
+    let began = Instant::now();
+    let next = commit(4).await.unwrap();
+    assert!(matches!(next, Err(StoreError::Failed(_))), "not even tried: {next:?}");
+    assert!(began.elapsed() < Duration::from_secs(1), "refused at once");
     let ready = store.check().await;
     assert!(matches!(ready, Err(StoreError::Failed(_))), "readiness is red: {ready:?}");
 
@@ -284,6 +288,7 @@ async fn what_no_standby_confirmed_is_never_acknowledged() {
         let outcome = commit(number).await.unwrap().unwrap();
         assert!(matches!(outcome[..], [Outcome::Replayed(_)]), "{number}: {outcome:?}");
     }
+    assert_eq!(commit(4).await.unwrap().unwrap(), [Outcome::Stored]);
     store.check().await.unwrap();
     store.close().await;
 }
@@ -329,12 +334,16 @@ async fn a_change_is_not_starved_by_a_stream_of_commits() {
         .map(|lane| {
             let store = Arc::clone(&store);
             tokio::spawn(async move {
-                for number in 0.. {
+                for number in 0..4096 {
                     if Instant::now() >= until {
                         return;
                     }
-                    let sent = response(now(), lane << 20 | number, 1);
-                    store.commit(vec![sent]).await.unwrap();
+                    // Of different lengths, so that one is always under way.
+                    let rows = (0..lane * 200).map(|row| {
+                        let number = lane << 22 | number << 10 | row;
+                        NewResponse { idempotency_key: None, ..response(now(), number, 1) }
+                    });
+                    store.commit(rows.collect()).await.unwrap();
                 }
             })
         })

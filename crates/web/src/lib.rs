@@ -45,7 +45,6 @@ pub fn app(engine: Arc<Engine>, limits: Limits) -> Router {
         .merge(health::router(Arc::clone(&engine)))
         .merge(openapi::router())
         .nest(admin::BASE, admin::router(Arc::clone(&engine)))
-        .fallback(async || reply::Refusal::RouteNotFound.reply())
         .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
         .layer(exchange);
     documents.merge(trpc::router(engine, limits))

@@ -32,6 +32,7 @@ pub(crate) fn router(engine: Arc<Engine>) -> Router {
     Router::new()
         .route("/api/v1/{apiKey}/flows/{flowId}", flow)
         .route("/api/v1/{apiKey}/flow_versions/{flowVersionId}", version)
+        .fallback(no_route)
         .with_state(engine)
 }
 
@@ -72,6 +73,22 @@ async fn preflight(State(engine): State<Arc<Engine>>, request: Request) -> Respo
 
 async fn method_not_allowed(State(engine): State<Arc<Engine>>, request: Request) -> Response {
     answer(&engine, &request_head(request), async |_, _| Err(Refusal::MethodNotAllowed)).await
+}
+
+/// Whatever no router knows. Beneath a key, a browser is told as on every other path of the app.
+async fn no_route(State(engine): State<Arc<Engine>>, request: Request) -> Response {
+    let head = request_head(request);
+    let (key, _) = key_and_rest(head.uri.path());
+    let mut response = Refusal::RouteNotFound.reply();
+    if key.is_empty() {
+        return response;
+    }
+    let entry = Entry::of(&engine, key).await;
+    if cors::is_preflight(&head.method, &head.headers) {
+        return cors::preflight(entry.known_app(), &head.headers);
+    }
+    cors::mark(&mut response, entry.known_app(), &head.headers);
+    response
 }
 
 /// Lets a caller in, and tells browsers whether they may read what comes of it.

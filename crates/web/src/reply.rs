@@ -93,7 +93,7 @@ impl Refusal {
                 "This app verifies identities: send Authorization: Bearer with an access token."
             }
             Self::FlowNotFound => "This app has no such flow, or it is archived.",
-            Self::FlowNotPublished => "This flow has no published version yet.",
+            Self::FlowNotPublished => "This flow has no published version at the moment.",
             Self::FlowVersionNotFound => {
                 "This app has no such published version, or it is no longer available."
             }

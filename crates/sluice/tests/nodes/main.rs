@@ -66,8 +66,7 @@ impl Site {
 
     fn empty() -> Self {
         let cluster = Cluster::start(&[]);
-        let database = cluster.new_name();
-        cluster.psql("postgres", &format!("CREATE DATABASE {database}"));
+        let database = cluster.create_database();
         Self { nodes: Vec::new(), database, cluster }
     }
 

@@ -62,6 +62,9 @@ pub(super) async fn responses(
     if responses.is_empty() {
         return pool.enter().await.map(|_| Vec::new());
     }
+    if !pool.stall().lets_through() {
+        return Err(StoreError::Failed("commits are not being confirmed; not tried".into()));
+    }
     let mut tries = 0;
     loop {
         tries += 1;

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`ConnectError`] (what can go wrong at the start), `dsn`, `tls` and `link` (one
 //! connection, and the settings that the durability rests on), `migrations/` (the tables), `pool` and
-//! `transaction` (deadlines, and what is in doubt), `commit` and `apply` (what is written), `read/`.
+//! `transaction` (deadlines, and what is in doubt), `stall`, `commit` and `apply` (what is written), `read/`.
 //!
 //! Writes run on tasks of their own, so that a caller who goes away interrupts nothing. After an
 //! outcome in doubt the store goes on: the next write is on another connection, and the database itself
@@ -23,6 +23,7 @@ mod pool;
 mod put;
 mod read;
 mod schema;
+mod stall;
 mod tls;
 mod transaction;
 mod write_in;
@@ -227,7 +228,7 @@ impl Store for PgStore {
     async fn check(&self) -> StoreResult<()> {
         let probed = pool::within(CHECK_DEADLINE, "answer", self.probe()).await;
         probed.map_err(Stop::of_statement)?;
-        match self.pool.has_stalled() {
+        match self.pool.stall().lasts() {
             true => Err(StoreError::Failed(
                 "a commit was not confirmed in time; is a synchronous standby away?".into(),
             )),

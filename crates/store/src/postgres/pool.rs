@@ -4,8 +4,8 @@
 //! a dropped future and a panic among them, it is closed, and the server takes back what was begun.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool as Inner, PoolError,
@@ -20,14 +20,13 @@ use super::codec::Cells;
 use super::connect::Options;
 use super::failure::{Stop, Told};
 use super::link::Connector;
+use super::stall::Stall;
 use crate::{StoreError, StoreResult};
 
 /// A connection that lay idle this long is asked for a sign of life before it is used.
 const IDLE_TRUSTED: Duration = Duration::from_secs(10);
 /// How long that sign of life may take.
 const RECYCLE_DEADLINE: Duration = Duration::from_secs(1);
-/// After a COMMIT that nobody confirmed, readiness is red for so long, or until one is confirmed.
-const STALL_REMEMBERED: Duration = Duration::from_secs(10);
 /// More pieces of work at once than there will ever be.
 const WORK_MAX: u32 = 1 << 20;
 
@@ -39,8 +38,7 @@ pub(super) struct Pool {
     options: Options,
     /// One for each piece of work under way; closing takes them all.
     gate: Arc<Semaphore>,
-    /// When a COMMIT was last left unconfirmed at its deadline, if none was confirmed since.
-    stalled: Mutex<Option<Instant>>,
+    stall: Stall,
 }
 
 impl Pool {
@@ -66,11 +64,15 @@ impl Pool {
             .build()
             .map_err(|error| error.to_string())?;
         let gate = Arc::new(Semaphore::new(WORK_MAX as usize));
-        Ok(Self { inner, options, gate, stalled: Mutex::default() })
+        Ok(Self { inner, options, gate, stall: Stall::default() })
     }
 
     pub(super) fn options(&self) -> &Options {
         &self.options
+    }
+
+    pub(super) fn stall(&self) -> &Stall {
+        &self.stall
     }
 
     /// Holds the store open for one piece of work.
@@ -81,7 +83,7 @@ impl Pool {
     pub(super) async fn lease(&self) -> StoreResult<Lease> {
         let permit = self.enter().await?;
         match self.inner.get().await {
-            Ok(object) => Ok(Lease { object: Some(object), clean: false, _permit: permit }),
+            Ok(object) => Ok(Lease { object: Some(object), clean: false, permit: Some(permit) }),
             Err(PoolError::Closed) => Err(StoreError::Closed),
             Err(PoolError::Backend(error)) => Err(StoreError::Failed(Box::new(Told::of(&error)))),
             Err(error) => Err(StoreError::Failed(Box::new(error))),
@@ -112,17 +114,6 @@ impl Pool {
         Ok(self.many(sql, params, read).await?.into_iter().next())
     }
 
-    /// A COMMIT was confirmed, or not in time.
-    pub(super) fn note_commit(&self, confirmed: bool) {
-        let mut stalled = self.stalled.lock().unwrap_or_else(PoisonError::into_inner);
-        *stalled = (!confirmed).then(Instant::now);
-    }
-
-    pub(super) fn has_stalled(&self) -> bool {
-        let stalled = self.stalled.lock().unwrap_or_else(PoisonError::into_inner);
-        stalled.is_some_and(|at| at.elapsed() < STALL_REMEMBERED)
-    }
-
     /// Waits for the work under way, then closes every connection.
     pub(super) async fn close(&self) {
         if let Ok(_all) = self.gate.acquire_many(WORK_MAX).await {
@@ -139,7 +130,8 @@ pub(super) struct Lease {
     object: Option<Object>,
     /// Whether it may go back.
     clean: bool,
-    _permit: OwnedSemaphorePermit,
+    /// Absent once the work is given up; then closing does not wait for it.
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Lease {
@@ -154,6 +146,11 @@ impl Lease {
         params: Params<'_>,
     ) -> Result<Vec<Row>, tokio_postgres::Error> {
         tokio_postgres::Client::query(self, statement, params).await
+    }
+
+    /// Hands out what closing waits for, so that it need not wait for the connection.
+    pub(super) fn take_permit(&mut self) -> Option<OwnedSemaphorePermit> {
+        self.permit.take()
     }
 
     /// Says whether the connection may be used again after this result.

@@ -1,11 +1,15 @@
 //! One write transaction: on a connection of its own, and either committed, taken back or in doubt.
 //!
 //! Nothing is acknowledged before COMMIT came back clean. A COMMIT is never cancelled: at its deadline
-//! the connection is given up and the outcome is in doubt, while the server may still finish it.
+//! the outcome is in doubt and the connection is given up, while the server may still finish it; what
+//! then happens to other commits is the business of [`super::stall`].
 //! Dropping the value, wherever that happens, ends the connection and with it the transaction.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_postgres::{Row, Statement};
 
 use super::failure::Stop;
@@ -15,6 +19,9 @@ use crate::{StoreError, StoreResult};
 /// Whatever the role's defaults are: a row that was locked is read as it is then, not as it was when
 /// the transaction began.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+
+/// How long a connection is kept on which a COMMIT hangs.
+const HANGING_MAX: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
 pub(super) struct Transaction {
@@ -64,21 +71,28 @@ impl Transaction {
     }
 
     /// After `Ok` all of it is on stable storage, and on the synchronous standby if there is one.
-    pub(super) async fn commit(mut self) -> Result<(), NotCommitted> {
-        let deadline = self.pool.options().commit_deadline;
-        let commit = async { Ok(self.lease.batch_execute("COMMIT").await?) };
-        let result = within(deadline, "confirmation of a commit", commit).await;
-        self.lease.settle(&result);
-        match result {
-            Ok(()) => {
-                self.pool.note_commit(true);
+    pub(super) async fn commit(self) -> Result<(), NotCommitted> {
+        let Self { pool, mut lease } = self;
+        // Held until this returns; a COMMIT that is given up is nothing to wait for when closing.
+        let _permit = lease.take_permit();
+        let mut committing = tokio::spawn(async move {
+            let result = lease.batch_execute("COMMIT").await.map_err(Stop::from);
+            lease.settle(&result);
+            result
+        });
+        match timeout(pool.options().commit_deadline, &mut committing).await {
+            Ok(Ok(Ok(()))) => {
+                pool.stall().end();
                 Ok(())
             }
-            Err(stop) => {
-                if matches!(stop, Stop::Deadline(_)) {
-                    self.pool.note_commit(false);
-                }
-                Err(NotCommitted(stop))
+            Ok(Ok(Err(stop))) => Err(NotCommitted(stop)),
+            Ok(Err(panicked)) => {
+                Err(NotCommitted(Stop::Answer(StoreError::InDoubt(Box::new(panicked)))))
+            }
+            Err(_) => {
+                pool.stall().begin();
+                tokio::spawn(await_the_end(pool, committing));
+                Err(NotCommitted(Stop::Deadline("confirmation of a commit")))
             }
         }
     }
@@ -100,6 +114,15 @@ impl Transaction {
     async fn within<T>(&self, work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
         within(self.pool.options().statement_deadline, "answer", work).await
     }
+}
+
+/// Waits for a COMMIT that was given up, only to learn when that is over.
+async fn await_the_end(pool: Arc<Pool>, mut committing: JoinHandle<Result<(), Stop>>) {
+    if timeout(HANGING_MAX, &mut committing).await.is_err() {
+        // The connection goes with the task.
+        committing.abort();
+    }
+    pool.stall().end();
 }
 
 /// A COMMIT that did not come back clean.

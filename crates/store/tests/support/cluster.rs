@@ -3,9 +3,9 @@
 //! It is the server of the distribution's package, run as another user where the tests run as root,
 //! since PostgreSQL refuses to run as root. Where there is none the test fails and says what to install.
 //! It syncs nothing: what tests kill is processes, never the machine, and hundreds of databases are made.
-//! No client library is needed here, so that tests of other crates can use the file as it is.
+//! Tests of other crates take this file by its path; it needs no database driver.
 
-#![allow(dead_code, reason = "each test binary uses its own part of this")]
+#![expect(dead_code, reason = "each test binary uses its own part of this")]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -99,8 +99,16 @@ impl Cluster {
         format!("postgres://{USER}@{folder}:{}/{database}", self.port)
     }
 
-    /// The name of a database that nobody has made yet.
-    pub(crate) fn new_name(&self) -> String {
+    /// Makes an empty database, by the server's own program, and gives its name.
+    pub(crate) fn create_database(&self) -> String {
+        let name = self.next_name();
+        let (folder, port) = (self.folder.path().display().to_string(), self.port.to_string());
+        run(self.program("createdb").args(["-h", &folder, "-p", &port, "-U", USER, &name]));
+        name
+    }
+
+    /// The name of a database that is not there yet.
+    pub(crate) fn next_name(&self) -> String {
         format!("case_{}", self.made.fetch_add(1, Ordering::Relaxed))
     }
 

@@ -1,7 +1,6 @@
-//! What the tests of PostgreSQL share: a server of their own, a client to look behind the store with,
-//! rows to store, and certificates.
+//! What the tests of backends share: a server, a way to look into it, rows, certificates.
 
-pub(crate) mod cluster;
+mod cluster;
 pub(crate) mod rows;
 
 use std::path::Path;
@@ -15,7 +14,7 @@ pub(crate) use cluster::{Cluster, USER};
 impl Cluster {
     /// Makes an empty database and gives its name.
     pub(crate) async fn database(&self) -> String {
-        let name = self.new_name();
+        let name = self.next_name();
         self.sql("postgres", &format!("CREATE DATABASE {name}")).await;
         name
     }

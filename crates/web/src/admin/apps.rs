@@ -16,7 +16,7 @@ use super::auth::Caller;
 use super::page::{List, PageQuery};
 use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
 use super::request::{AtId, Body, Query};
-use super::schema::{self, given};
+use super::schema::{self, GraceSeconds, given};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(get, update))
@@ -46,10 +46,11 @@ struct AppPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     allowed_origins: Option<Vec<String>>,
-    /// How long a superseded version still takes responses; null for the default of 86,400.
+    /// How long a superseded version still takes responses, 0 to 31,622,400; null for the default
+    /// of 86,400.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
-    grace_window_seconds: Option<Option<u32>>,
+    grace_window_seconds: Option<Option<GraceSeconds>>,
 }
 
 /// One tenant, with its publishable keys and its own flows.
@@ -169,7 +170,7 @@ async fn update(
         name: patch.name,
         identity_verification: patch.identity_verification,
         allowed_origins: patch.allowed_origins,
-        grace_window_seconds: patch.grace_window_seconds,
+        grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
     };
     reply::ok(App::from(engine.update_app(&actor, app, &patch).await?))
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sluice_engine::Engine;
 use sluice_engine::rows::{FlowState, Page};
-use sluice_flow::definition::Kind;
+use sluice_engine::{AdminError, AdminResult, Engine};
+use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Timestamp, Window};
 use utoipa::ToSchema;
@@ -16,9 +16,10 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{List, PageQuery};
+use super::pointer;
 use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
 use super::request::{AtId, Body, Query};
-use super::schema::{self, given};
+use super::schema::{self, GraceSeconds, given};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(get, update, archive))
@@ -45,6 +46,21 @@ struct NewFlow {
     definition: Option<Value>,
 }
 
+impl NewFlow {
+    /// Reads a body. What the engine would say of the definition is told along with other faults,
+    /// which would keep it from being asked.
+    fn read(body: Value) -> AdminResult<Self> {
+        let is_wrong = body.get("definition").is_some_and(|definition| !definition.is_object());
+        pointer::read(body).map_err(|mut faults| {
+            if is_wrong {
+                let message = "must be a JSON object".to_owned();
+                faults.push(Fault { pointer: "/definition".to_owned(), message });
+            }
+            AdminError::Invalid(faults)
+        })
+    }
+}
+
 /// What to change of a flow; what is absent stays. None of it needs a publish.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
@@ -59,10 +75,10 @@ struct FlowPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = LiveWindow, required = false)]
     live_window: Option<Window>,
-    /// How long a superseded version still takes responses; null for the app's.
+    /// How long a superseded version still takes responses, 0 to 31,622,400; null for the app's.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
-    grace_window_seconds: Option<Option<u32>>,
+    grace_window_seconds: Option<Option<GraceSeconds>>,
 }
 
 /// A survey, form or message, with its draft and its published version.
@@ -170,8 +186,9 @@ async fn create(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     AtId(app): AtId<AppId>,
-    Body(new): Body<NewFlow>,
+    Body(new): Body<Value>,
 ) -> Reply {
+    let new = NewFlow::read(new)?;
     let new = sluice_engine::NewFlow { name: new.name, kind: new.kind, definition: new.definition };
     reply::created(Flow::from(engine.create_flow(&actor, app, &new).await?))
 }
@@ -245,7 +262,7 @@ async fn update(
     let patch = sluice_engine::FlowPatch {
         name: patch.name,
         live_window: patch.live_window,
-        grace_window_seconds: patch.grace_window_seconds,
+        grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
     };
     reply::ok(Flow::from(engine.update_flow(&actor, flow, &patch).await?))
 }

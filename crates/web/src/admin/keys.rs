@@ -11,8 +11,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, Guarded, Problem, Reply};
-use super::request::AtId;
+use super::reply::{self, BadBody, Guarded, Problem, Reply};
+use super::request::{AtId, NoBody};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(create)).routes(routes!(revoke))
@@ -37,13 +37,14 @@ struct NewKey {
     responses(
         (status = 201, description = "The key", body = NewKey),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        Guarded, BadBody,
     ),
 )]
 async fn create(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     AtId(app): AtId<AppId>,
+    _: NoBody,
 ) -> Reply {
     reply::created(NewKey { api_key: engine.create_key(&actor, app).await? })
 }

@@ -93,8 +93,11 @@ impl serde::de::Error for Misread {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let known = expected.join(", ");
-        Self::custom(format_args!("is not known here; known are {known}")).beneath(field)
+        let known = match expected {
+            [] => "this takes no fields".to_owned(),
+            known => format!("known are {}", known.join(", ")),
+        };
+        Self::custom(format_args!("is not known here; {known}")).beneath(field)
     }
 
     fn missing_field(field: &'static str) -> Self {
@@ -106,6 +109,8 @@ fn allowed(expected: &dyn Expected) -> String {
     match expected.to_string().as_str() {
         "u32" => format!("a whole number from 0 to {}", u32::MAX),
         "a sequence" => "an array".to_owned(),
+        // What serde says of a type that has no words of its own.
+        other if other.starts_with("struct ") => "an object".to_owned(),
         other => other.to_owned(),
     }
 }
@@ -252,7 +257,7 @@ mod tests {
     }
 
     #[derive(Debug, Deserialize, PartialEq)]
-    #[serde(deny_unknown_fields, expecting = "an object")]
+    #[serde(deny_unknown_fields)]
     struct Inner {
         on: bool,
     }
@@ -297,6 +302,8 @@ mod tests {
             json!({"someName": "", "inner": {"on": true, "a/b~c": 1}}),
             &[("/inner/a~1b~0c", "is not known here; known are on")],
         );
+        let inner = json!({"someName": "", "inner": []});
+        check(inner, &[("/inner", "must be an object, not an array")]);
         check(json!({"someName": "", "word": "up"}), &[("/word", "must be one of left, right")]);
         check(json!({"someName": "", "word": 5}), &[("/word", "must be one of left, right")]);
     }

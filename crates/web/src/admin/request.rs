@@ -5,6 +5,8 @@ use std::str::FromStr;
 use axum::extract::{FromRequest, FromRequestParts, Query as Pairs, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use bytes::Bytes;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sluice_engine::{AdminError, Missing};
@@ -71,13 +73,46 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         if !is_json(request.headers()) {
             return Err(Refused::WrongContentType);
         }
-        let limits = Limits { body_bytes_max: BODY_BYTES_MAX, ..Limits::default() };
         let (head, body) = request.into_parts();
-        let bytes = body::read(&head.headers, body, &limits).await?;
-        let value: Value = serde_json::from_slice(&bytes)
-            .map_err(|error| Refused::Malformed(format!("the body is not JSON: {error}")))?;
-        Ok(Self(pointer::read(value).map_err(AdminError::Invalid)?))
+        let bytes = read_whole(&head.headers, body).await?;
+        Ok(Self(parse(&bytes)?))
     }
+}
+
+/// No body, or an object without fields: what such an operation might take one day is not silently
+/// lost today.
+pub(super) struct NoBody;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+struct NoFields {}
+
+impl<S: Send + Sync> FromRequest<S> for NoBody {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        let (head, body) = request.into_parts();
+        let bytes = read_whole(&head.headers, body).await?;
+        if bytes.is_empty() {
+            return Ok(Self);
+        }
+        if !is_json(&head.headers) {
+            return Err(Refused::WrongContentType);
+        }
+        let NoFields {} = parse(&bytes)?;
+        Ok(Self)
+    }
+}
+
+async fn read_whole(headers: &HeaderMap, body: axum::body::Body) -> Result<Bytes, Refused> {
+    let limits = Limits { body_bytes_max: BODY_BYTES_MAX, ..Limits::default() };
+    Ok(body::read(headers, body, &limits).await?)
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| Refused::Malformed(format!("the body is not JSON: {error}")))?;
+    Ok(pointer::read(value).map_err(AdminError::Invalid)?)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -1,8 +1,12 @@
 //! How the pure crate's types look in the OpenAPI document, and how optional fields are read.
 
+use std::fmt;
+
+use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use sluice_engine::{AdminError, StoreError};
+use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
 use utoipa::openapi::Object;
 use utoipa::openapi::schema::{Array, ObjectBuilder, Type};
 
@@ -44,6 +48,46 @@ where
     T: Deserialize<'de>,
 {
     T::deserialize(deserializer).map(Some)
+}
+
+/// A grace window in seconds, so that what cannot be one is told the range. One that is only too long
+/// is left to the engine, which tells it together with the faults of other fields.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GraceSeconds(u32);
+
+impl From<GraceSeconds> for u32 {
+    fn from(grace: GraceSeconds) -> Self {
+        grace.0
+    }
+}
+
+impl<'de> Deserialize<'de> for GraceSeconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_u32(GraceVisitor)
+    }
+}
+
+struct GraceVisitor;
+
+impl Visitor<'_> for GraceVisitor {
+    type Value = GraceSeconds;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from 0 to {GRACE_MAX_SECONDS}, or null for the default")
+    }
+
+    fn visit_u64<E: Error>(self, seconds: u64) -> Result<GraceSeconds, E> {
+        let fits = u32::try_from(seconds).map(GraceSeconds);
+        fits.map_err(|_| E::invalid_value(Unexpected::Unsigned(seconds), &self))
+    }
+
+    fn visit_i64<E: Error>(self, seconds: i64) -> Result<GraceSeconds, E> {
+        Err(E::invalid_value(Unexpected::Signed(seconds), &self))
+    }
+
+    fn visit_f64<E: Error>(self, seconds: f64) -> Result<GraceSeconds, E> {
+        Err(E::invalid_value(Unexpected::Float(seconds), &self))
+    }
 }
 
 /// Stored JSON as it is, to be embedded in a reply.

@@ -16,14 +16,15 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{List, PageQuery};
-use super::reply::{self, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, Query};
+use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
+use super::request::{AtId, NoBody, Query};
 use super::schema::stored;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default()
         .routes(routes!(publish))
         .routes(routes!(list))
+        .routes(routes!(get))
         .routes(routes!(retire))
         .routes(routes!(republish))
 }
@@ -53,21 +54,21 @@ impl From<sluice_engine::Published> for Published {
     }
 }
 
-/// A published version.
+/// A version, without its definition.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
     "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB",
     "number": 1, "status": "grace", "publishedAt": "2026-11-15T02:00:00.000Z",
     "supersededAt": "2026-11-16T09:30:00.000Z", "graceEndsAt": "2026-11-17T09:30:00.000Z",
-    "retiredAt": null, "definition": {"title": "How are we doing?", "questions": []}
+    "retiredAt": null
 }))]
-struct Version {
+struct VersionSummary {
     #[schema(value_type = String)]
     flow_version_id: FlowVersionId,
     #[schema(value_type = String)]
     flow_id: FlowId,
-    /// 1, 2, 3 … within the flow.
+    /// 1, 2, 3 … within the flow; 0 for a draft, which has none yet.
     number: u32,
     /// What it is now: derived from its times and the flow's.
     status: Status,
@@ -81,13 +82,27 @@ struct Version {
     grace_ends_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     retired_at: Option<Timestamp>,
-    /// In canonical form.
+}
+
+/// A version, whole.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB",
+    "number": 1, "status": "grace", "publishedAt": "2026-11-15T02:00:00.000Z",
+    "supersededAt": "2026-11-16T09:30:00.000Z", "graceEndsAt": "2026-11-17T09:30:00.000Z",
+    "retiredAt": null, "definition": {"title": "How are we doing?", "questions": []}
+}))]
+struct Version {
+    #[serde(flatten)]
+    summary: VersionSummary,
+    /// In canonical form; a draft's as it was sent.
     #[schema(value_type = Object)]
     definition: Box<RawValue>,
 }
 
 /// `open`: it takes responses. `grace`: it does, though a newer one is published. `closed`: no
-/// longer. `scheduled`: not yet. `retired`: it was withdrawn, or its flow archived.
+/// longer. `scheduled`: not yet. `retired`: it was withdrawn, or its flow archived. `draft`: it was
+/// never published.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = VersionStatus)]
@@ -97,6 +112,7 @@ enum Status {
     Closed,
     Scheduled,
     Retired,
+    Draft,
 }
 
 impl From<Accepting> for Status {
@@ -111,19 +127,29 @@ impl From<Accepting> for Status {
     }
 }
 
-impl Version {
-    fn of(row: VersionRow, flow: &FlowTimes, now: Timestamp) -> AdminResult<Self> {
-        Ok(Self {
+impl VersionSummary {
+    fn of(row: &VersionRow, flow: &FlowTimes, now: Timestamp) -> Self {
+        let status = match row.times.published_at {
+            None => Status::Draft,
+            Some(_) => accepting(&row.times, flow, now).into(),
+        };
+        Self {
             flow_version_id: row.flow_version_id,
             flow_id: row.flow_id,
             number: row.number,
-            status: accepting(&row.times, flow, now).into(),
+            status,
             published_at: row.times.published_at,
             superseded_at: row.times.superseded_at,
             grace_ends_at: row.times.grace_ends_at,
             retired_at: row.times.retired_at,
-            definition: stored(row.definition)?,
-        })
+        }
+    }
+}
+
+impl Version {
+    fn of(row: VersionRow, flow: &FlowTimes, now: Timestamp) -> AdminResult<Self> {
+        let summary = VersionSummary::of(&row, flow, now);
+        Ok(Self { summary, definition: stored(row.definition)? })
     }
 }
 
@@ -140,27 +166,28 @@ impl Version {
         (status = 200, description = "The new version", body = Published),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`nothing_to_publish`, `flow_archived`", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "`invalid`: the draft's faults, each in `errors`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        Guarded, BadBody,
+        (status = 422, description = "`invalid`: the draft's faults, each in `errors`; or a body that is not empty", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn publish(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     AtId(flow): AtId<FlowId>,
+    _: NoBody,
 ) -> Reply {
     reply::ok(Published::from(engine.publish(&actor, flow).await?))
 }
 
 /// List the versions of a flow
 ///
-/// Newest first. Drafts are not among them.
+/// Newest first, without their definitions. Drafts are not among them.
 #[utoipa::path(
     get, path = "/flows/{flowId}/versions", operation_id = "listVersions", tag = "Versions",
     security(("adminToken" = ["read"])),
     params(("flowId" = String, Path), PageQuery<u32>),
     responses(
-        (status = 200, description = "A page of versions", body = List<Version>),
+        (status = 200, description = "A page of versions", body = List<VersionSummary>),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         Guarded, BadQuery,
     ),
@@ -174,9 +201,31 @@ async fn list(
     let times = engine.get_flow(&actor, flow).await?.flow.times();
     let rows = engine.list_versions(&actor, flow, query.after, query.limit.and_one()).await?;
     let now = engine.now();
-    let versions = rows.into_iter().map(|row| Version::of(row, &times, now));
-    let versions = versions.collect::<AdminResult<Vec<_>>>()?;
-    reply::ok(List::of(versions, query.limit, |version: &Version| version.number.to_string()))
+    let versions = rows.iter().map(|row| VersionSummary::of(row, &times, now)).collect();
+    let cursor = |version: &VersionSummary| version.number.to_string();
+    reply::ok(List::of(versions, query.limit, cursor))
+}
+
+/// Read a version
+///
+/// With its definition. A draft is found by its id, too.
+#[utoipa::path(
+    get, path = "/flow_versions/{flowVersionId}", operation_id = "getVersion", tag = "Versions",
+    security(("adminToken" = ["read"])),
+    params(("flowVersionId" = String, Path)),
+    responses(
+        (status = 200, description = "The version", body = Version),
+        (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn get(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(version): AtId<FlowVersionId>,
+) -> Reply {
+    let found = engine.get_version(&actor, version).await?;
+    reply::ok(Version::of(found.version, &found.flow.times(), engine.now())?)
 }
 
 /// Retire a version
@@ -192,13 +241,14 @@ async fn list(
         (status = 200, description = "The version", body = Version),
         (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_version_not_published`, `flow_archived`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        Guarded, BadBody,
     ),
 )]
 async fn retire(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     AtId(version): AtId<FlowVersionId>,
+    _: NoBody,
 ) -> Reply {
     let row = engine.retire(&actor, version).await?;
     // A retired version is retired whatever its flow's times say.
@@ -217,13 +267,14 @@ async fn retire(
         (status = 200, description = "The new version", body = Published),
         (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_version_not_published`, `flow_archived`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        Guarded, BadBody,
     ),
 )]
 async fn republish(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     AtId(version): AtId<FlowVersionId>,
+    _: NoBody,
 ) -> Reply {
     reply::ok(Published::from(engine.republish(&actor, version).await?))
 }

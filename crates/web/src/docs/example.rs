@@ -78,7 +78,8 @@ pub(super) fn curl(method: &str, path: &str, is_admin: bool, body: Option<&Value
     if method != implied {
         let _ = write!(call, " -X {}", method.to_uppercase());
     }
-    let query = if path.ends_with("{flowVersionId}") { "?payload=4" } else { "" };
+    let takes_payload = !is_admin && path.ends_with("{flowVersionId}");
+    let query = if takes_payload { "?payload=4" } else { "" };
     let _ = write!(call, " http://127.0.0.1:8080{}{query}", filled_in(path));
     if is_admin {
         call.push_str(" \\\n  -H \"Authorization: Bearer $SLUICE_TOKEN\"");

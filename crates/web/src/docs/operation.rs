@@ -143,7 +143,7 @@ impl Operation<'_> {
     }
 }
 
-/// The fields of an object. A list shows those of its items.
+/// The fields of an object. A list shows those of its items, a whole those of its parts.
 fn fields(document: &Value, schema: &Value) -> Markup {
     let schema = resolved(document, schema);
     let schema = match schema["properties"].get("items") {
@@ -153,8 +153,10 @@ fn fields(document: &Value, schema: &Value) -> Markup {
         _ => schema,
     };
     let properties = schema["properties"].as_object();
+    let parts = schema["allOf"].as_array().map(Vec::as_slice).unwrap_or_default();
     let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     html! {
+        @for part in parts { (fields(document, part)) }
         @if let Some(properties) = properties {
             dl {
                 @for (name, property) in properties {

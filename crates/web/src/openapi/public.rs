@@ -233,8 +233,18 @@ pub(super) struct TrpcError {
 struct TrpcErrorBody {
     message: String,
     code: i32,
-    #[schema(value_type = Object)]
-    data: Value,
+    data: TrpcErrorData,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+struct TrpcErrorData {
+    /// A word for programs.
+    code: String,
+    http_status: u16,
+    /// The procedure; absent where the whole request was refused.
+    #[schema(nullable = false)]
+    path: Option<String>,
 }
 
 /// Resolve a flow

@@ -43,7 +43,7 @@ async fn a_wrong_patch_is_refused_with_every_fault_and_changes_nothing() {
     let site = Site::start().await;
     let (id, _) = site.app().await;
     let path = format!("/apps/{id}");
-    let whole = "must be a whole number from 0 to 4294967295";
+    let whole = "must be a whole number from 0 to 31622400";
     for (patch, faults) in [
         (json!({"name": ""}), [("/name", "must be a text of 1 to 200")]),
         (json!({"name": null}), [("/name", "must be a string, not null")]),

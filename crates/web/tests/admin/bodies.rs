@@ -6,7 +6,7 @@ use http::request::Builder;
 use serde_json::json;
 use sluice_web::admin;
 
-use crate::support::{ROOT, Site};
+use crate::support::{ROOT, Site, definition};
 
 fn request(method: &str, path: &str) -> Builder {
     Request::builder().method(method).uri(format!("{}{path}", admin::BASE))
@@ -94,6 +94,44 @@ async fn a_body_of_1_mib_is_taken_and_one_byte_more_is_not() {
         match code {
             None => assert_eq!(reply.status, 200),
             Some(code) => assert!(reply.problem(413, code)["detail"].is_string()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_operation_without_fields_takes_no_body_or_an_empty_object_alone() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let flow = site.flow(&app).await;
+    let version = site.publish(&flow).await;
+    let paths = [
+        format!("/apps/{app}/keys"),
+        format!("/flows/{flow}/publish"),
+        format!("/flow_versions/{version}/republish"),
+        format!("/flow_versions/{version}/retire"),
+    ];
+    let before = site.get("/audit").await.ok(200);
+    for path in &paths {
+        let unknown = "is not known here; this takes no fields";
+        site.post(path, json!({"name": "x"})).await.faults(&[("/name", unknown)]);
+        let two = site.post(path, json!({"a/b": null, "c": {}})).await;
+        two.faults(&[("/a~1b", unknown), ("/c", unknown)]);
+        site.post(path, json!([])).await.faults(&[("", "must be an object, not an array")]);
+        site.post(path, json!("x")).await.faults(&[("", "must be an object, not a string")]);
+        let untyped = with_token("POST", path).body(Body::from("{}")).unwrap();
+        site.raw(untyped).await.problem(415, "unsupported_media_type");
+        let asked = with_token("POST", path).header("content-type", "application/json");
+        let reply = site.raw(asked.body(Body::from("{")).unwrap()).await;
+        reply.problem(400, "malformed_json");
+    }
+    assert_eq!(site.get("/audit").await.ok(200), before, "what is refused changes nothing");
+    for path in &paths {
+        for body in [json!({}), serde_json::Value::Null] {
+            if path.ends_with("/publish") {
+                site.put(&format!("/flows/{flow}/draft"), definition("Next")).await.ok(200);
+            }
+            let reply = site.post(path, body).await;
+            assert!((200..300).contains(&reply.status), "{path}: {}", reply.text);
         }
     }
 }

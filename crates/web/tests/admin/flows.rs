@@ -51,6 +51,10 @@ async fn a_wrong_new_flow_is_refused_with_every_fault() {
             vec![("/name", "must be a text"), ("/definition", "must be a JSON object")],
         ),
         (
+            json!({"kind": "quiz", "definition": []}),
+            vec![kinds, ("/name", "is required"), ("/definition", "must be a JSON object")],
+        ),
+        (
             json!({"name": "x", "kind": "form", "definition": null}),
             vec![("/definition", "must be a JSON object")],
         ),
@@ -84,6 +88,9 @@ async fn a_window_is_replaced_whole_and_null_opens_it() {
     assert_eq!((&changed["name"], &changed["graceWindowSeconds"]), (&json!("New"), &Value::Null));
 }
 
+/// What a grace window out of range is told.
+const GRACE: &str = "must be a whole number from 0 to 31622400, or null for the default";
+
 #[tokio::test]
 async fn a_wrong_flow_patch_is_refused() {
     let site = Site::start().await;
@@ -93,7 +100,7 @@ async fn a_wrong_flow_patch_is_refused() {
     for (patch, fault) in [
         (json!({"name": ""}), ("/name", "must be a text")),
         (json!({"kind": "form"}), ("/kind", "is not known here; known are name, liveWindow,")),
-        (json!({"liveWindow": null}), ("/liveWindow", "must be ")),
+        (json!({"liveWindow": null}), ("/liveWindow", "must be an object, not null")),
         (json!({"liveWindow": {"start": noon}}), ("/liveWindow/start", "is not known here")),
         (
             json!({"liveWindow": {"startsAt": "soon"}}),
@@ -108,6 +115,10 @@ async fn a_wrong_flow_patch_is_refused() {
             json!({"graceWindowSeconds": 31_622_401}),
             ("/graceWindowSeconds", "must be 0 to 31622400"),
         ),
+        (json!({"graceWindowSeconds": u64::MAX}), ("/graceWindowSeconds", GRACE)),
+        (json!({"graceWindowSeconds": -1}), ("/graceWindowSeconds", GRACE)),
+        (json!({"graceWindowSeconds": 0.5}), ("/graceWindowSeconds", GRACE)),
+        (json!({"graceWindowSeconds": "60"}), ("/graceWindowSeconds", GRACE)),
     ] {
         site.patch(&format!("/flows/{flow}"), patch).await.faults(&[fault]);
     }

@@ -20,6 +20,37 @@ async fn statuses(site: &Site, flow: &str) -> Vec<String> {
     list["items"].as_array().unwrap().iter().map(|item| text(&item["status"])).collect()
 }
 
+async fn shown(site: &Site, version: &str) -> Value {
+    site.get(&format!("/flow_versions/{version}")).await.ok(200)
+}
+
+#[tokio::test]
+async fn a_version_is_read_with_its_definition_and_listed_without() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let flow = site.flow(&app).await;
+    let version = site.publish(&flow).await;
+    let unfinished = json!({"title": "Two", "later": [1]});
+    let draft = site.put(&format!("/flows/{flow}/draft"), unfinished.clone()).await.ok(200);
+    let list = site.get(&format!("/flows/{flow}/versions")).await.ok(200);
+    let mut expected = list["items"][0].clone();
+    assert_eq!(expected["flowVersionId"], version);
+    assert!(expected.get("definition").is_none(), "{expected}");
+    let whole = shown(&site, &version).await;
+    assert_eq!(whole["definition"]["title"], "One");
+    expected["definition"] = whole["definition"].clone();
+    assert_eq!(whole, expected);
+    let draft = text(&draft["flowVersionId"]);
+    assert_eq!(
+        shown(&site, &draft).await,
+        json!({"flowVersionId": draft, "flowId": flow, "number": 0, "status": "draft",
+               "publishedAt": null, "supersededAt": null, "graceEndsAt": null, "retiredAt": null,
+               "definition": unfinished})
+    );
+    site.post(&format!("/flow_versions/{version}/retire"), Value::Null).await.ok(200);
+    assert_eq!(shown(&site, &version).await["status"], "retired");
+}
+
 #[tokio::test]
 async fn a_draft_is_published_edited_and_published_again() {
     let site = Site::start().await;
@@ -50,21 +81,14 @@ async fn a_draft_is_published_edited_and_published_again() {
 
     let list = site.get(&format!("{path}/versions")).await.ok(200);
     let (newest, oldest) = (&list["items"][0], &list["items"][1]);
-    assert_eq!(oldest["definition"]["title"], "One");
-    assert_eq!(newest["definition"]["title"], "Two");
-    let times = |item: &Value| {
-        let mut item = item.as_object().unwrap().clone();
-        item.remove("definition");
-        Value::Object(item)
-    };
     assert_eq!(
-        times(oldest),
+        *oldest,
         json!({"flowVersionId": first, "flowId": flow, "number": 1, "status": "grace",
                "publishedAt": at(0), "supersededAt": at(1000), "graceEndsAt": at(86_401_000),
                "retiredAt": null})
     );
     assert_eq!(
-        times(newest),
+        *newest,
         json!({"flowVersionId": second, "flowId": flow, "number": 2, "status": "open",
                "publishedAt": at(1000), "supersededAt": null, "graceEndsAt": null,
                "retiredAt": null})
@@ -110,7 +134,7 @@ async fn a_rollback_is_a_new_version_with_the_old_definition_and_leaves_the_draf
     assert!(third != first && third != second);
     assert_eq!(site.get(&draft_path).await.ok(200), draft);
     let list = site.get(&format!("/flows/{flow}/versions")).await.ok(200);
-    assert_eq!(list["items"][0]["definition"], list["items"][2]["definition"]);
+    assert_eq!(shown(&site, &third).await["definition"], shown(&site, &first).await["definition"]);
     assert_eq!(list["items"][1]["supersededAt"], at(7));
     assert_eq!(judged(&site, &key, &third).await, "accepted");
     let unpublished = text(&draft["flowVersionId"]);
@@ -211,6 +235,8 @@ async fn an_unknown_flow_or_version_is_not_found() {
         }
     }
     for version in ["x", "fv_0000000000000000000000"] {
+        let reply = site.get(&format!("/flow_versions/{version}")).await;
+        reply.problem(404, "flow_version_not_found");
         for verb in ["retire", "republish"] {
             let reply = site.post(&format!("/flow_versions/{version}/{verb}"), Value::Null).await;
             reply.problem(404, "flow_version_not_found");

@@ -20,7 +20,8 @@ async fn site_with_origins(origins: &[&str]) -> Site {
 async fn an_app_without_origins_is_open_to_all_without_credentials() {
     let site = Site::start().await;
     let (flow, _) = site.published().await;
-    for path in [&format!("flows/{flow}"), "flows/unknown", "trpc/response.submit", "trpc/nope"] {
+    let flow = format!("flows/{flow}");
+    for path in [&flow, "flows/unknown", "trpc/response.submit", "trpc/nope", "nosuch", "a/b"] {
         let reply = site.get(&site.path(path), &[("origin", "https://any.example")]).await;
         assert_eq!(reply.header("access-control-allow-origin").as_deref(), Some("*"), "{path}");
         assert_eq!(reply.header("access-control-allow-credentials"), None);
@@ -33,7 +34,7 @@ async fn an_app_without_origins_is_open_to_all_without_credentials() {
 async fn a_listed_origin_is_echoed_and_an_unlisted_one_is_answered_without_leave() {
     let site = site_with_origins(&[LISTED, "http://localhost:3000"]).await;
     let (flow, _) = site.published().await;
-    for path in [&format!("flows/{flow}"), "flows/unknown", "trpc/response.submit"] {
+    for path in [&format!("flows/{flow}"), "flows/unknown", "trpc/response.submit", "nosuch"] {
         let path = site.path(path);
         let plain = site.get(&path, &[]).await;
         for (origin, allowed) in [
@@ -61,6 +62,7 @@ async fn a_preflight_is_answered_204_on_every_public_path_and_for_unknown_keys()
         &site.path("flows/any"),
         &site.path("flow_versions/any?payload=4"),
         &site.path("trpc/response.submit,response.submit?batch=1"),
+        &site.path("nosuch"),
         unknown,
     ] {
         let headers = [

@@ -6,6 +6,7 @@
 mod support;
 
 mod browsers;
+mod document;
 mod idempotency;
 mod public;
 mod server;

@@ -32,6 +32,16 @@ async fn a_flow_that_cannot_be_resolved_says_why() {
 }
 
 #[tokio::test]
+async fn a_flow_whose_version_was_retired_has_none_at_the_moment() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    site.engine.retire(&actor(), version).await.unwrap();
+    let reply = site.get(&site.path(&format!("flows/{flow}")), &[]).await;
+    reply.assert_problem(404, "flow_not_published");
+    assert_eq!(reply.json()["detail"], "This flow has no published version at the moment.");
+}
+
+#[tokio::test]
 async fn a_version_that_cannot_be_fetched_says_why() {
     let site = Site::start().await;
     let (flow, version) = site.published().await;

@@ -1,7 +1,16 @@
-//! One test for each row of the tables of the service's specification, named after the row.
+//! The service's specification, row by row: each row of its tables and each numbered rule has a test
+//! that bears its name. Here what the service does; in `fields`, what goes in and comes out.
+//!
+//! Thin on purpose: the edges of each rule are tested where its subject is (`windows`, `shape`, `trpc`).
 
-use crate::support::{START, Site, actor, submission, survey};
+mod fields;
+
 use serde_json::{Value, json};
+use sluice_engine::rows::IdentityVerification;
+use sluice_flow::id::FlowVersionId;
+use sluice_store::{At, Change, Store as _, Write};
+
+use crate::support::{Reply, START, Site, actor, submission, survey};
 
 const NOT_FOUND: (&str, &str) = ("flow_version_not_found", "Flow version not found");
 const NOT_OPEN_YET: (&str, &str) = ("not_open_yet", "This survey is not open yet.");
@@ -11,52 +20,18 @@ const NO_LONGER: (&str, &str) = (
      Fetch the latest published version and try again.",
 );
 
-// Endpoints.
-
-#[tokio::test]
-async fn get_flow_resolves_the_latest_published_flow_version_id() {
-    let site = Site::start().await;
-    let (flow, first) = site.published().await;
-    let path = site.path(&format!("flows/{flow}"));
-    let resolve = || site.get(&path, &[]);
-    assert_eq!(
-        resolve().await.json(),
-        json!({
-            "flowId": flow, "flowVersionId": first, "kind": "survey", "name": "Product feedback",
-            "number": 1, "publishedAt": "2026-11-15T02:00:00.000Z", "payloadGenerations": ["4"],
-            "status": "open", "liveWindow": {"startsAt": null, "endsAt": null},
-            "graceWindowSeconds": 86_400,
-        })
-    );
-    let second = site.publish_again(flow).await;
-    let resolved = resolve().await.json();
-    assert_eq!((&resolved["flowVersionId"], &resolved["number"]), (&json!(second), &json!(2)));
+#[track_caller]
+fn assert_refused(reply: &Reply, (code, message): (&str, &str)) {
+    reply.assert_refused(code, message);
 }
 
-#[tokio::test]
-async fn get_flow_version_fetches_the_snapshot_in_payload_generation_4() {
-    let site = Site::start().await;
-    let (flow, version) = site.published().await;
-    let reply = site.get(&site.path(&format!("flow_versions/{version}?payload=4")), &[]).await;
-    assert_eq!(reply.status, 200);
-    let snapshot = reply.json();
-    assert_eq!(snapshot["flowVersionId"], json!(version));
-    assert_eq!(snapshot["flowId"], json!(flow));
-    assert_eq!(snapshot["payloadGeneration"], "4");
-    assert_eq!(snapshot["title"], survey()["title"]);
-    assert_eq!(snapshot["questions"][0]["id"], "nps");
+/// The id of a flow that was never published.
+async fn never_published(site: &Site) -> FlowVersionId {
+    let flow = site.flow(survey()).await;
+    site.engine.get_draft(&actor(), flow).await.unwrap().flow_version_id
 }
 
-#[tokio::test]
-async fn post_response_submit_accepts_answers_against_a_published_version() {
-    let site = Site::start().await;
-    let (_, version) = site.published().await;
-    let reply = site.submit(&submission(version)).await;
-    let id = reply.assert_accepted();
-    assert_eq!(reply.json(), json!({"result": {"data": {"success": true, "responseId": id}}}));
-    let stored = site.engine.get_response(&actor(), id.parse().unwrap()).await.unwrap();
-    assert_eq!(stored.answers, r#"{"nps":"9","why":"It works."}"#);
-}
+// What the service does: the typical sequence.
 
 #[tokio::test]
 async fn the_typical_sequence_of_three_calls_ends_in_a_stored_response() {
@@ -77,49 +52,48 @@ async fn the_typical_sequence_of_three_calls_ends_in_a_stored_response() {
 // States: how the condition of a version decides over a submission.
 
 #[tokio::test]
-async fn identifier_unknown_or_version_no_longer_available_is_flow_version_not_found() {
+async fn condition_identifier_unknown() {
     let site = Site::start().await;
-    let (flow, version) = site.published().await;
+    let (_, version) = site.published().await;
     let mut unknown = submission(version);
     for id in ["fv_0000000000000000000001", "nonsense", ""] {
         unknown["flowVersionId"] = json!(id);
-        site.submit(&unknown).await.assert_refused(NOT_FOUND.0, NOT_FOUND.1);
+        assert_refused(&site.submit(&unknown).await, NOT_FOUND);
     }
+    let other = site.other_app().await;
+    assert_refused(&other.submit(&submission(version)).await, NOT_FOUND);
+}
+
+#[tokio::test]
+async fn condition_version_no_longer_available() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
     site.engine.retire(&actor(), version).await.unwrap();
-    site.submit(&submission(version)).await.assert_refused(NOT_FOUND.0, NOT_FOUND.1);
+    assert_refused(&site.submit(&submission(version)).await, NOT_FOUND);
 
     let version = site.publish_again(flow).await;
     site.submit(&submission(version)).await.assert_accepted();
     site.engine.archive_flow(&actor(), flow).await.unwrap();
-    site.submit(&submission(version)).await.assert_refused(NOT_FOUND.0, NOT_FOUND.1);
+    assert_refused(&site.submit(&submission(version)).await, NOT_FOUND);
 }
 
 #[tokio::test]
-async fn a_version_of_another_app_is_flow_version_not_found() {
-    let site = Site::start().await;
-    let (_, version) = site.published().await;
-    let other = site.other_app().await;
-    other.submit(&submission(version)).await.assert_refused(NOT_FOUND.0, NOT_FOUND.1);
-}
-
-#[tokio::test]
-async fn live_window_not_started_is_not_open_yet() {
+async fn condition_survey_live_window_has_not_started() {
     let site = Site::start().await;
     let (flow, version) = site.published().await;
     site.live_window(flow, Some(START + 1), None).await;
-    site.submit(&submission(version)).await.assert_refused(NOT_OPEN_YET.0, NOT_OPEN_YET.1);
+    assert_refused(&site.submit(&submission(version)).await, NOT_OPEN_YET);
 }
 
 #[tokio::test]
-async fn survey_never_published_is_not_open_yet() {
+async fn condition_the_survey_was_never_published() {
     let site = Site::start().await;
-    let flow = site.flow(survey()).await;
-    let draft = site.engine.get_draft(&actor(), flow).await.unwrap().flow_version_id;
-    site.submit(&submission(draft)).await.assert_refused(NOT_OPEN_YET.0, NOT_OPEN_YET.1);
+    let draft = never_published(&site).await;
+    assert_refused(&site.submit(&submission(draft)).await, NOT_OPEN_YET);
 }
 
 #[tokio::test]
-async fn newer_version_published_and_grace_passed_is_no_longer_accepting() {
+async fn condition_a_newer_version_has_been_published_and_the_grace_window_has_passed() {
     let site = Site::start().await;
     let (flow, old) = site.published().await;
     site.grace(flow, 60).await;
@@ -127,23 +101,23 @@ async fn newer_version_published_and_grace_passed_is_no_longer_accepting() {
     let new = site.publish_again(flow).await;
     site.at(61_000);
     let reply = site.submit(&submission(old)).await;
-    reply.assert_refused(NO_LONGER.0, NO_LONGER.1);
+    assert_refused(&reply, NO_LONGER);
     assert_eq!(reply.data()["errors"]["issues"][0]["latestFlowVersionId"], json!(new));
 }
 
 #[tokio::test]
-async fn live_window_closed_is_no_longer_accepting_with_the_same_message() {
+async fn condition_survey_live_window_has_closed() {
     let site = Site::start().await;
     let (flow, version) = site.published().await;
     site.live_window(flow, None, Some(START + 1_000)).await;
     site.at(1_000);
     let reply = site.submit(&submission(version)).await;
-    reply.assert_refused(NO_LONGER.0, NO_LONGER.1);
+    assert_refused(&reply, NO_LONGER);
     assert!(reply.data()["errors"]["issues"][0].get("latestFlowVersionId").is_none());
 }
 
 #[tokio::test]
-async fn newer_version_published_but_grace_not_passed_is_accepted() {
+async fn condition_newer_version_published_but_the_grace_window_has_not_passed() {
     let site = Site::start().await;
     let (flow, old) = site.published().await;
     site.at(1_000);
@@ -155,11 +129,58 @@ async fn newer_version_published_but_grace_not_passed_is_accepted() {
     assert_eq!(data["acceptsUntil"], "2026-11-16T02:00:01.000Z");
 }
 
-// Submission fields, and the rules on them.
+// Endpoints.
 
-/// Submits with one field changed, or taken out where it is null.
-async fn with(site: &Site, submission: &Value, field: &str, value: Value) -> Value {
-    let mut changed = submission.clone();
+#[tokio::test]
+async fn endpoint_get_flow() {
+    let site = Site::start().await;
+    let (flow, first) = site.published().await;
+    let path = site.path(&format!("flows/{flow}"));
+    let resolve = || site.get(&path, &[]);
+    assert_eq!(
+        resolve().await.json(),
+        json!({
+            "flowId": flow, "flowVersionId": first, "kind": "survey", "name": "Product feedback",
+            "number": 1, "publishedAt": "2026-11-15T02:00:00.000Z", "payloadGenerations": ["4"],
+            "status": "open", "liveWindow": {"startsAt": null, "endsAt": null},
+            "graceWindowSeconds": 86_400,
+        })
+    );
+    let second = site.publish_again(flow).await;
+    let resolved = resolve().await.json();
+    assert_eq!((&resolved["flowVersionId"], &resolved["number"]), (&json!(second), &json!(2)));
+}
+
+#[tokio::test]
+async fn endpoint_get_flow_version() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    let reply = site.get(&site.path(&format!("flow_versions/{version}?payload=4")), &[]).await;
+    assert_eq!(reply.status, 200);
+    let snapshot = reply.json();
+    assert_eq!(snapshot["flowVersionId"], json!(version));
+    assert_eq!(snapshot["flowId"], json!(flow));
+    assert_eq!(snapshot["payloadGeneration"], "4");
+    assert_eq!(snapshot["title"], survey()["title"]);
+    assert_eq!(snapshot["questions"][0]["id"], "nps");
+}
+
+#[tokio::test]
+async fn endpoint_post_response_submit() {
+    let site = Site::start().await;
+    let (_, version) = site.published().await;
+    let reply = site.submit(&submission(version)).await;
+    let id = reply.assert_accepted();
+    assert_eq!(reply.json(), json!({"result": {"data": {"success": true, "responseId": id}}}));
+    let stored = site.engine.get_response(&actor(), id.parse().unwrap()).await.unwrap();
+    assert_eq!(stored.answers, r#"{"nps":"9","why":"It works."}"#);
+}
+
+// The numbered rules.
+
+/// A submission with one member changed, or taken out where the value is null: what came of it.
+async fn with(site: &Site, version: FlowVersionId, field: &str, value: Value) -> Value {
+    let mut changed = submission(version);
     match value {
         Value::Null => drop(changed.as_object_mut().unwrap().remove(field)),
         value => changed[field] = value,
@@ -167,104 +188,194 @@ async fn with(site: &Site, submission: &Value, field: &str, value: Value) -> Val
     site.submit(&changed).await.data()
 }
 
-fn first_issue(data: &Value) -> (&str, &Value) {
+#[track_caller]
+fn assert_first_issue(data: &Value, code: &str, path: &Value) {
     assert_eq!(data["success"], false, "{data}");
     let issue = &data["errors"]["issues"][0];
-    (issue["code"].as_str().unwrap(), &issue["path"])
+    assert_eq!((&issue["code"], &issue["path"]), (&json!(code), path), "{data}");
 }
 
 #[tokio::test]
-async fn flow_version_id_is_required() {
+async fn rule_1_a_generation_that_differs_from_the_one_fetched_is_invalid() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
-    let data = with(&site, &submission(version), "flowVersionId", Value::Null).await;
-    assert_eq!(first_issue(&data), ("field_required", &json!(["flowVersionId"])));
-}
-
-#[tokio::test]
-async fn flow_version_payload_generation_must_equal_the_one_used_to_fetch() {
-    let site = Site::start().await;
-    let (_, version) = site.published().await;
-    let good = submission(version);
-    let path = json!(["flowVersionPayloadGeneration"]);
-    for (value, code) in
-        [(json!("3"), "payload_generation_mismatch"), (Value::Null, "field_required")]
-    {
-        let data = with(&site, &good, "flowVersionPayloadGeneration", value).await;
-        assert_eq!(first_issue(&data), (code, &path));
+    let field = "flowVersionPayloadGeneration";
+    for other in ["3", "5", "04", ""] {
+        let data = with(&site, version, field, json!(other)).await;
+        assert_first_issue(&data, "payload_generation_mismatch", &json!([field]));
     }
 }
 
 #[tokio::test]
-async fn a_submission_without_respondent_analytics_admission_is_invalid() {
+async fn rule_2_a_submission_without_respondent_analytics_admission_is_invalid() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
-    let good = submission(version);
     let field = "respondentAnalyticsAdmission";
-    for (value, code) in [(Value::Null, "field_required"), (json!("maybe"), "invalid_value")] {
-        let data = with(&site, &good, field, value).await;
-        assert_eq!(first_issue(&data), (code, &json!([field])));
-    }
-    for value in ["collection_only", "admitted"] {
-        assert_eq!(with(&site, &good, field, json!(value)).await["success"], true);
-    }
+    let data = with(&site, version, field, Value::Null).await;
+    assert_first_issue(&data, "field_required", &json!([field]));
 }
 
 #[tokio::test]
-async fn collection_only_stores_no_identity_and_admitted_does() {
+async fn rule_3_a_client_that_meets_a_failure_resolves_again_and_then_succeeds() {
     let site = Site::start().await;
-    let (_, version) = site.published().await;
-    let mut submission = submission(version);
-    submission["identities"] = json!([{"type": "userId", "value": "u1"}, {"type": "traits.email", "value": "a@b.example"}]);
-    for (admission, kept) in [("collection_only", false), ("admitted", true)] {
-        submission["respondentAnalyticsAdmission"] = json!(admission);
-        let id = site.submit(&submission).await.assert_accepted();
-        let row = site.engine.get_response(&actor(), id.parse().unwrap()).await.unwrap();
-        assert_eq!(row.identities.is_some(), kept, "{admission}");
-    }
-}
-
-#[tokio::test]
-async fn optional_identity_metadata_context_and_assignment_are_accepted_and_stored() {
-    let site = Site::start().await;
-    let (_, version) = site.published().await;
-    let mut submission = submission(version);
-    submission["metadata"] = json!({"tags": {"plan": "pro", "beta": ["a", "b"]}});
-    submission["context"] = json!({
-        "page": {"path": "/pricing", "referrer": "https://example.com/", "search": "?q=1"},
-        "locale": "en-GB", "userAgent": "Mozilla/5.0",
-    });
-    submission["flowAssignmentId"] = json!("fa_1");
-    let id = site.submit(&submission).await.assert_accepted();
-    let row = site.engine.get_response(&actor(), id.parse().unwrap()).await.unwrap();
-    let read = |text: Option<String>| serde_json::from_str::<Value>(&text.unwrap()).unwrap();
-    assert_eq!(read(row.tags), submission["metadata"]["tags"]);
-    assert_eq!(read(row.context), submission["context"]);
-    assert_eq!(row.flow_assignment_id.as_deref(), Some("fa_1"));
-}
-
-#[tokio::test]
-async fn a_nested_object_in_metadata_tags_is_refused() {
-    let site = Site::start().await;
-    let (_, version) = site.published().await;
-    let metadata = json!({"tags": {"plan": {"name": "pro"}}});
-    let data = with(&site, &submission(version), "metadata", metadata).await;
-    assert_eq!(first_issue(&data), ("nested_tag", &json!(["metadata", "tags", "plan"])));
+    let (flow, old) = site.published().await;
+    site.grace(flow, 0).await;
+    site.publish_again(flow).await;
+    assert_refused(&site.submit(&submission(old)).await, NO_LONGER);
+    let resolved = site.get(&site.path(&format!("flows/{flow}")), &[]).await.json();
+    let latest: FlowVersionId = resolved["flowVersionId"].as_str().unwrap().parse().unwrap();
+    site.submit(&submission(latest)).await.assert_accepted();
 }
 
 // Authentication.
 
 #[tokio::test]
-async fn the_api_key_is_part_of_every_path_and_without_verification_no_token_is_needed() {
+async fn authentication_1_the_api_key_is_part_of_every_path() {
     let site = Site::start().await;
     let (flow, version) = site.published().await;
     for path in [format!("flows/{flow}"), format!("flow_versions/{version}?payload=4")] {
         assert_eq!(site.get(&site.path(&path), &[]).await.status, 200);
+        assert_eq!(site.get(&format!("/api/v1/{path}"), &[]).await.status, 404, "without a key");
         for key in ["pk_0000000000000000000000", "nonsense"] {
             let reply = site.get(&format!("/api/v1/{key}/{path}"), &[]).await;
             reply.assert_problem(401, "api_key_invalid");
             assert_eq!(reply.header("www-authenticate").as_deref(), Some("Bearer"));
         }
     }
+    let mut unknown = site.other_app().await;
+    unknown.key = "pk_0000000000000000000000".to_owned();
+    let reply = unknown.submit(&submission(version)).await;
+    assert_eq!((reply.status, &reply.json()["error"]["code"]), (401, &json!(-32001)));
+}
+
+/// The admin API cannot turn verification on yet, so that this is written to the store itself; what
+/// is held here is that such an app is closed to requests without a token, not open.
+#[tokio::test]
+async fn authentication_2_with_identity_verification_enabled_every_request_carries_a_token() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    let app = site.store.find_app(site.app).await.unwrap().unwrap();
+    let mut row = app.row;
+    row.identity_verification = IdentityVerification::Enforce;
+    let at = At::App { app: site.app, expected: app.revision };
+    site.store.apply(at, Change::new(move || vec![Write::App(row)])).await.unwrap();
+    for path in [format!("flows/{flow}"), format!("flow_versions/{version}?payload=4")] {
+        let reply = site.get(&site.path(&path), &[]).await;
+        reply.assert_problem(401, "token_missing");
+        assert_eq!(reply.header("www-authenticate").as_deref(), Some("Bearer"));
+    }
+    let reply = site.submit(&submission(version)).await;
+    assert_eq!(
+        (reply.status, &reply.json()["error"]["data"]["code"]),
+        (401, &json!("UNAUTHORIZED"))
+    );
+}
+
+#[tokio::test]
+async fn authentication_3_with_identity_verification_disabled_no_token_is_needed() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    for path in [format!("flows/{flow}"), format!("flow_versions/{version}?payload=4")] {
+        assert_eq!(site.get(&site.path(&path), &[]).await.status, 200, "{path}");
+        let token = ("authorization", "Bearer anything");
+        assert_eq!(site.get(&site.path(&path), &[token]).await.status, 200, "{path}");
+    }
     site.submit(&submission(version)).await.assert_accepted();
+}
+
+// Errors: each message, in the whole of its reply.
+
+/// What a client reads where a submission is refused with one message.
+fn refusal(code: &str, message: &str) -> Value {
+    let issue = json!({"code": code, "path": ["flowVersionId"], "message": message});
+    let errors = json!({"formErrors": [message], "issues": [issue]});
+    json!({"result": {"data": {"success": false, "errors": errors}}})
+}
+
+#[tokio::test]
+async fn error_flow_version_not_found() {
+    let site = Site::start().await;
+    let (_, version) = site.published().await;
+    site.engine.retire(&actor(), version).await.unwrap();
+    let reply = site.submit(&submission(version)).await;
+    let message = "Flow version not found";
+    assert_eq!((reply.status, reply.json()), (200, refusal("flow_version_not_found", message)));
+}
+
+#[tokio::test]
+async fn error_this_survey_version_is_no_longer_accepting_responses() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    site.live_window(flow, None, Some(START)).await;
+    let reply = site.submit(&submission(version)).await;
+    let message = "This survey version is no longer accepting responses. \
+                   Fetch the latest published version and try again.";
+    assert_eq!((reply.status, reply.json()), (200, refusal("no_longer_accepting", message)));
+}
+
+#[tokio::test]
+async fn error_this_survey_is_not_open_yet() {
+    let site = Site::start().await;
+    let draft = never_published(&site).await;
+    let reply = site.submit(&submission(draft)).await;
+    let message = "This survey is not open yet.";
+    assert_eq!((reply.status, reply.json()), (200, refusal("not_open_yet", message)));
+}
+
+// Limits.
+
+#[tokio::test]
+async fn limit_a_grace_window_exists_after_a_newer_version_is_published() {
+    let site = Site::start().await;
+    let (flow, old) = site.published().await;
+    site.grace(flow, 60).await;
+    site.publish_again(flow).await;
+    site.at(59_999);
+    site.submit(&submission(old)).await.assert_accepted();
+    site.at(60_000);
+    assert_refused(&site.submit(&submission(old)).await, NO_LONGER);
+}
+
+#[tokio::test]
+async fn limit_a_live_window_bounds_when_responses_are_accepted() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    site.live_window(flow, Some(START + 1_000), Some(START + 2_000)).await;
+    for (at, refused) in [(999, Some(NOT_OPEN_YET)), (1_000, None), (2_000, Some(NO_LONGER))] {
+        site.at(at);
+        let reply = site.submit(&submission(version)).await;
+        match refused {
+            Some(refused) => assert_refused(&reply, refused),
+            None => drop(reply.assert_accepted()),
+        }
+    }
+}
+
+// Versioning.
+
+#[tokio::test]
+async fn versioning_the_api_is_versioned_in_the_path_segment_v1() {
+    let site = Site::start().await;
+    let (flow, _) = site.published().await;
+    let key = &site.key;
+    assert_eq!(site.get(&format!("/api/v1/{key}/flows/{flow}"), &[]).await.status, 200);
+    for other in ["v2", "v0", "V1"] {
+        let reply = site.get(&format!("/api/{other}/{key}/flows/{flow}"), &[]).await;
+        reply.assert_problem(404, "route_not_found");
+    }
+}
+
+#[tokio::test]
+async fn versioning_the_payload_generation_is_4_on_the_fetch_and_on_the_submit() {
+    let site = Site::start().await;
+    let (_, version) = site.published().await;
+    let fetch = |payload: &str| site.path(&format!("flow_versions/{version}?payload={payload}"));
+    let snapshot = site.get(&fetch("4"), &[]).await.json();
+    let field = "flowVersionPayloadGeneration";
+    let data = with(&site, version, field, snapshot["payloadGeneration"].clone()).await;
+    assert_eq!(data["success"], true, "{data}");
+    let reply = site.get(&fetch("5"), &[]).await;
+    reply.assert_problem(400, "payload_generation_unsupported");
+    let data = with(&site, version, field, json!("5")).await;
+    assert_first_issue(&data, "payload_generation_mismatch", &json!([field]));
 }

@@ -19,6 +19,7 @@ use sluice_engine::{Actor, Engine, FlowPatch, NewFlow, Options};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Timestamp, Window};
+use sluice_store::Store;
 use sluice_web::Limits;
 use tower::ServiceExt;
 
@@ -28,6 +29,7 @@ pub(crate) const START: i64 = 1_794_708_000_000;
 /// A running service with one app.
 pub(crate) struct Site {
     pub(crate) engine: Arc<Engine>,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) router: Router,
     pub(crate) app: AppId,
@@ -44,11 +46,12 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         let store = either::open(folder.path()).await;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
-        let engine = Engine::start(store, clock.clone(), Options::default()).await.unwrap();
+        let engine = Engine::start(store.clone(), clock.clone(), Options::default()).await.unwrap();
         let router = sluice_web::app(Arc::clone(&engine), limits);
         let detail = engine.create_app(&actor(), "Test").await.unwrap();
         let key = detail.api_keys[0].to_string();
-        Self { engine, clock, router, app: detail.row.app_id, key, _folder: Arc::new(folder) }
+        let app = detail.row.app_id;
+        Self { engine, store, clock, router, app, key, _folder: Arc::new(folder) }
     }
 
     /// The same service, seen by another app of it.
@@ -56,6 +59,7 @@ impl Site {
         let detail = self.engine.create_app(&actor(), "Other").await.unwrap();
         Self {
             engine: Arc::clone(&self.engine),
+            store: Arc::clone(&self.store),
             clock: Arc::clone(&self.clock),
             router: self.router.clone(),
             app: detail.row.app_id,

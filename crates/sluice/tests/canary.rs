@@ -1,0 +1,170 @@
+//! No log line, at any level, bears a key, a token, an answer or an address of a respondent.
+//!
+//! Words that occur nowhere else are sent wherever such a thing can stand, in requests that succeed,
+//! are refused or cannot be read; then the whole log at the most talkative level is searched for them.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::io::{Read as _, Write as _};
+
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Value, json};
+use support::{Server, http};
+
+const ANSWER: &str = "canary-answer-5gQ2";
+const EMAIL: &str = "canary-5gQ2@mail.example";
+const USER: &str = "canary-user-5gQ2";
+const TAG: &str = "canary-tag-5gQ2";
+const TAG_NAME: &str = "canary-tagname-5gQ2";
+const QUESTION: &str = "canary-question-5gQ2";
+const SEARCH: &str = "?canary-search-5gQ2";
+const ASSIGNMENT: &str = "canary-assignment-5gQ2";
+const IDEMPOTENCY_KEY: &str = "canary-idempotency-5gQ2";
+const BEARER: &str = "canary-bearer-5gQ2";
+const ADMIN_TOKEN: &str = "canary-admin-token-5gQ2";
+const API_KEY: &str = "pk_canary5gQ2canary5gQ2ca";
+/// What is in all of them.
+const CANARY: &str = "5gQ2";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_log_line_at_trace_level_bears_a_secret_or_what_a_respondent_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| {
+        command.args(["--log", "trace"])
+    });
+    let mut secrets = vec![server.token().unwrap(), server.id("pk_")];
+    submit_all(&server).await;
+    malformed(&server);
+    secrets.extend(administer(&server).await);
+    let printed = server.banner();
+    assert_eq!(server.stop(), Some(0));
+    let log = std::fs::read_to_string(folder.path().join("server.log")).unwrap();
+    assert!(log.contains("TRACE"), "the most talkative level is not on: {log}");
+    assert!(log.matches(": exchange ").count() > 20, "the requests are not logged: {log}");
+    assert!(!printed.contains(CANARY), "{printed}");
+    for line in log.lines() {
+        assert!(!line.contains(CANARY), "{line}");
+        for secret in &secrets {
+            assert!(!line.contains(secret.as_str()), "{line}");
+        }
+    }
+}
+
+fn submission(version: &str) -> Value {
+    json!({
+        "flowVersionId": version, "flowVersionPayloadGeneration": "4",
+        "respondentAnalyticsAdmission": "admitted",
+        "answers": {"nps": "3", "why": ANSWER},
+        "identities": [{"type": "userId", "value": USER}, {"type": "traits.email", "value": EMAIL}],
+        "metadata": {"tags": {TAG_NAME: TAG}},
+        "context": {"page": {"path": "/", "search": SEARCH}, "userAgent": ANSWER},
+        "flowAssignmentId": ASSIGNMENT,
+    })
+}
+
+/// Submissions that are accepted, replayed, refused and not judged, each with canaries throughout.
+async fn submit_all(server: &Server) {
+    let (key, version, flow) = (server.id("pk_"), server.id("fv_"), server.id("fl_"));
+    let http = http();
+    let good = submission(&version);
+    let changed = |pointer: &str, value: Value| {
+        let mut changed = good.clone();
+        *changed.pointer_mut(pointer).unwrap() = value;
+        changed
+    };
+    let cases = [
+        (key.as_str(), good.to_string(), 200),
+        (key.as_str(), good.to_string(), 200),
+        (key.as_str(), changed("/answers/why", json!(format!("{ANSWER}!"))).to_string(), 200),
+        (key.as_str(), changed("/answers", json!({QUESTION: ANSWER})).to_string(), 200),
+        (key.as_str(), changed("/answers", json!(ANSWER)).to_string(), 200),
+        (key.as_str(), changed("/flowVersionId", json!(ANSWER)).to_string(), 200),
+        (key.as_str(), changed("/identities/1/value", json!(USER)).to_string(), 200),
+        (key.as_str(), changed("/identities/0/type", json!(EMAIL)).to_string(), 200),
+        (key.as_str(), changed("/metadata/tags", json!({TAG_NAME: {TAG: TAG}})).to_string(), 200),
+        (key.as_str(), format!("{{\"answers\":\"{ANSWER}"), 400),
+        (key.as_str(), ANSWER.repeat(20_000), 413),
+        (API_KEY, good.to_string(), 401),
+    ];
+    for (index, (key, body, status)) in cases.into_iter().enumerate() {
+        let reply = post(&http, &server.submit_url(key)).body(body).send().await.unwrap();
+        assert_eq!(reply.status(), status, "case {index}");
+    }
+    let long_key = IDEMPOTENCY_KEY.repeat(20);
+    let request = http.post(server.submit_url(&key)).header("content-type", "application/json");
+    let reply = request.header("idempotency-key", long_key).body(good.to_string());
+    assert_eq!(reply.send().await.unwrap().status(), 400);
+    for (path, status) in [
+        (format!("{key}/flows/{flow}"), 200),
+        (format!("{key}/flow_versions/{version}?payload=4"), 200),
+        (format!("{API_KEY}/flows/{flow}"), 401),
+        (format!("{API_KEY}/nosuch"), 404),
+    ] {
+        let request = http.get(format!("{}/api/v1/{path}", server.base)).bearer_auth(BEARER);
+        assert_eq!(request.send().await.unwrap().status(), status, "{path}");
+    }
+}
+
+fn post(http: &Client, url: &str) -> RequestBuilder {
+    http.post(url)
+        .header("content-type", "application/json")
+        .header("idempotency-key", IDEMPOTENCY_KEY)
+        .bearer_auth(BEARER)
+}
+
+/// Requests that are no HTTP, and one that breaks off in its body.
+fn malformed(server: &Server) {
+    let address = server.base.strip_prefix("http://").unwrap();
+    let key = server.id("pk_");
+    for bytes in [
+        format!("GET /api/v1/{API_KEY}/flows/x HTTP/9.9\r\n\r\n"),
+        format!("GET / HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {BEARER}\u{1}\r\n\r\n"),
+        format!("GET / HTTP/1.1\r\nhost: x\r\n{BEARER}\r\n\r\n"),
+        format!(
+            "POST /api/v1/{key}/trpc/response.submit HTTP/1.1\r\nhost: x\r\n\
+             content-type: application/json\r\ncontent-length: 999\r\n\r\n{{\"answers\":\"{ANSWER}"
+        ),
+    ] {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.write_all(bytes.as_bytes()).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        // Whether there is a reply to such a thing does not matter here.
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+}
+
+/// Requests to the admin API, good and bad: the secrets that came of them.
+async fn administer(server: &Server) -> Vec<String> {
+    let http = http();
+    let token = server.token().unwrap();
+    let flow = server.id("fl_");
+    let url = |path: &str| format!("{}/api/admin/v1{path}", server.base);
+    let reply = http.get(url("/apps")).bearer_auth(ADMIN_TOKEN).send().await.unwrap();
+    assert_eq!(reply.status(), 401);
+    let listed = format!("/flows/{flow}/responses?tag.{TAG_NAME}={TAG}");
+    let (status, list) = server.admin(&token, &listed).await;
+    assert_eq!((status, list["items"].as_array().unwrap().len()), (200, 1), "{list}");
+    let response = list["items"][0]["responseId"].as_str().unwrap();
+    assert_eq!(list["items"][0]["answers"]["why"], ANSWER);
+    let made = |path: &str, body: String| {
+        let request = http.post(url(path)).bearer_auth(&token);
+        request.header("content-type", "application/json").body(body).send()
+    };
+    let app = made("/apps", json!({"name": "Other"}).to_string()).await.unwrap();
+    let app: Value = serde_json::from_slice(&app.bytes().await.unwrap()).unwrap();
+    let new = json!({"name": "Other", "scopes": ["read"]}).to_string();
+    let other = made("/tokens", new).await.unwrap();
+    let other: Value = serde_json::from_slice(&other.bytes().await.unwrap()).unwrap();
+    let unknown = json!({"name": "x", TAG_NAME: TAG}).to_string();
+    assert_eq!(made("/apps", unknown).await.unwrap().status(), 422);
+    assert_eq!(made("/apps", format!("{{\"{TAG}")).await.unwrap().status(), 400);
+    let key = app["apiKeys"][0].as_str().unwrap();
+    let revoked = format!("/apps/{}/keys/{key}", app["appId"].as_str().unwrap());
+    for path in [&format!("/responses/{response}"), &revoked] {
+        let reply = http.delete(url(path)).bearer_auth(&token).send().await.unwrap();
+        assert_eq!(reply.status(), 204, "{path}");
+    }
+    vec![key.to_owned(), other["token"].as_str().unwrap().to_owned()]
+}
