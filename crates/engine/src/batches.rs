@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn several_lanes_hold_one_app_each_and_no_app_holds_them_all() {
         let mut batches = Batches::new(3);
-        batches.add((0..3 * BATCH_MAX).map(|_| waiting(1)));
+        batches.add((0..5 * BATCH_MAX).map(|_| waiting(1)));
         assert_eq!(sizes(&mut batches), [(Some(1), BATCH_MAX), (Some(1), BATCH_MAX)]);
         assert!(!batches.has_room());
         batches.add([waiting(2)].into_iter());
