@@ -112,10 +112,10 @@ impl Node {
         }
     }
 
-    /// The flow's only definition, as the demo published it.
+    /// The definition that the demo published.
     async fn definition(&self, demo: &Demo) -> Value {
-        let path = format!("/flows/{}/versions?limit=1", demo.flow);
-        self.admin(Method::GET, &path, None).await["items"][0]["definition"].take()
+        let path = format!("/flow_versions/{}", demo.version);
+        self.admin(Method::GET, &path, None).await["definition"].take()
     }
 
     /// A GET of the public API, with the path after the key.
