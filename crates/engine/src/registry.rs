@@ -193,6 +193,13 @@ impl Registry {
         self.caches.versions.retain(|_, view| stays(view.as_ref().map(|view| view.app_id)));
     }
 
+    fn forget_all(&self) {
+        self.caches.changes.fetch_add(1, Ordering::SeqCst);
+        self.caches.keys.clear();
+        self.caches.flows.clear();
+        self.caches.versions.clear();
+    }
+
     /// Watches for changes by other processes, for ever. While the store is away nothing is dropped:
     /// what is remembered is still served, and the store itself refuses what it has outdated.
     pub(crate) async fn follow(self, mut position: FeedPosition, interval: Duration) {
@@ -214,13 +221,18 @@ impl Registry {
                     continue;
                 }
             };
-            if std::mem::take(&mut away) {
+            let was_away = std::mem::take(&mut away);
+            if was_away {
                 tracing::info!("the change feed is read again");
             }
-            if changes.position != position {
+            // Whoever answers now may have lost what was seen before: a standby that was behind, or a
+            // backup. Then positions cannot be compared, and everything is read anew.
+            if was_away || changes.position < position {
+                self.forget_all();
+            } else if changes.position > position {
                 self.forget(&changes.apps);
-                position = changes.position;
             }
+            position = changes.position;
         }
     }
 
