@@ -135,7 +135,7 @@ fn a_start_that_cannot_be_says_why_and_what_to_do() {
         (&["serve", "--listen", free, "--data", "file/below"], 1, &["file/below", "--data"]),
         (&["serve", "--listen", free, "--store", "sqlite:other.db"], 1, &["other.db", "backup"]),
         (
-            &["serve", "--store", "postgres://u:secret@127.0.0.1:1/d"],
+            &["serve", "--listen", free, "--store", "postgres://u:secret@127.0.0.1:1/d"],
             1,
             &["cannot reach PostgreSQL at 127.0.0.1:1", "check"],
         ),

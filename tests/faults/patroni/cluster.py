@@ -45,7 +45,7 @@ def install(tools):
     """Finds or installs what is needed: the server's programs, etcd, and a Python that has Patroni."""
     missing = [] if shutil.which("etcd") else ["etcd-server"]
     missing += [] if server_programs() else ["postgresql"]
-    missing += [] if pathlib.Path("/usr/lib/python3").exists() and has_venv() else ["python3-venv"]
+    missing += [] if has_venv() else ["python3-venv"]
     if missing and os.geteuid() != 0:
         raise Missing(f"as root on Debian: apt-get install {' '.join(missing)}")
     if missing:
@@ -53,16 +53,24 @@ def install(tools):
         subprocess.run(["apt-get", "update", "-qq"], check=True, env=quiet)
         subprocess.run(["apt-get", "install", "-y", "-qq", *missing], check=True, env=quiet, stdout=subprocess.DEVNULL)
     python = tools / "patroni" / "bin" / "python"
-    if subprocess.run([python, "-c", "import patroni, psycopg"], capture_output=True).returncode if python.exists() else True:
+    if not runs([python, "-c", "import patroni, psycopg"]):
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--clear", tools / "patroni"], check=True)
         subprocess.run([python, "-m", "pip", "install", "-q", PATRONI, DRIVER], check=True)
-    if subprocess.run([python, "-c", ""], capture_output=True, **as_user()).returncode:
+    if not runs([python, "-c", ""], **as_user()):
         raise Missing(f"a path to {python} that the user {user_name()} may read")
     return python, server_programs()
 
 
 def has_venv():
-    return subprocess.run(["/usr/bin/python3", "-c", "import ensurepip"], capture_output=True).returncode == 0
+    """Of the system's Python: another may lie where the user `postgres` cannot read it."""
+    return runs(["/usr/bin/python3", "-c", "import ensurepip"])
+
+
+def runs(command, **options):
+    try:
+        return subprocess.run(command, capture_output=True, **options).returncode == 0
+    except OSError:
+        return False
 
 
 def server_programs():

@@ -1,0 +1,63 @@
+//! Reading a whole database out of PostgreSQL costs as much as it holds, not the square of it.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+
+#[path = "support/cluster.rs"]
+mod cluster;
+
+use cluster::Cluster;
+use sluice_store::conformance::filling;
+use sluice_store::postgres::{Options, PgStore};
+use sluice_store::{Record, Store as _};
+use tokio_postgres::NoTls;
+
+const RESPONSES: u32 = 9_000;
+const PAGE: usize = 100;
+
+/// The first value of a query.
+async fn number(cluster: &Cluster, database: &str, sql: &str) -> i64 {
+    let url = cluster.socket_url(database);
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("ANALYZE").await.unwrap();
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test]
+async fn every_response_is_fetched_about_once() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.create_database();
+    let url = cluster.url(&database);
+    let open = || PgStore::connect(&url, Options::default());
+    let store = open().await.unwrap();
+    store.write_in(filling::records(RESPONSES).collect()).await.unwrap();
+    store.close().await;
+    // The planner goes wrong only once it has seen the rows.
+    let reset = "SELECT count(pg_stat_reset()) FROM (SELECT 1) AS once";
+    number(&cluster, &database, reset).await;
+
+    let store = open().await.unwrap();
+    let (mut after, mut records) = (None, 0);
+    loop {
+        let page = store.read_out(after.as_ref(), PAGE).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.place());
+        records += page.iter().filter(|it| matches!(it, Record::Response { .. })).count();
+    }
+    store.close().await;
+    assert_eq!(records, RESPONSES as usize);
+
+    // What a session did is counted at the latest when it has ended.
+    let fetched = "SELECT sum(idx_tup_fetch + seq_tup_read)::bigint FROM pg_stat_user_tables \
+         WHERE relname LIKE 'responses%'";
+    let mut told = 0;
+    for _ in 0..100 {
+        told = number(&cluster, &database, fetched).await;
+        if told >= i64::from(RESPONSES) {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let expected = i64::from(RESPONSES)..i64::from(RESPONSES) * 3 / 2;
+    assert!(expected.contains(&told), "{told} rows were fetched to read {RESPONSES}");
+}
