@@ -258,13 +258,11 @@ impl Writer {
         let source = std::error::Error::source(error).map(ToString::to_string);
         tracing::error!(%error, source, "responses could not be stored");
         match error {
-            StoreError::Failed(_) => Settled::Failed,
+            // An unreadable row is found before anything is committed.
+            StoreError::Failed(_) | StoreError::Corrupt(_) => Settled::Failed,
             // Only these are in doubt: the store itself is not.
             StoreError::InDoubt(_) => Settled::Unknown,
-            StoreError::Unknown(_)
-            | StoreError::Conflict
-            | StoreError::Corrupt(_)
-            | StoreError::Closed => {
+            StoreError::Unknown(_) | StoreError::Conflict | StoreError::Closed => {
                 self.lost.send_replace(true);
                 Settled::Unknown
             }

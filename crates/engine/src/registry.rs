@@ -193,23 +193,46 @@ impl Registry {
         self.caches.versions.retain(|_, view| stays(view.as_ref().map(|view| view.app_id)));
     }
 
-    /// Watches for changes by other processes, for ever.
+    fn forget_all(&self) {
+        self.caches.changes.fetch_add(1, Ordering::SeqCst);
+        self.caches.keys.clear();
+        self.caches.flows.clear();
+        self.caches.versions.clear();
+    }
+
+    /// Watches for changes by other processes, for ever. While the store is away nothing is dropped:
+    /// what is remembered is still served, and the store itself refuses what it has outdated.
     pub(crate) async fn follow(self, mut position: FeedPosition, interval: Duration) {
+        let mut away = false;
         loop {
             // Announcements make it quick; the interval makes it sure.
             tokio::select! {
                 () = self.store.changed() => {}
                 () = tokio::time::sleep(interval) => {}
             }
-            match self.store.changes(position).await {
-                Ok(changes) if changes.position != position => {
-                    self.forget(&changes.apps);
-                    position = changes.position;
-                }
-                Ok(_) => {}
+            let changes = match self.store.changes(position).await {
+                Ok(changes) => changes,
                 Err(StoreError::Closed) => return,
-                Err(error) => tracing::warn!(%error, "cannot read the change feed; trying again"),
+                Err(error) => {
+                    // Said once, not five times a second.
+                    if !std::mem::replace(&mut away, true) {
+                        tracing::warn!(%error, "cannot read the change feed; trying again");
+                    }
+                    continue;
+                }
+            };
+            let was_away = std::mem::take(&mut away);
+            if was_away {
+                tracing::info!("the change feed is read again");
             }
+            // Whoever answers now may have lost what was seen before: a standby that was behind, or a
+            // backup. Then positions cannot be compared, and everything is read anew.
+            if was_away || changes.position < position {
+                self.forget_all();
+            } else if changes.position > position {
+                self.forget(&changes.apps);
+            }
+            position = changes.position;
         }
     }
 

@@ -1,8 +1,10 @@
-//! A real engine over a real SQLite file, with a clock that stands, and a store that can be told to
+//! A real engine over a real store, with a clock that stands, and a store that can be told to
 //! fail or to be slow.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 #![allow(clippy::unwrap_used, reason = "in a test a failed set-up is a failed test")]
 
+#[path = "../../../store/tests/support/either.rs"]
+mod either;
 mod faulty;
 
 use std::sync::Arc;
@@ -18,7 +20,6 @@ use sluice_engine::{
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::time::Timestamp;
-use sluice_store::sqlite::SqliteStore;
 use tempfile::TempDir;
 
 #[allow(unused_imports, reason = "each test file uses its own part")]
@@ -55,7 +56,7 @@ impl World {
     }
 
     async fn on(folder: Arc<TempDir>, time: Arc<dyn Clock>, clock: Arc<ManualClock>) -> Self {
-        let store = open(&folder);
+        let store = either::open(folder.path()).await;
         let faults = Arc::new(FaultyStore::new(store));
         let store = Arc::clone(&faults) as Arc<dyn Store>;
         let engine = Engine::start(store, time, Options::default()).await.unwrap();
@@ -102,10 +103,6 @@ impl World {
         let key = IdempotencyKey::parse(key.as_bytes()).unwrap();
         self.engine.submit(app, Some(body.to_string().as_bytes()), Some(&key)).await
     }
-}
-
-fn open(folder: &TempDir) -> Arc<dyn Store> {
-    Arc::new(SqliteStore::open(&folder.path().join("sluice.db"), Default::default()).unwrap())
 }
 
 pub fn definition() -> Value {

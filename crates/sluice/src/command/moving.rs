@@ -148,7 +148,16 @@ fn unmoved(error: MoveError) -> Failure {
             "run the same command again: it goes on where it ended".to_owned()
         }
     };
-    Failure::new(error.to_string(), remedy)
+    let reason = match &error {
+        MoveError::NotTheBeginning => None,
+        MoveError::Source(inner) | MoveError::Destination(inner) | MoveError::Write(inner) => {
+            std::error::Error::source(inner)
+        }
+    };
+    match reason {
+        Some(reason) => Failure::new(format!("{error} ({reason})"), remedy),
+        None => Failure::new(error.to_string(), remedy),
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! `sluice responses tail`: asks for what came after the last response seen, again and again.
 //!
-//! Responses are listed in the order of their ids, which a server gives in the order it stores them;
-//! so the id of the last one printed is all there is to remember, and nothing is printed twice.
+//! Responses are listed in the order of their ids, which is nearly the order in which they are stored:
+//! where several nodes or connections store, one may become visible after a later id was printed. So
+//! every few seconds the list is read again from where all is settled, and what was not printed yet is
+//! ([`Printed`]). Each id is printed once; a late one comes out of its order.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -14,6 +17,11 @@ use crate::output::{self, quoted};
 
 /// Responses asked for in one call.
 const PAGE_ITEMS: usize = 500;
+/// A response that is not visible so long after a later one was printed will not be any more: its
+/// write would have passed its deadline.
+const OVERLAP: Duration = Duration::from_secs(10);
+/// How often what may have come late is looked for.
+const REREAD_EVERY: Duration = Duration::from_secs(3);
 /// Between two tries to reach a server that is away.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(500);
 
@@ -30,7 +38,7 @@ async fn follow(args: TailArgs) -> Outcome {
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut away = false;
     while left > 0 {
-        let page = match place.next(&server, left).await {
+        let page = match place.next(&server).await {
             Ok(page) => page,
             Err(CallError::Away(failure)) => {
                 if !away {
@@ -45,18 +53,24 @@ async fn follow(args: TailArgs) -> Outcome {
         if std::mem::take(&mut away) {
             output::note("connected again");
         }
-        for response in &page {
+        for response in page.fresh.iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
             if output::print(&shown(response, args.format)).is_err() {
                 // Whoever read this has gone, as `head` does.
                 return Ok(Exit::Done);
             }
         }
-        left -= page.len() as u64;
-        if page.is_empty() {
+        left = left.saturating_sub(page.fresh.len() as u64);
+        if page.is_last {
             tokio::time::sleep(args.interval).await;
         }
     }
     Ok(Exit::Done)
+}
+
+/// A page of the list: what of it has not been printed, and whether nothing follows for now.
+struct Page {
+    fresh: Vec<Value>,
+    is_last: bool,
 }
 
 /// How far the responses of a flow have been printed.
@@ -64,38 +78,95 @@ struct Place {
     path: String,
     /// Where to start, as long as nothing has been seen.
     from: Option<String>,
-    last: Option<String>,
+    printed: Printed,
 }
 
 impl Place {
     /// The start. A server that is away now is a mistake to tell, not one to wait for.
     async fn find(server: &Server, args: &TailArgs) -> Result<Self, Failure> {
         let path = format!("/flows/{}/responses", args.flow);
-        let mut place = Self { path, from: None, last: None };
+        let mut place = Self { path, from: None, printed: Printed::new(Instant::now()) };
         match args.since {
             Since::All => {}
             Since::At(time) => place.from = Some(time.to_string()),
             Since::Now => {
-                // The server's newest rather than this machine's clock, which may differ.
-                let query = [("limit", "1".to_owned()), ("order", "desc".to_owned())];
-                let newest = server.get(&place.path, &query).await?;
-                place.last = newest["items"][0]["responseId"].as_str().map(str::to_owned);
+                // The server's newest rather than this machine's clock, which may differ. They count
+                // as printed; one that comes between them later does not.
+                let query = [("limit", PAGE_ITEMS.to_string()), ("order", "desc".to_owned())];
+                let mut newest = server.get(&place.path, &query).await?;
+                let Value::Array(mut items) = newest["items"].take() else { return Ok(place) };
+                items.reverse();
+                if items.len() == PAGE_ITEMS {
+                    place.printed.settled = Some(field(&items[0], "responseId").to_owned());
+                }
+                place.printed.fresh(items, true, Instant::now());
             }
         }
         Ok(place)
     }
 
-    /// What came since, at most so many.
-    async fn next(&mut self, server: &Server, most: u64) -> Result<Vec<Value>, CallError> {
-        let mut query = vec![("limit", most.min(PAGE_ITEMS as u64).to_string())];
+    async fn next(&mut self, server: &Server) -> Result<Page, CallError> {
+        let mut query = vec![("limit", PAGE_ITEMS.to_string())];
         query.extend(self.from.clone().map(|from| ("from", from)));
-        query.extend(self.last.clone().map(|last| ("after", last)));
+        query.extend(self.printed.after(Instant::now()).map(|after| ("after", after)));
         let mut page = server.get(&self.path, &query).await?;
-        let Value::Array(items) = page["items"].take() else { return Ok(Vec::new()) };
-        if let Some(last) = items.last() {
-            self.last = Some(field(last, "responseId").to_owned());
+        let Value::Array(items) = page["items"].take() else {
+            return Ok(Page { fresh: Vec::new(), is_last: true });
+        };
+        let is_last = items.len() < PAGE_ITEMS;
+        Ok(Page { fresh: self.printed.fresh(items, is_last, Instant::now()), is_last })
+    }
+}
+
+/// Which responses were printed, as far as others may still appear among them.
+struct Printed {
+    /// Nothing new comes up to here.
+    settled: Option<String>,
+    /// The ids printed beyond it, and when.
+    recent: BTreeMap<String, Instant>,
+    /// The last id read: a page starts after it.
+    read: Option<String>,
+    /// Whether nothing followed that, when it was read.
+    at_end: bool,
+    reread_at: Instant,
+}
+
+impl Printed {
+    fn new(now: Instant) -> Self {
+        let (settled, recent, read) = (None, BTreeMap::new(), None);
+        Self { settled, recent, read, at_end: false, reread_at: now + REREAD_EVERY }
+    }
+
+    /// Where the next page starts: after the last one, or, from time to time, after what is settled.
+    fn after(&mut self, now: Instant) -> Option<String> {
+        while let Some(entry) = self.recent.first_entry()
+            && now.duration_since(*entry.get()) >= OVERLAP
+        {
+            self.settled = Some(entry.remove_entry().0);
         }
-        Ok(items)
+        if self.at_end && now >= self.reread_at {
+            self.reread_at = now + REREAD_EVERY;
+            self.read.clone_from(&self.settled);
+        }
+        self.read.clone()
+    }
+
+    /// Takes a page that was read, and gives what of it is to be printed.
+    fn fresh(&mut self, items: Vec<Value>, is_last: bool, now: Instant) -> Vec<Value> {
+        self.at_end = is_last;
+        if let Some(last) = items.last() {
+            self.read = Some(field(last, "responseId").to_owned());
+        }
+        let mut fresh = items;
+        fresh.retain(|item| {
+            let id = field(item, "responseId");
+            let is_new = !self.recent.contains_key(id);
+            if is_new {
+                self.recent.insert(id.to_owned(), now);
+            }
+            is_new
+        });
+        fresh
     }
 }
 
@@ -125,6 +196,48 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// Reads a list to its end as `follow` does; gives the numbers that were printed.
+    fn read(printed: &mut Printed, stored: &[u32], page: usize, now: Instant) -> Vec<u32> {
+        let mut fresh = Vec::new();
+        loop {
+            let after = printed.after(now).map_or(0, |id| id[3..].parse().unwrap());
+            let beyond = stored.iter().filter(|number| **number > after).take(page);
+            let items: Vec<Value> =
+                beyond.map(|number| json!({"responseId": format!("rs_{number:04}")})).collect();
+            let is_last = items.len() < page;
+            let new = printed.fresh(items, is_last, now);
+            fresh.extend(
+                new.iter().map(|item| field(item, "responseId")[3..].parse::<u32>().unwrap()),
+            );
+            if is_last {
+                return fresh;
+            }
+        }
+    }
+
+    #[test]
+    fn a_response_that_is_stored_after_a_later_id_is_printed_once() {
+        let begin = Instant::now();
+        let at = |seconds: u64| begin + Duration::from_secs(seconds);
+        for page in [1, 2, 3, 100] {
+            let mut printed = Printed::new(begin);
+            let mut check = |seconds, stored: &[u32], expected: &[u32]| {
+                let got = read(&mut printed, stored, page, at(seconds));
+                assert_eq!(got, expected, "pages of {page}, at {seconds} s");
+            };
+            check(0, &[], &[]);
+            check(1, &[10, 30], &[10, 30]);
+            check(2, &[10, 20, 30, 40], &[40]);
+            check(4, &[5, 10, 20, 30, 40], &[5, 20]);
+            check(5, &[5, 10, 20, 30, 40, 50], &[50]);
+            check(8, &[5, 10, 15, 20, 30, 40, 45, 50, 60], &[15, 45, 60]);
+            check(12, &[5, 10, 15, 20, 25, 30, 40, 45, 50, 60], &[25]);
+            check(30, &[5, 10, 15, 20, 25, 30, 40, 45, 50, 60], &[]);
+            check(40, &[5, 10, 15, 20, 25, 30, 40, 45, 50, 60, 70], &[70]);
+            assert!(printed.recent.len() <= 1, "what is settled is forgotten");
+        }
+    }
 
     #[test]
     fn a_response_is_one_line_whatever_it_says() {

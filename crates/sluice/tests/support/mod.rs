@@ -129,6 +129,10 @@ impl Server {
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
 
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
     /// Waits for the end and gives the exit code.
     pub(crate) fn wait(&mut self) -> Option<i32> {
         let begin = Instant::now();

@@ -2,8 +2,9 @@
 //!
 //! Each app is first locked against changes, for share, so that commits do not wait for one another
 //! but a publish waits for them, and they for it. Then one statement takes the idempotency keys that
-//! are free and stores the responses whose key was taken by it, or that have none. Statements are by
-//! app and name it, so that on a distributed database each is one worker's business.
+//! are free, and a second stores the responses whose key was taken by it, or that have none. Both are by
+//! app and name it, so that on a distributed database each is one worker's business; as one statement
+//! with a CTE that writes, Citus refuses it.
 //!
 //! PostgreSQL lets a stream of share locks pass by whoever waits to change the row. An advisory lock,
 //! which is fair, makes them queue; where it is not there, a change only waits longer.
@@ -36,15 +37,13 @@ const UNDER_KEYS: &str =
     "SELECT key, response_id, digest FROM idempotency WHERE app_id = $1 AND key = ANY($2)";
 
 /// `apps` is joined for its one row, which tells a distributed database whose the rows are.
+const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id, digest) \
+     SELECT apps.app_id, given.* FROM apps, unnest($2::bytea[], $3::uuid[], $4::bytea[]) AS given \
+     WHERE apps.app_id = $1 ON CONFLICT (app_id, key) DO NOTHING RETURNING key";
 static STORE: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "WITH taken AS (INSERT INTO idempotency (app_id, key, response_id, digest) \
-         SELECT apps.app_id, given.idempotency_key, given.response_id, given.digest \
-         FROM apps, {GIVEN} WHERE apps.app_id = $1 AND given.idempotency_key IS NOT NULL \
-         ON CONFLICT (app_id, key) DO NOTHING RETURNING key) \
-         INSERT INTO responses (app_id, {NAMES}) SELECT apps.app_id, given.* \
-         FROM apps, {GIVEN} WHERE apps.app_id = $1 AND (given.idempotency_key IS NULL \
-         OR given.idempotency_key IN (SELECT key FROM taken)) RETURNING response_id"
+        "INSERT INTO responses (app_id, {NAMES}) SELECT apps.app_id, given.* \
+         FROM apps, {GIVEN} WHERE apps.app_id = $1 RETURNING response_id"
     )
 });
 
@@ -190,6 +189,7 @@ impl<'a> Batch<'a> {
     }
 
     async fn store(&mut self, transaction: &Transaction, app: AppId) -> Result<(), Stop> {
+        self.take_keys(transaction, app).await?;
         if !self.to_store.is_empty() {
             let rows: Vec<_> =
                 self.to_store.iter().map(|it| (&it.row, it.idempotency_key.as_ref())).collect();
@@ -207,6 +207,24 @@ impl<'a> Batch<'a> {
                 self.taken.insert(key, found);
             }
         }
+        Ok(())
+    }
+
+    /// Takes the keys that are free; rows whose key was not are left out of what is to be stored.
+    async fn take_keys(&mut self, transaction: &Transaction, app: AppId) -> Result<(), Stop> {
+        let keyed =
+            self.to_store.iter().filter_map(|it| Some((it.idempotency_key.as_ref()?, &it.row)));
+        let (keys, rows): (Vec<&[u8]>, Vec<_>) = keyed.map(|(key, row)| (&key[..], row)).unzip();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
+        let digests: Vec<&[u8]> = rows.iter().map(|row| &row.digest[..]).collect();
+        let mut taken: HashSet<IdempotencyKey> = HashSet::new();
+        for row in transaction.query(TAKE_KEYS, &[&app.uuid(), &keys, &ids, &digests]).await? {
+            taken.insert(Cells::of(&row).hash()?);
+        }
+        self.to_store.retain(|it| it.idempotency_key.is_none_or(|key| taken.contains(&key)));
         Ok(())
     }
 

@@ -112,6 +112,14 @@ impl Cluster {
         format!("case_{}", self.made.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// Runs statements with the package's own client, and gives the first column of every row.
+    pub(crate) fn psql(&self, database: &str, sql: &str) -> Vec<String> {
+        let mut command = self.program("psql");
+        command.args(["-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1"]);
+        let told = run(command.args(["-d", &self.url(database), "-c", sql])).stdout;
+        String::from_utf8(told).unwrap().lines().map(str::to_owned).collect()
+    }
+
     fn program(&self, name: &str) -> Command {
         let path = self.programs.join(name);
         let mut command = match other_user() {

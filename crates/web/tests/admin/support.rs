@@ -1,5 +1,8 @@
 //! A service with one app, and the calls that tests make to it.
 
+#[path = "../../../store/tests/support/either.rs"]
+mod either;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -10,7 +13,6 @@ use serde_json::{Value, json};
 use sluice_engine::clock::ManualClock;
 use sluice_engine::{Engine, Options, Receipt};
 use sluice_flow::time::Timestamp;
-use sluice_store::sqlite::{self, SqliteStore};
 use sluice_web::{Limits, admin};
 use tower::ServiceExt as _;
 
@@ -75,11 +77,10 @@ pub(crate) fn text(value: &Value) -> String {
 impl Site {
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sluice.db");
-        let store = SqliteStore::open(&path, sqlite::Options::default()).unwrap();
+        let store = either::open(folder.path()).await;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
         let options = Options { admin_token: Some(ROOT.to_owned()) };
-        let engine = Engine::start(Arc::new(store), clock.clone(), options).await.unwrap();
+        let engine = Engine::start(store, clock.clone(), options).await.unwrap();
         let router = sluice_web::app(Arc::clone(&engine), Limits::default());
         Self { engine, clock, router, _folder: folder }
     }

@@ -8,7 +8,7 @@ mod fields;
 use serde_json::{Value, json};
 use sluice_engine::rows::IdentityVerification;
 use sluice_flow::id::FlowVersionId;
-use sluice_store::{At, Change, Store as _, Write};
+use sluice_store::{At, Change, Write};
 
 use crate::support::{Reply, START, Site, actor, submission, survey};
 

@@ -1,7 +1,10 @@
-//! The real router over a real engine over a real SQLite file, with a clock that the test moves.
+//! The real router over a real engine over a real store, with a clock that the test moves.
 //!
 //! Nothing is faked: what a test sends goes the whole road to the disk. Flows are made through the
 //! engine's own use cases, since the admin API has tests of its own.
+
+#[path = "../../../store/tests/support/either.rs"]
+mod either;
 
 use std::sync::Arc;
 
@@ -16,7 +19,7 @@ use sluice_engine::{Actor, Engine, FlowPatch, NewFlow, Options};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Timestamp, Window};
-use sluice_store::sqlite::{self, SqliteStore};
+use sluice_store::Store;
 use sluice_web::Limits;
 use tower::ServiceExt;
 
@@ -26,7 +29,7 @@ pub(crate) const START: i64 = 1_794_708_000_000;
 /// A running service with one app.
 pub(crate) struct Site {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) router: Router,
     pub(crate) app: AppId,
@@ -41,8 +44,7 @@ impl Site {
 
     pub(crate) async fn with_limits(limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sluice.db");
-        let store = Arc::new(SqliteStore::open(&path, sqlite::Options::default()).unwrap());
+        let store = either::open(folder.path()).await;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
         let engine = Engine::start(store.clone(), clock.clone(), Options::default()).await.unwrap();
         let router = sluice_web::app(Arc::clone(&engine), limits);
