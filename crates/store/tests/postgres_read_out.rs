@@ -51,7 +51,7 @@ async fn every_response_is_fetched_about_once() {
     let fetched = "SELECT sum(idx_tup_fetch + seq_tup_read)::bigint FROM pg_stat_user_tables \
          WHERE relname LIKE 'responses%'";
     let mut told = 0;
-    for _ in 0..100 {
+    for _ in 0..600 {
         told = number(&cluster, &database, fetched).await;
         if told >= i64::from(RESPONSES) {
             break;

@@ -23,6 +23,7 @@ const LOCK: &str = "SELECT revision FROM apps WHERE app_id = $1 FOR UPDATE";
 
 /// Writes the rows that `change` makes, provided that the app still is as it was.
 pub(super) async fn change(pool: &Arc<Pool>, at: At, change: Change) -> StoreResult<()> {
+    pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
     match write(&transaction, at, change).await {
         Ok(Then::Forget) => {

@@ -61,9 +61,7 @@ pub(super) async fn responses(
     if responses.is_empty() {
         return pool.enter().await.map(|_| Vec::new());
     }
-    if !pool.stall().lets_through() {
-        return Err(StoreError::Failed("commits are not being confirmed; not tried".into()));
-    }
+    pool.may_commit()?;
     let mut tries = 0;
     loop {
         tries += 1;
@@ -275,6 +273,7 @@ pub(super) async fn find_by_idempotency_key(
     let Some(found) = pool.one(UNDER_KEYS, &[&ids.0, &&ids.1[..]], read).await? else {
         return Ok(None);
     };
+    pool.may_commit()?;
     let transaction = Transaction::on(pool).await.map_err(Stop::of_statement)?;
     match begin_and_lock(&transaction, &[app]).await {
         Ok(_) => transaction.commit().await.map_err(NotCommitted::nothing_written)?,

@@ -21,6 +21,8 @@ const KEEPALIVE_RETRIES: u32 = 3;
 /// How long sent bytes may stay unacknowledged by the other side's system.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(15);
 
+const LOOSE_AT: &str = "a host has no @ in its name: write @ in the password as %40";
+
 /// Where and how to connect. Its `Debug` shows no password.
 #[derive(Debug, Clone)]
 pub(super) struct Dsn {
@@ -34,12 +36,23 @@ impl Dsn {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err("it must start with postgres://".to_owned());
         }
+        // The driver ends the password at the first @; what follows would be shown as a host.
+        if more_than_one_at(url.split('?').next().unwrap_or(url)) {
+            return Err(LOOSE_AT.to_owned());
+        }
         let (rest, root_certificates) = take_ours(url);
         let config: Config = rest.parse().map_err(|error: tokio_postgres::Error| {
             let why = std::error::Error::source(&error).map(ToString::to_string);
-            why.unwrap_or_else(|| error.to_string())
+            match more_than_one_at(url) {
+                true => LOOSE_AT.to_owned(),
+                false => why.unwrap_or_else(|| error.to_string()),
+            }
         })?;
-        Ok(Self { hosts: by_host(&config)?, root_certificates })
+        let loose = |host: &Host| matches!(host, Host::Tcp(name) if name.contains('@'));
+        match config.get_hosts().iter().any(loose) {
+            true => Err(LOOSE_AT.to_owned()),
+            false => Ok(Self { hosts: by_host(&config)?, root_certificates }),
+        }
     }
 
     /// Host, port and database, for messages: never the password.
@@ -56,6 +69,10 @@ impl Dsn {
             None => host,
         }
     }
+}
+
+fn more_than_one_at(text: &str) -> bool {
+    text.matches('@').nth(1).is_some()
 }
 
 /// Takes the parameters out of the URL that the driver does not know.
@@ -210,8 +227,13 @@ mod tests {
             ("postgres:///db", "names no host"),
             ("postgres://host/db?sslmode=maybe", "sslmode"),
             ("postgres://host/db?wrong=1", "wrong"),
+            ("postgres://me:se@cret@host/db", "write @ in the password as %40"),
+            ("postgres://me:a@se/cret@host/db", "write @ in the password as %40"),
+            ("postgres://me:a@b?secret@host/db", "write @ in the password as %40"),
+            ("postgres://me:a@b%40secret/db", "write @ in the password as %40"),
         ] {
             let told = Dsn::parse(url).unwrap_err();
+            assert!(!told.contains("cret"), "{told}");
             assert!(told.contains(reason), "{url}: {told}");
         }
     }

@@ -20,8 +20,11 @@ use super::transaction::{Transaction, end};
 use crate::StoreResult;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// So far ahead there is always a partition: this month's and the two after it.
-const AHEAD: [Duration; 3] = [Duration::ZERO, DAY.saturating_mul(31), DAY.saturating_mul(62)];
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+/// So many months always have a partition: this one and the two after it.
+const MONTHS_AHEAD: usize = 3;
+/// Keys that are freed in one transaction.
+const SLICE: i64 = 5_000;
 /// The months of records that are put in get partitions from here on; what is older is no real time.
 const EARLIEST_MILLIS: i64 = 946_684_800_000;
 
@@ -49,7 +52,8 @@ pub(super) async fn keep_ahead(pool: Arc<Pool>) {
 }
 
 pub(super) async fn make_ahead(pool: &Arc<Pool>) {
-    make_for(pool, &AHEAD.map(from_now)).await;
+    let months: Vec<_> = months_from(from_now(Duration::ZERO)).take(MONTHS_AHEAD).collect();
+    make_for(pool, &months).await;
 }
 
 /// Makes the partitions for times at which records that are put in were received.
@@ -70,7 +74,11 @@ async fn make_for(pool: &Arc<Pool>, millis: &[i64]) {
     };
     for month in months {
         match make(pool, &month).await {
-            Ok(()) => tracing::info!(partition = month.name, "partition made"),
+            Ok(true) => tracing::info!(partition = month.name, "partition made"),
+            Ok(false) => {
+                let partition = month.name;
+                tracing::warn!(partition, "no partition: the default one holds rows of this month");
+            }
             Err(error) => {
                 let source = std::error::Error::source(&error).map(ToString::to_string);
                 let partition = month.name;
@@ -84,12 +92,20 @@ fn month(cells: &mut Cells) -> StoreResult<Month> {
     Ok(Month { name: cells.take()?, from: cells.take()?, to: cells.take()? })
 }
 
-async fn make(pool: &Arc<Pool>, month: &Month) -> StoreResult<()> {
+/// Makes a partition, unless rows of its month lie in the default one: then the server would refuse,
+/// but only after it has searched all of that partition with everybody locked out.
+async fn make(pool: &Arc<Pool>, month: &Month) -> StoreResult<bool> {
+    let (from, to) = (first_id(month.from), first_id(month.to));
+    let begun = "SELECT EXISTS (SELECT FROM ONLY responses_default \
+         WHERE response_id >= $1 AND response_id < $2)";
+    if pool.one(begun, &[&from, &to], |cells| cells.take()).await? == Some(true) {
+        return Ok(false);
+    }
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
     let body = async {
-        // Inserts wait behind this lock, so it may not wait long itself.
-        transaction.execute("SET LOCAL lock_timeout = '3s'", &[]).await?;
-        let (from, to) = (first_id(month.from), first_id(month.to));
+        // Inserts wait behind this lock, so it may neither wait long itself nor be held for long.
+        transaction.execute("SET LOCAL lock_timeout = '2s'", &[]).await?;
+        transaction.execute("SET LOCAL statement_timeout = '3s'", &[]).await?;
         let sql = format!(
             "CREATE TABLE IF NOT EXISTS {} PARTITION OF responses FOR VALUES FROM ('{from}') TO ('{to}')",
             month.name
@@ -99,9 +115,9 @@ async fn make(pool: &Arc<Pool>, month: &Month) -> StoreResult<()> {
     match body.await {
         Err(Stop::Pg(error)) if made_by_another(&error) || overlaps(&error) => {
             transaction.roll_back().await;
-            Ok(())
+            Ok(true)
         }
-        body => end(transaction, body).await.map(|_| ()),
+        body => end(transaction, body).await.map(|_| true),
     }
 }
 
@@ -121,19 +137,76 @@ pub(super) async fn drop_before(pool: &Arc<Pool>, time: Timestamp) -> StoreResul
          '\"responses_\"YYYY_MM') ORDER BY 1";
     let names: Vec<String> = pool.many(ended, &[&time.as_millis()], |cells| cells.take()).await?;
     for name in &names {
+        free_keys(pool, name).await?;
+        let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+        let body = transaction.execute(&format!("DROP TABLE {name}"), &[]).await;
+        end(transaction, body).await?;
+    }
+    Ok(names.len())
+}
+
+/// Frees the keys that the responses of a partition hold, slice by slice, so that no transaction is
+/// long. A key that has come to stand for another response is left alone. Should it be interrupted,
+/// the partition is still there, and the next call goes over it again.
+async fn free_keys(pool: &Arc<Pool>, partition: &str) -> StoreResult<()> {
+    let slice = format!(
+        "SELECT app_id, response_id, idempotency_key FROM {partition} \
+         WHERE (app_id, response_id) > ($1, $2) ORDER BY app_id, response_id LIMIT $3"
+    );
+    let free = "DELETE FROM idempotency USING unnest($2::bytea[], $3::uuid[]) \
+         AS gone (key, response_id) WHERE idempotency.app_id = $1 \
+         AND idempotency.key = gone.key AND idempotency.response_id = gone.response_id";
+    let mut after = (Uuid::nil(), Uuid::nil());
+    loop {
+        let rows = pool.many(&slice, &[&after.0, &after.1, &SLICE], holder).await?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = (last.app, last.response);
         let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
         let body = async {
-            let keys = format!(
-                "DELETE FROM idempotency USING {name} AS gone WHERE idempotency.app_id = gone.app_id \
-                 AND idempotency.key = gone.idempotency_key"
-            );
-            transaction.execute(&keys, &[]).await?;
-            transaction.execute(&format!("DROP TABLE {name}"), &[]).await
+            for of_app in rows.chunk_by(|one, next| one.app == next.app) {
+                let held = of_app.iter().filter_map(|it| Some((it.key.as_deref()?, it.response)));
+                let (keys, responses): (Vec<_>, Vec<_>) = held.unzip();
+                transaction.execute(free, &[&of_app[0].app, &keys, &responses]).await?;
+            }
+            Ok(())
         };
         let body = body.await;
         end(transaction, body).await?;
     }
-    Ok(names.len())
+}
+
+/// A response and the key that it may hold.
+struct Holder {
+    app: Uuid,
+    response: Uuid,
+    key: Option<Vec<u8>>,
+}
+
+fn holder(cells: &mut Cells) -> StoreResult<Holder> {
+    Ok(Holder { app: cells.take()?, response: cells.take()?, key: cells.take()? })
+}
+
+/// When the month of this time and those after it begin, in milliseconds and UTC, without an end.
+/// They are counted off from the epoch: months have no length to calculate with.
+fn months_from(millis: i64) -> impl Iterator<Item = i64> {
+    let lengths = (1970..).flat_map(|year| (1..=12).map(move |month| days_of(year, month)));
+    let mut next = 0;
+    let months = lengths.map(move |days| {
+        let first = next;
+        next += days * DAY_MILLIS;
+        (first, next)
+    });
+    months.skip_while(move |(_, next)| *next <= millis).map(|(first, _)| first)
+}
+
+fn days_of(year: i64, month: u8) -> i64 {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    match month {
+        2 if leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
 }
 
 /// The id that sorts before every one made in this millisecond.
@@ -144,4 +217,32 @@ fn first_id(millis: i64) -> Uuid {
 fn from_now(ahead: Duration) -> i64 {
     let since = (SystemTime::now() + ahead).duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_month_is_skipped_on_its_last_days() {
+        for (now, expected) in [
+            // 2025-01-31, 23 o'clock.
+            (1_738_364_400_000, [1_735_689_600_000, 1_738_368_000_000, 1_740_787_200_000]),
+            // 2025-08-31, 0 o'clock.
+            (1_756_598_400_000, [1_754_006_400_000, 1_756_684_800_000, 1_759_276_800_000]),
+            // 2024-01-31, 12 o'clock.
+            (1_706_702_400_000, [1_704_067_200_000, 1_706_745_600_000, 1_709_251_200_000]),
+            // 2026-12-31, 23 o'clock.
+            (1_798_758_000_000, [1_796_083_200_000, 1_798_761_600_000, 1_801_440_000_000]),
+            // 2024-02-29, 12 o'clock.
+            (1_709_208_000_000, [1_706_745_600_000, 1_709_251_200_000, 1_711_929_600_000]),
+            // 2026-03-01, 0 o'clock.
+            (1_772_323_200_000, [1_772_323_200_000, 1_775_001_600_000, 1_777_593_600_000]),
+            // 2100-02-28, 23 o'clock.
+            (4_107_538_800_000, [4_105_123_200_000, 4_107_542_400_000, 4_110_220_800_000]),
+        ] {
+            let months: Vec<_> = months_from(now).take(MONTHS_AHEAD).collect();
+            assert_eq!(months, expected, "{now}");
+        }
+    }
 }

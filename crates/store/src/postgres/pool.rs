@@ -75,6 +75,14 @@ impl Pool {
         &self.stall
     }
 
+    /// Refuses what would end in a COMMIT while commits are not confirmed, see [`super::stall`].
+    pub(super) fn may_commit(&self) -> StoreResult<()> {
+        match self.stall.lets_through() {
+            true => Ok(()),
+            false => Err(StoreError::Failed("commits are not being confirmed; not tried".into())),
+        }
+    }
+
     /// Holds the store open for one piece of work.
     pub(super) async fn enter(&self) -> StoreResult<OwnedSemaphorePermit> {
         Arc::clone(&self.gate).acquire_owned().await.map_err(|_| StoreError::Closed)

@@ -17,8 +17,13 @@ use super::pool::{Lease, Params, Pool, within};
 use crate::{StoreError, StoreResult};
 
 /// Whatever the role's defaults are: a row that was locked is read as it is then, not as it was when
-/// the transaction began.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// the transaction began. What a COMMIT rests on is set for the transaction itself, in the same
+/// exchange: behind a pooler that hands out sessions by the transaction, this may be another session
+/// than the one that was set up.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+     SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
+     WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true), \
+     set_config('client_min_messages', 'warning', true)";
 
 /// How long a connection is kept on which a COMMIT hangs.
 const HANGING_MAX: Duration = Duration::from_secs(120);
