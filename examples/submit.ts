@@ -1,6 +1,6 @@
 import { createTRPCUntypedClient, httpBatchLink } from "@trpc/client";
 
-// Printed by the first start of the server.
+// Both are in the calls that the first start of the server prints.
 const { SLUICE_URL, SLUICE_API_KEY, SLUICE_FLOW_ID } = process.env;
 const api = `${SLUICE_URL ?? "http://127.0.0.1:8080"}/api/v1/${SLUICE_API_KEY}`;
 
