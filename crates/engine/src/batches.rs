@@ -11,6 +11,11 @@ use sluice_flow::id::AppId;
 
 use crate::commit::{BATCH_MAX, Waiting};
 
+/// The responses that must wait before a second write of their app is begun beside the first.
+const FURTHER_ROWS_MIN: usize = 32;
+
+const _: () = assert!(FURTHER_ROWS_MIN <= BATCH_MAX);
+
 /// Whose responses a write holds: one app's, or anybody's where there is one lane.
 pub(crate) type Lane = Option<AppId>;
 
@@ -55,9 +60,7 @@ impl Batches {
 
     /// The next write: of the first in turn that has a lane left. Tell [`Self::ended`] of its end.
     pub(crate) fn next(&mut self) -> Option<(Lane, Vec<Waiting>)> {
-        let lanes_each = if self.lanes > 1 { self.lanes - 1 } else { 1 };
-        let busy = |lane: &Lane| self.under_way.get(lane).copied().unwrap_or(0);
-        let turn = self.turns.iter().position(|lane| busy(lane) < lanes_each)?;
+        let turn = self.turns.iter().position(|lane| self.may_write(lane))?;
         let lane = self.turns.remove(turn)?;
         let line = self.waiting.get_mut(&lane)?;
         let batch: Vec<Waiting> = line.drain(..line.len().min(BATCH_MAX)).collect();
@@ -69,6 +72,15 @@ impl Batches {
         }
         *self.under_way.entry(lane).or_default() += 1;
         Some((lane, batch))
+    }
+
+    /// Whether a lane is left, and worth it: a further write beside one that is under way costs the
+    /// database as much as a large one, so it waits until enough has gathered.
+    fn may_write(&self, lane: &Lane) -> bool {
+        let lanes_each = if self.lanes > 1 { self.lanes - 1 } else { 1 };
+        let busy = self.under_way.get(lane).copied().unwrap_or(0);
+        let waiting = self.waiting.get(lane).map_or(0, VecDeque::len);
+        busy == 0 || (busy < lanes_each && waiting >= FURTHER_ROWS_MIN)
     }
 
     /// A write has ended.
@@ -139,9 +151,22 @@ mod tests {
     #[test]
     fn apps_take_turns() {
         let mut batches = Batches::new(8);
-        batches.add((0..BATCH_MAX + 1).map(|_| waiting(1)));
+        batches.add((0..BATCH_MAX + FURTHER_ROWS_MIN).map(|_| waiting(1)));
         batches.add([waiting(2), waiting(3)].into_iter());
-        let expected = [(Some(1), BATCH_MAX), (Some(2), 1), (Some(3), 1), (Some(1), 1)];
+        let last = (Some(1), FURTHER_ROWS_MIN);
+        let expected = [(Some(1), BATCH_MAX), (Some(2), 1), (Some(3), 1), last];
         assert_eq!(sizes(&mut batches), expected);
+    }
+
+    #[test]
+    fn a_second_write_of_an_app_waits_until_it_is_worth_it() {
+        let mut batches = Batches::new(4);
+        let app = AppId::from_uuid(Uuid::from_u128(1));
+        batches.add([waiting(1)].into_iter());
+        assert_eq!(sizes(&mut batches), [(Some(1), 1)]);
+        batches.add((1..FURTHER_ROWS_MIN).map(|_| waiting(1)));
+        assert_eq!(sizes(&mut batches), []);
+        batches.ended(Some(app));
+        assert_eq!(sizes(&mut batches), [(Some(1), FURTHER_ROWS_MIN - 1)]);
     }
 }
