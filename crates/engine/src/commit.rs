@@ -199,9 +199,10 @@ impl Writer {
 
     async fn write(&self, batch: Vec<Waiting>) {
         let now = self.ids.steady(self.clock.now());
-        let mut rows = Vec::with_capacity(BATCH_MAX);
-        let mut replies = Vec::with_capacity(BATCH_MAX);
-        for waiting in batch {
+        let mut rows = Vec::with_capacity(batch.len());
+        let mut replies = Vec::with_capacity(batch.len());
+        let ids = self.ids.many(now, batch.len());
+        for (waiting, id) in batch.into_iter().zip(ids) {
             self.queued_bytes.fetch_sub(waiting.weight, Ordering::Relaxed);
             self.metrics.queued.dec();
             if waiting.pending.accepts_until.is_some_and(|until| now >= until) {
@@ -209,7 +210,7 @@ impl Writer {
                 continue;
             }
             let mut response = waiting.pending.response;
-            response.row.response_id = ResponseId::from_uuid(self.ids.next(now));
+            response.row.response_id = ResponseId::from_uuid(id);
             replies.push((response.row.response_id, waiting.reply));
             rows.push(response);
         }

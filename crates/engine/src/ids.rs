@@ -26,14 +26,28 @@ impl Ids {
     }
 
     pub(crate) fn next(&self, at: Timestamp) -> Uuid {
-        let at = self.steady(at);
-        let sequence = {
-            let mut last = self.last();
-            *last =
-                if last.0 == at.as_millis() { (last.0, last.1 + 1) } else { (at.as_millis(), 0) };
-            last.1
-        };
+        let (at, sequence) = self.take(at, 1);
         v7(at, sequence, random_bits() as u64)
+    }
+
+    /// As many ids as asked for, for one call to the system's source of randomness.
+    pub(crate) fn many(&self, at: Timestamp, count: usize) -> Vec<Uuid> {
+        let mut random = vec![0; count * size_of::<u64>()];
+        fill_random(&mut random);
+        let (random, _) = random.as_chunks();
+        let (at, first) = self.take(at, count);
+        let id = |(sequence, bytes): (u32, &[u8; 8])| v7(at, sequence, u64::from_le_bytes(*bytes));
+        (first..).zip(random).map(id).collect()
+    }
+
+    /// Takes the next places of a millisecond: which it is, and the first place.
+    fn take(&self, at: Timestamp, count: usize) -> (Timestamp, u32) {
+        let at = self.steady(at);
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let mut last = self.last();
+        let first = if last.0 == at.as_millis() { last.1 } else { 0 };
+        *last = (at.as_millis(), first.saturating_add(count));
+        (at, first)
     }
 
     fn last(&self) -> MutexGuard<'_, (i64, u32)> {
@@ -44,12 +58,16 @@ impl Ids {
 /// 128 bits that nobody can guess.
 pub(crate) fn random_bits() -> u128 {
     let mut bytes = [0_u8; 16];
+    fill_random(&mut bytes);
+    u128::from_le_bytes(bytes)
+}
+
+fn fill_random(bytes: &mut [u8]) {
     // The system's source only fails where there is none at all; then nothing here may go on.
     #[expect(clippy::panic, reason = "without randomness there are no secrets to hand out")]
-    if let Err(error) = getrandom::fill(&mut bytes) {
+    if let Err(error) = getrandom::fill(bytes) {
         panic!("the operating system gives no randomness: {error}");
     }
-    u128::from_le_bytes(bytes)
 }
 
 #[cfg(test)]
@@ -60,7 +78,10 @@ mod tests {
     fn ids_of_one_millisecond_sort_in_the_order_they_were_made() {
         let ids = Ids::default();
         let at = Timestamp::from_millis(1_763_172_000_000);
-        let made: Vec<Uuid> = (0..10_000).map(|_| ids.next(at)).collect();
+        let mut made: Vec<Uuid> = (0..10_000).map(|_| ids.next(at)).collect();
+        made.extend(ids.many(at, 500));
+        made.push(ids.next(at));
+        assert_eq!(made.len(), 10_501);
         assert!(made.windows(2).all(|pair| pair[0] < pair[1]));
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Labels are few and bounded: a route template, a status, an outcome; never an id, key or address.
 
+use std::borrow::Cow;
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -19,7 +21,7 @@ struct OutcomeLabel {
 /// One HTTP exchange, by the route's template and the reply's status.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabel {
-    route: String,
+    route: Cow<'static, str>,
     status: u16,
 }
 
@@ -102,8 +104,8 @@ impl Metrics {
     }
 
     /// Counts one HTTP exchange; `route` is the template, never the path itself.
-    pub fn count_request(&self, route: &str, status: u16) {
-        self.requests.get_or_create(&RequestLabel { route: route.to_owned(), status }).inc();
+    pub fn count_request(&self, route: Cow<'static, str>, status: u16) {
+        self.requests.get_or_create(&RequestLabel { route, status }).inc();
     }
 
     /// Everything, as text.

@@ -15,6 +15,9 @@ use crate::time::Timestamp;
 /// Digits of 128 bits in base62.
 pub const DIGITS: usize = 22;
 
+/// Ten digits: what fits into 64 bits, and is divided by quickly.
+const CHUNK: u128 = 62_u128.pow(10);
+
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// The text is not an identifier of the kind asked for.
@@ -25,13 +28,23 @@ pub struct InvalidId {
 }
 
 /// Writes 128 bits as 22 base62 digits, most significant first, so that texts sort as numbers do.
-pub fn base62(mut bits: u128) -> String {
+pub fn base62(bits: u128) -> String {
+    String::from_utf8_lossy(&digits_of(bits)).into_owned()
+}
+
+fn digits_of(bits: u128) -> [u8; DIGITS] {
+    // A quotient of 128 bits is slow to come by, so it is asked for twice, and not for every digit.
+    let (rest, low) = (bits / CHUNK, (bits % CHUNK) as u64);
+    let (high, middle) = ((rest / CHUNK) as u64, (rest % CHUNK) as u64);
     let mut digits = [b'0'; DIGITS];
-    for digit in digits.iter_mut().rev() {
-        *digit = ALPHABET[(bits % 62) as usize];
-        bits /= 62;
+    for (chunk, places) in [(high, 0..2), (middle, 2..12), (low, 12..22)] {
+        let mut rest = chunk;
+        for digit in digits[places].iter_mut().rev() {
+            *digit = ALPHABET[(rest % 62) as usize];
+            rest /= 62;
+        }
     }
-    digits.iter().map(|&digit| char::from(digit)).collect()
+    digits
 }
 
 fn read_base62(text: &str) -> Option<u128> {
@@ -87,7 +100,8 @@ macro_rules! ids {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}{}", $prefix, base62(self.0.as_u128()))
+                f.write_str($prefix)?;
+                f.write_str(std::str::from_utf8(&digits_of(self.0.as_u128())).unwrap_or_default())
             }
         }
 
@@ -104,7 +118,12 @@ macro_rules! ids {
 
         impl Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                const LENGTH: usize = $prefix.len() + DIGITS;
+                let mut text = [0; LENGTH];
+                let (prefix, digits) = text.split_at_mut($prefix.len());
+                prefix.copy_from_slice($prefix.as_bytes());
+                digits.copy_from_slice(&digits_of(self.0.as_u128()));
+                serializer.serialize_str(std::str::from_utf8(&text).unwrap_or_default())
             }
         }
 

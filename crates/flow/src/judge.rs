@@ -20,7 +20,7 @@ pub fn judge(snapshot: &Snapshot, answers: &TextMap<'_>) -> Vec<Issue> {
         known += usize::from(judge_one(question, answers, &mut issues));
     }
     if known < answers.len() {
-        let unknown = answers.keys().filter(|id| definition.question(id).is_none());
+        let unknown = answers.names().filter(|id| definition.question(id).is_none());
         issues.extend(unknown.map(|id| unknown_question(id)));
     }
     issues

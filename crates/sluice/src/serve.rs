@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sluice_engine::clock::SystemClock;
 use sluice_engine::{Engine, Options, Store, StoreError};
-use sluice_web::Limits;
+use sluice_web::{App, Limits};
 use tokio::net::TcpListener;
 
 use crate::banner::banner;
@@ -48,7 +48,7 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
             () = engine.lost_track() => {}
         }
     };
-    let app = sluice_web::app(Arc::clone(&engine), limits);
+    let app = App::new(Arc::clone(&engine), limits);
     tokio::select! {
         served = sluice_web::serve(listener, app, &limits, stop) => {
             served.map_err(|error| Failure::new(format!("the server failed: {error}"), ""))?;

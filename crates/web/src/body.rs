@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body_util::BodyExt;
@@ -37,17 +38,25 @@ pub(crate) async fn read(
         tokio::spawn(linger(body));
         return Err(Unread::TooLarge);
     }
-    let deadline = Instant::now() + limits.body_read_timeout;
+    // No clock runs until something has to be waited for: most bodies are there with their headers.
+    let mut deadline = None;
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
-    loop {
-        let stall = (Instant::now() + limits.body_stall_timeout).min(deadline);
-        let data = match timeout_at(stall, body.frame()).await {
-            Err(_) => return Err(Unread::TooSlow),
-            Ok(None) => break,
-            Ok(Some(Err(_))) => return Err(Unread::Broken),
+    while !body.is_end_stream() {
+        let frame = match body.frame().now_or_never() {
+            Some(frame) => frame,
+            None => {
+                let now = Instant::now();
+                let deadline = *deadline.get_or_insert(now + limits.body_read_timeout);
+                let stall = (now + limits.body_stall_timeout).min(deadline);
+                timeout_at(stall, body.frame()).await.map_err(|_| Unread::TooSlow)?
+            }
+        };
+        let data = match frame {
+            None => break,
+            Some(Err(_)) => return Err(Unread::Broken),
             // Trailers say nothing to us.
-            Ok(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+            Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
         };
         if first.len() + rest.len() + data.len() > limits.body_bytes_max {
             tokio::spawn(linger(body));

@@ -4,6 +4,7 @@
 //!
 //! The log and the counters bear the route's template, never the path: a path holds an API key.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use axum::response::Response;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::header::{REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Method};
 use sluice_engine::Engine;
 use tower::{Layer, Service};
 
@@ -48,11 +49,42 @@ impl Exchange {
     pub(crate) fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
+
+    /// The handler's reply, or why there is none.
+    pub(crate) async fn ended(
+        &self,
+        handler: impl Future<Output = Response>,
+    ) -> Result<Response, Failure> {
+        ended(handler, self.timeout).await
+    }
+
+    /// Logs, counts and marks what came of an exchange; `route` is a template.
+    pub(crate) fn finish(
+        &self,
+        begun: Begun,
+        route: impl Into<Cow<'static, str>>,
+        reply: Result<Response, Failure>,
+    ) -> Response {
+        let Begun { started, id, method } = begun;
+        let mut response = reply.unwrap_or_else(self.on_failure);
+        let status = response.status().as_u16();
+        let route = route.into();
+        tracing::debug!(
+            %method,
+            route = &*route,
+            status,
+            duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            request_id = id.to_str().unwrap_or_default(),
+            "exchange"
+        );
+        self.engine.metrics().count_request(route, status);
+        mark(response.headers_mut(), id);
+        response
+    }
 }
 
-/// The handler's reply, or why there is none.
 async fn ended(
-    handler: impl Future<Output = Result<Response, Infallible>>,
+    handler: impl Future<Output = Response>,
     timeout: Option<Duration>,
 ) -> Result<Response, Failure> {
     let caught = AssertUnwindSafe(handler).catch_unwind();
@@ -61,10 +93,23 @@ async fn ended(
         None => Ok(caught.await),
     };
     match ended {
-        Ok(Ok(Ok(response))) => Ok(response),
-        Ok(Ok(Err(never))) => match never {},
+        Ok(Ok(response)) => Ok(response),
         Ok(Err(_)) => Err(Failure::Panicked),
         Err(_) => Err(Failure::TimedOut),
+    }
+}
+
+/// What is noted of a request before its handler has it.
+pub(crate) struct Begun {
+    started: Instant,
+    id: HeaderValue,
+    method: Method,
+}
+
+impl Begun {
+    pub(crate) fn with(request: &Request) -> Self {
+        let id = request_id::of(request.headers());
+        Self { started: Instant::now(), id, method: request.method().clone() }
     }
 }
 
@@ -96,28 +141,20 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let started = Instant::now();
-        let id = request_id::of(request.headers());
-        let method = request.method().clone();
+        let begun = Begun::with(&request);
         let matched = request.extensions().get::<MatchedPath>().cloned();
         let exchange = self.exchange.clone();
-        let handler = self.inner.call(request);
+        let handler = self.inner.call(request).map(|reply| match reply {
+            Ok(response) => response,
+            Err(never) => match never {},
+        });
         Box::pin(async move {
-            let reply = ended(handler, exchange.timeout).await;
-            let mut response = reply.unwrap_or_else(exchange.on_failure);
-            let status = response.status().as_u16();
-            let route = matched.as_ref().map_or(NO_ROUTE, MatchedPath::as_str);
-            exchange.engine.metrics().count_request(route, status);
-            tracing::debug!(
-                %method,
-                route,
-                status,
-                duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
-                request_id = id.to_str().unwrap_or_default(),
-                "exchange"
-            );
-            mark(response.headers_mut(), id);
-            Ok(response)
+            let reply = exchange.ended(handler).await;
+            let route = match matched {
+                Some(matched) => Cow::Owned(matched.as_str().to_owned()),
+                None => Cow::Borrowed(NO_ROUTE),
+            };
+            Ok(exchange.finish(begun, route, reply))
         })
     }
 }
@@ -134,15 +171,14 @@ mod tests {
 
     use super::*;
 
-    const LIMIT: Option<Duration> = Some(Duration::from_millis(20));
-
     #[tokio::test]
     async fn a_handler_that_panics_or_hangs_is_a_failure_not_a_lost_connection() {
+        let timeout = Some(Duration::from_millis(20));
         let panics = async { panic!("on purpose") };
         assert_eq!(ended(panics, None).await.unwrap_err(), Failure::Panicked);
         let hangs = std::future::pending();
-        assert_eq!(ended(hangs, LIMIT).await.unwrap_err(), Failure::TimedOut);
-        let answers = async { Ok(Response::new(Body::empty())) };
-        assert!(ended(answers, LIMIT).await.is_ok());
+        assert_eq!(ended(hangs, timeout).await.unwrap_err(), Failure::TimedOut);
+        let answers = async { Response::new(Body::empty()) };
+        assert!(ended(answers, timeout).await.is_ok());
     }
 }

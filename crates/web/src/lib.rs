@@ -6,11 +6,13 @@
 //! is told ([`cors`]). Status codes are named only in the reply modules ([`reply`], `trpc::envelope`,
 //! `admin::reply`), so that one page shows all that a client can meet.
 //!
-//! What every exchange gets, whatever its route, is in [`exchange`]; the accept loop is [`server`].
+//! All routes come together in [`app`]; what every exchange gets, whatever its route, is in [`exchange`];
+//! the accept loop is [`server`].
 //! Deliberately absent: TLS (a proxy's task), sessions, and any state of its own.
 
 mod access;
 pub mod admin;
+mod app;
 mod body;
 mod cors;
 mod docs;
@@ -26,26 +28,6 @@ mod request_id;
 mod server;
 mod trpc;
 
-use std::sync::Arc;
-
-use axum::Router;
-use sluice_engine::Engine;
-
+pub use app::App;
 pub use limits::Limits;
 pub use server::serve;
-
-use exchange::Exchange;
-
-/// Every route of the service over one engine.
-pub fn app(engine: Arc<Engine>, limits: Limits) -> Router {
-    let exchange =
-        Exchange::new(Arc::clone(&engine), reply::failed).with_timeout(limits.request_timeout);
-    let documents = Router::new()
-        .merge(public::router(Arc::clone(&engine)))
-        .merge(health::router(Arc::clone(&engine)))
-        .merge(openapi::router())
-        .nest(admin::BASE, admin::router(Arc::clone(&engine)))
-        .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
-        .layer(exchange);
-    documents.merge(trpc::router(engine, limits))
-}

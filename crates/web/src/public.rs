@@ -26,18 +26,30 @@ const RESOLVED_SECONDS_MAX: i64 = 5;
 /// How long a snapshot may be kept, in seconds: a year, the longest that caches heed.
 const SNAPSHOT_SECONDS: &str = "max-age=31536000, immutable";
 
+/// The templates of the two routes.
+pub(crate) const FLOW: &str = "/api/v1/{apiKey}/flows/{flowId}";
+pub(crate) const VERSION: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}";
+
 pub(crate) fn router(engine: Arc<Engine>) -> Router {
     let flow = get(resolve).options(preflight).fallback(method_not_allowed);
     let version = get(snapshot).options(preflight).fallback(method_not_allowed);
     Router::new()
-        .route("/api/v1/{apiKey}/flows/{flowId}", flow)
-        .route("/api/v1/{apiKey}/flow_versions/{flowVersionId}", version)
+        .route(FLOW, flow)
+        .route(VERSION, version)
         .fallback(no_route)
         .with_state(engine)
 }
 
 async fn resolve(State(engine): State<Arc<Engine>>, request: Request) -> Response {
-    answer(&engine, &request_head(request), async |app, head| {
+    resolved(&engine, request).await
+}
+
+async fn snapshot(State(engine): State<Arc<Engine>>, request: Request) -> Response {
+    snapshot_of(&engine, request).await
+}
+
+pub(crate) async fn resolved(engine: &Engine, request: Request) -> Response {
+    answer(engine, &request_head(request), async |app, head| {
         let id = last_segment(head);
         let resolved = engine.resolve(app, id).await.map_err(store_down)?;
         let resolved = resolved.map_err(|no_flow| match no_flow {
@@ -53,8 +65,8 @@ async fn resolve(State(engine): State<Arc<Engine>>, request: Request) -> Respons
     .await
 }
 
-async fn snapshot(State(engine): State<Arc<Engine>>, request: Request) -> Response {
-    answer(&engine, &request_head(request), async |app, head| {
+pub(crate) async fn snapshot_of(engine: &Engine, request: Request) -> Response {
+    answer(engine, &request_head(request), async |app, head| {
         let name = query::first(head.uri.query(), "payload").ok_or(Refusal::GenerationRequired)?;
         let generation = Generation::named(&name).ok_or(Refusal::GenerationUnsupported)?;
         let found = engine.snapshot(app, last_segment(head), generation).await;

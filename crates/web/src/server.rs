@@ -11,7 +11,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
@@ -20,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
-use crate::Limits;
+use crate::{App, Limits};
 use guarded::Guarded;
 
 /// The pause after a failed accept (no file descriptors left, say): others may close meanwhile.
@@ -35,7 +34,7 @@ const PING_INTERVAL: Duration = Duration::from_secs(20);
 /// Never fails because of a client or for want of descriptors.
 pub async fn serve(
     listener: TcpListener,
-    app: Router,
+    app: App,
     limits: &Limits,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
@@ -97,7 +96,7 @@ fn is_of_client(error: &io::Error) -> bool {
 
 struct Server {
     builder: Builder<TokioExecutor>,
-    app: Router,
+    app: App,
     limits: Limits,
     graceful: GracefulShutdown,
 }

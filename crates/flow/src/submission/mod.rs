@@ -12,16 +12,19 @@ mod context;
 mod identities;
 mod report;
 mod rules;
+mod stored;
+mod text_map;
 mod texts;
 mod tree;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::issue::{Code, Issue};
 use crate::payload::Generation;
+
+pub use text_map::{TextMap, Texts};
 
 /// A submission of the right shape; nothing is judged yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,17 +62,6 @@ impl Admission {
         Self::ALL.iter().copied().find(|admission| admission.as_str() == name)
     }
 }
-
-/// A text or a list of texts: an answer, or a tag's value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum Texts<'a> {
-    One(Cow<'a, str>),
-    Many(Vec<Cow<'a, str>>),
-}
-
-/// Answers by question id, or tags by name.
-pub type TextMap<'a> = BTreeMap<Cow<'a, str>, Texts<'a>>;
 
 /// One thing that the client knows the respondent by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -130,31 +122,4 @@ pub fn absent() -> Issue {
         "A submission must be a JSON object with flowVersionId, flowVersionPayloadGeneration and \
          respondentAnalyticsAdmission; nothing was sent.",
     )
-}
-
-/// The parts as they are stored: compact JSON, keys in order, the same bytes for the same content.
-impl Submission<'_> {
-    pub fn answers_json(&self) -> String {
-        to_json(&self.answers)
-    }
-
-    /// Nothing if there are none.
-    pub fn identities_json(&self) -> Option<String> {
-        (!self.identities.is_empty()).then(|| to_json(&self.identities))
-    }
-
-    /// Nothing if there are none.
-    pub fn tags_json(&self) -> Option<String> {
-        (!self.tags.is_empty()).then(|| to_json(&self.tags))
-    }
-
-    /// Nothing if no field of it was sent.
-    pub fn context_json(&self) -> Option<String> {
-        (self.context != Context::default()).then(|| to_json(&self.context))
-    }
-}
-
-#[expect(clippy::expect_used, reason = "texts in maps with text keys always have a JSON form")]
-fn to_json(part: &impl Serialize) -> String {
-    serde_json::to_string(part).expect("texts serialise")
 }

@@ -109,11 +109,11 @@ fn admission(fields: &mut Object<'_>, report: &mut Report) -> Option<Admission> 
 fn tags<'a>(fields: &mut Object<'a>, report: &mut Report) -> TextMap<'a> {
     let at = At::Whole.field("metadata");
     match fields.take("metadata") {
-        None => TextMap::new(),
+        None => TextMap::default(),
         Some(Node::Object(mut metadata)) => texts::tags(metadata.take("tags"), at, report),
         Some(other) => {
             report.wrong_type(at, &other, "an object");
-            TextMap::new()
+            TextMap::default()
         }
     }
 }

@@ -26,17 +26,18 @@ const TEXTS: &str = "a string or an array of strings";
 
 pub(super) fn answers<'a>(node: Option<Node<'a>>, report: &mut Report) -> TextMap<'a> {
     let at = At::Whole.field("answers");
-    let mut answers = TextMap::new();
-    for (id, node) in entries(node, ANSWERS_MAX, at, report) {
+    let entries = entries(node, ANSWERS_MAX, at, report);
+    let mut answers = Vec::with_capacity(entries.len());
+    for (id, node) in entries {
         let at = at.field(&id);
         let stored = has_no_nul(&id, at, report);
         let answer = texts(node, ANSWER_ITEMS_MAX, Code::InvalidType, at, report)
             .filter(|answer| answer_is_within(answer, at, report));
         if let (true, Some(answer)) = (stored, answer) {
-            answers.insert(id, answer);
+            answers.push((id, answer));
         }
     }
-    answers
+    TextMap::from_sorted(answers)
 }
 
 fn answer_is_within(answer: &Texts<'_>, at: At<'_>, report: &mut Report) -> bool {
@@ -57,17 +58,18 @@ pub(super) fn tags<'a>(
     report: &mut Report,
 ) -> TextMap<'a> {
     let at = metadata.field("tags");
-    let mut tags = TextMap::new();
-    for (name, node) in entries(node, TAGS_MAX, at, report) {
+    let entries = entries(node, TAGS_MAX, at, report);
+    let mut tags = Vec::with_capacity(entries.len());
+    for (name, node) in entries {
         let at = at.field(&name);
         let named = tag_is_named(&name, at, report);
         let value = texts(node, TAG_ITEMS_MAX, Code::NestedTag, at, report)
             .filter(|value| tag_is_within(value, at, report));
         if let (true, Some(value)) = (named, value) {
-            tags.insert(name, value);
+            tags.push((name, value));
         }
     }
-    tags
+    TextMap::from_sorted(tags)
 }
 
 fn tag_is_named(name: &str, at: At<'_>, report: &mut Report) -> bool {

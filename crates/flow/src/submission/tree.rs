@@ -11,10 +11,14 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use super::text_map::last_of_each;
+
 /// How many arrays and objects may stand inside one another, the outermost included.
 pub(super) const DEPTH_MAX: usize = 16;
 /// How many items of a list are kept: more than any rule allows.
 pub(super) const ITEMS_KEPT_MAX: usize = 1001;
+/// The room made for the pairs of an object at first: as many as most have.
+const PAIRS_EXPECTED: usize = 8;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -42,32 +46,23 @@ impl Node<'_> {
     }
 }
 
-/// The pairs of an object, ordered by key, each key once.
+/// The pairs of an object, as they were sent.
 #[derive(Debug)]
 pub(super) struct Object<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
 
 impl<'a> Object<'a> {
-    /// Of a repeated key the last pair wins.
-    fn new(mut pairs: Vec<(Cow<'a, str>, Node<'a>)>) -> Self {
-        if !pairs.is_sorted_by(|(a, _), (b, _)| a < b) {
-            pairs.reverse();
-            pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
-            pairs.dedup_by(|(a, _), (b, _)| a == b);
-        }
-        Self(pairs)
-    }
-
-    /// Takes a field out; nothing if it is absent or null.
+    /// Takes a field out; nothing if it is absent or null. Of a repeated field the last counts.
     pub(super) fn take(&mut self, name: &str) -> Option<Node<'a>> {
-        let index = self.0.binary_search_by(|(key, _)| key.as_ref().cmp(name)).ok()?;
-        match std::mem::replace(&mut self.0[index].1, Node::Null) {
+        let (_, node) = self.0.iter_mut().rev().find(|(key, _)| key == name)?;
+        match std::mem::replace(node, Node::Null) {
             Node::Null => None,
             node => Some(node),
         }
     }
 
-    /// The pairs that are not null.
+    /// The pairs that are not null, ordered by key, each key once: the last of it counts.
     pub(super) fn into_pairs(mut self) -> Vec<(Cow<'a, str>, Node<'a>)> {
+        last_of_each(&mut self.0);
         self.0.retain(|(_, node)| !matches!(node, Node::Null));
         self.0
     }
@@ -79,7 +74,10 @@ pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<Node<'a>, Str
     if input.trim_ascii().is_empty() {
         return Err("Unexpected end of JSON input".to_owned());
     }
-    let mut deserializer = serde_json::Deserializer::from_slice(input);
+    // Looked at once for the whole input, so that no text of it need be looked at again.
+    let text = std::str::from_utf8(input)
+        .map_err(|error| format!("not UTF-8 at byte {}", error.valid_up_to() + 1))?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
     let reader = Reader { depth: 0, keep: Keep::Fields(fields) };
     let node = reader.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
     deserializer.end().map_err(|error| error.to_string())?;
@@ -176,7 +174,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Node<'de>, A::Error> {
         let inside = self.enter()?;
-        let mut pairs = Vec::new();
+        let mut pairs = Vec::with_capacity(if inside.keeps() { PAIRS_EXPECTED } else { 0 });
         while let Some(Key(key)) = object.next_key()? {
             let keep = match inside.keep {
                 Keep::Fields(names) if names.contains(&key.as_ref()) => Keep::All,
@@ -189,6 +187,6 @@ impl<'de> Visitor<'de> for Reader<'_> {
                 pairs.push((key, node));
             }
         }
-        Ok(Node::Object(Object::new(pairs)))
+        Ok(Node::Object(Object(pairs)))
     }
 }

@@ -10,7 +10,7 @@ mod draft;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sluice_flow::definition::{Kind, check};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::issue::Issue;
@@ -78,6 +78,25 @@ proptest! {
             };
             prop_assert_eq!(found(&verdict(&snapshot, &without)), expected, "{}", without);
         }
+    }
+
+    #[test]
+    fn what_is_stored_is_what_a_serialiser_writes(
+        texts in vec((any::<String>(), any::<String>()), 0..8), agent in any::<String>()
+    ) {
+        let texts: Map<String, Value> =
+            texts.into_iter().map(|(name, text)| (name, json!([text, "plain"]))).collect();
+        let sent = json!({
+            "flowVersionId": "fv_1", "flowVersionPayloadGeneration": "4",
+            "respondentAnalyticsAdmission": "admitted", "answers": texts,
+            "identities": [{"type": "traits.x", "value": agent}],
+            "context": {"page": {"path": agent}, "userAgent": agent},
+        })
+        .to_string();
+        let Ok(submission) = parse(sent.as_bytes()) else { return Ok(()) };
+        prop_assert_eq!(submission.answers_json(), serde_json::to_string(&submission.answers).unwrap());
+        prop_assert_eq!(submission.identities_json(), serde_json::to_string(&submission.identities).ok());
+        prop_assert_eq!(submission.context_json(), serde_json::to_string(&submission.context).ok());
     }
 
     #[test]

@@ -27,6 +27,9 @@ const VARIES_BY: &str = "trpc-accept, accept, trpc-batch-mode";
 /// When a client may try again where the engine did not say, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 2;
 
+/// Headers that a reply has by the time it is sent: room for them is made once.
+const HEADERS_MAX: usize = 12;
+
 /// The error codes of tRPC that occur here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Code {
@@ -185,7 +188,7 @@ pub(super) fn head() -> Response {
 }
 
 /// The answer where the handler came to no end.
-pub(super) fn failed(failure: Failure) -> Response {
+pub(crate) fn failed(failure: Failure) -> Response {
     refused(failure.into())
 }
 
@@ -201,6 +204,7 @@ fn reply(status: StatusCode, body: impl Into<Body>, outcomes: &[Outcome]) -> Res
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
+    headers.reserve(HEADERS_MAX);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(VARY, HeaderValue::from_static(VARIES_BY));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

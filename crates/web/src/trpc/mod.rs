@@ -33,33 +33,47 @@ use sluice_engine::idempotency::{IdempotencyKey, InvalidKey};
 use sluice_engine::{AppView, Engine};
 
 use crate::access::{Entry, key_and_rest};
-use crate::exchange::{Exchange, Failure};
+use crate::exchange::Failure;
 use crate::{Limits, body, cors};
 use envelope::{Code, Fault, Outcome};
 use request::{Framing, Plan};
+
+pub(crate) use envelope::failed;
 
 /// The one procedure there is.
 const SUBMIT: &str = "response.submit";
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-struct Transport {
+/// The template of the route that calls take.
+pub(crate) const CALL: &str = "/api/v1/{apiKey}/trpc/{*procedure}";
+
+/// What a call needs: the engine, and how much of a request is read for how long.
+pub(crate) struct Transport {
     engine: Arc<Engine>,
     limits: Limits,
 }
 
-pub(crate) fn router(engine: Arc<Engine>, limits: Limits) -> Router {
-    let exchange = Exchange::new(Arc::clone(&engine), envelope::failed);
-    let transport = Arc::new(Transport { engine, limits });
+impl Transport {
+    pub(crate) fn new(engine: Arc<Engine>, limits: Limits) -> Self {
+        Self { engine, limits }
+    }
+}
+
+pub(crate) fn router(transport: Arc<Transport>) -> Router {
     Router::new()
         .route("/api/v1/{apiKey}/trpc", any(handle))
         .route("/api/v1/{apiKey}/trpc/", any(handle))
-        .route("/api/v1/{apiKey}/trpc/{*procedure}", any(handle))
+        .route(CALL, any(handle))
         .with_state(transport)
-        .layer(exchange)
 }
 
 async fn handle(State(transport): State<Arc<Transport>>, request: Request) -> Response {
+    answer_to(&transport, request).await
+}
+
+/// The reply to whatever came in on a path of this transport.
+pub(crate) async fn answer_to(transport: &Arc<Transport>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let (key, rest) = key_and_rest(head.uri.path());
     let entry = Entry::of(&transport.engine, key).await;
@@ -70,7 +84,7 @@ async fn handle(State(transport): State<Arc<Transport>>, request: Request) -> Re
     let path = path.strip_prefix('/').unwrap_or(path);
     let mut response = match Plan::read(&head, path) {
         _ if head.method == Method::HEAD => envelope::head(),
-        Ok(plan) => answer(&transport, &entry, &head, plan, body).await,
+        Ok(plan) => answer(transport, &entry, &head, plan, body).await,
         Err(fault) => envelope::refused(fault),
     };
     if head.version <= Version::HTTP_11 {
@@ -89,17 +103,32 @@ async fn answer(
     body: Body,
 ) -> Response {
     let Plan { paths, framing } = plan;
-    let jobs = jobs(transport, entry, head, &paths, framing, body).await;
-    let mut calls: Vec<_> = jobs.into_iter().map(|job| run(Arc::clone(transport), job)).collect();
+    if framing == Framing::Single {
+        let path = paths.first().map(String::as_str).unwrap_or_default();
+        let outcome = alone(transport, entry, head, path, body).await;
+        return envelope::single(path, &outcome);
+    }
+    let jobs = jobs(transport, entry, head, &paths, body).await;
+    let calls: Vec<_> = jobs.into_iter().map(|job| run(Arc::clone(transport), job)).collect();
     match framing {
-        Framing::Single => match calls.pop() {
-            Some(call) => envelope::single(&paths[0], &call.await),
-            None => envelope::array(&[], &[]),
-        },
-        Framing::Array => envelope::array(&paths, &join_all(calls).await),
+        Framing::Single | Framing::Array => envelope::array(&paths, &join_all(calls).await),
         Framing::Lines11 => envelope::streamed(stream::lines11(paths, calls)),
         Framing::Lines10 => envelope::streamed(stream::lines10(paths, calls)),
     }
+}
+
+/// The one call of a request that is no batch.
+async fn alone(
+    transport: &Transport,
+    entry: &Entry,
+    head: &Parts,
+    path: &str,
+    body: Body,
+) -> Outcome {
+    let app = gate(path, head, entry)?;
+    let input = body::read(&head.headers, body, &transport.limits).await?;
+    let key = idempotency_key(&head.headers)?;
+    submit(transport, app, Some(&input), key.as_ref()).await
 }
 
 /// A call that may run.
@@ -111,26 +140,23 @@ struct Submit {
 
 type Job = Result<Submit, Fault>;
 
-/// What is to be done for each path, in their order. The body is read only if some call needs it.
+/// What is to be done for each call of a batch. The body is read only if some call needs it.
 async fn jobs(
     transport: &Transport,
     entry: &Entry,
     head: &Parts,
     paths: &[String],
-    framing: Framing,
     body: Body,
 ) -> Vec<Job> {
     let gates: Vec<_> = paths.iter().map(|path| gate(path, head, entry)).collect();
     if gates.iter().all(Result::is_err) {
         return gates.into_iter().filter_map(Result::err).map(Err).collect();
     }
-    let is_batch = framing != Framing::Single;
-    let inputs = inputs(transport, head, body, is_batch, paths.len()).await;
+    let inputs = inputs(transport, head, body, paths.len()).await;
     let key = idempotency_key(&head.headers);
-    let job = |(index, gate): (usize, Result<Arc<AppView>, Fault>)| {
-        let app = gate?;
-        let key = key.clone().map_err(|error| Fault::new(Code::BadRequest, error.to_string()))?;
-        let key = key.map(|key| if is_batch { key.of_call(index) } else { key });
+    let job = |(index, gate): (usize, Result<&Arc<AppView>, Fault>)| {
+        let app = Arc::clone(gate?);
+        let key = key.clone()?.map(|key| key.of_call(index));
         let input = inputs.as_ref().map_err(Clone::clone)?.get(index).cloned().flatten();
         Ok(Submit { app, input, key })
     };
@@ -138,7 +164,7 @@ async fn jobs(
 }
 
 /// The checks of one call that do not need its input.
-fn gate(path: &str, head: &Parts, entry: &Entry) -> Result<Arc<AppView>, Fault> {
+fn gate<'a>(path: &str, head: &Parts, entry: &'a Entry) -> Result<&'a Arc<AppView>, Fault> {
     if path != SUBMIT {
         let message = format!("No procedure found on path \"{path}\"");
         return Err(Fault::new(Code::NotFound, message));
@@ -149,34 +175,44 @@ fn gate(path: &str, head: &Parts, entry: &Entry) -> Result<Arc<AppView>, Fault> 
             format!("Unsupported {method}-request to mutation procedure at path \"{path}\"");
         return Err(Fault::new(Code::MethodNotSupported, message));
     }
-    Ok(Arc::clone(entry.app()?))
+    Ok(entry.app()?)
 }
 
 async fn inputs(
     transport: &Transport,
     head: &Parts,
     body: Body,
-    is_batch: bool,
     calls: usize,
 ) -> Result<Vec<Option<Bytes>>, Fault> {
     let bytes = body::read(&head.headers, body, &transport.limits).await?;
-    if is_batch { batch::inputs(&bytes, calls) } else { Ok(vec![Some(bytes)]) }
+    batch::inputs(&bytes, calls)
 }
 
 /// The key of the request, if it has one. Two keys are as bad as none that can be read.
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, InvalidKey> {
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Fault> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
-    match (values.next(), values.next()) {
+    let key = match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => IdempotencyKey::parse(value.as_bytes()).map(Some),
         (Some(_), Some(_)) => Err(InvalidKey),
-    }
+    };
+    key.map_err(|error| Fault::new(Code::BadRequest, error.to_string()))
 }
 
-/// Does one call. A panic or a hang in it is its own failure, not that of the whole reply.
+/// Does one call of a batch.
 async fn run(transport: Arc<Transport>, job: Job) -> Outcome {
     let Submit { app, input, key } = job?;
-    let submit = transport.engine.submit(&app, input.as_deref(), key.as_ref());
+    submit(&transport, &app, input.as_deref(), key.as_ref()).await
+}
+
+/// A panic or a hang in a call is its own failure, not that of the whole reply.
+async fn submit(
+    transport: &Transport,
+    app: &AppView,
+    input: Option<&[u8]>,
+    key: Option<&IdempotencyKey>,
+) -> Outcome {
+    let submit = transport.engine.submit(app, input, key);
     let caught = AssertUnwindSafe(submit).catch_unwind();
     match tokio::time::timeout(transport.limits.request_timeout, caught).await {
         Ok(Ok(result)) => Ok(result?),

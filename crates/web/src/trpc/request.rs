@@ -3,6 +3,8 @@
 //! These checks concern the request as a whole; each failure is one error object without a path, even
 //! for a batch. Their order is that of the reference server, since clients show whichever comes first.
 
+use std::borrow::Cow;
+
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method};
@@ -82,6 +84,9 @@ fn procedure_path(raw: &str) -> Result<String, Fault> {
     let raw = resolved.trim_end_matches('/');
     let invalid =
         || Fault::new(Code::BadRequest, format!("Invalid URL-encoding in path \"{raw}\""));
+    if !raw.contains('%') {
+        return Ok(raw.to_owned());
+    }
     if !escapes_are_whole(raw) {
         return Err(invalid());
     }
@@ -98,9 +103,9 @@ fn escapes_are_whole(raw: &str) -> bool {
 
 /// Takes out `.` and `..` as every URL parser does before it sends a path; a client that does not is
 /// read in the same way. Nothing leads above the transport's own base.
-fn without_dot_segments(raw: &str) -> String {
+fn without_dot_segments(raw: &str) -> Cow<'_, str> {
     if !raw.split('/').any(|segment| matches!(segment, "." | "..")) {
-        return raw.to_owned();
+        return Cow::Borrowed(raw);
     }
     let mut kept = Vec::new();
     for segment in raw.split('/') {
@@ -112,7 +117,7 @@ fn without_dot_segments(raw: &str) -> String {
             segment => kept.push(segment),
         }
     }
-    kept.join("/")
+    Cow::Owned(kept.join("/"))
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Fault> {

@@ -5,7 +5,6 @@ mod either;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use http::{HeaderMap, Request};
 use http_body_util::BodyExt as _;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use sluice_engine::clock::ManualClock;
 use sluice_engine::{Engine, Options, Receipt};
 use sluice_flow::time::Timestamp;
-use sluice_web::{Limits, admin};
+use sluice_web::{App, Limits, admin};
 use tower::ServiceExt as _;
 
 /// 2026-11-15T02:00:00.000Z, where every test starts.
@@ -24,7 +23,7 @@ pub(crate) const ROOT: &str = "root-secret";
 pub(crate) struct Site {
     pub(crate) engine: Arc<Engine>,
     pub(crate) clock: Arc<ManualClock>,
-    router: Router,
+    router: App,
     _folder: tempfile::TempDir,
 }
 
@@ -81,7 +80,7 @@ impl Site {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
         let options = Options { admin_token: Some(ROOT.to_owned()) };
         let engine = Engine::start(store, clock.clone(), options).await.unwrap();
-        let router = sluice_web::app(Arc::clone(&engine), Limits::default());
+        let router = App::new(Arc::clone(&engine), Limits::default());
         Self { engine, clock, router, _folder: folder }
     }
 

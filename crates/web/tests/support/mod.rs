@@ -8,7 +8,6 @@ mod either;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request};
@@ -20,7 +19,7 @@ use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::Store;
-use sluice_web::Limits;
+use sluice_web::{App, Limits};
 use tower::ServiceExt;
 
 /// The instant at which every test starts: 2026-11-15T02:00:00.000Z.
@@ -31,7 +30,7 @@ pub(crate) struct Site {
     pub(crate) engine: Arc<Engine>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) router: Router,
+    pub(crate) router: App,
     pub(crate) app: AppId,
     pub(crate) key: String,
     _folder: Arc<tempfile::TempDir>,
@@ -47,7 +46,7 @@ impl Site {
         let store = either::open(folder.path()).await;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
         let engine = Engine::start(store.clone(), clock.clone(), Options::default()).await.unwrap();
-        let router = sluice_web::app(Arc::clone(&engine), limits);
+        let router = App::new(Arc::clone(&engine), limits);
         let detail = engine.create_app(&actor(), "Test").await.unwrap();
         let key = detail.api_keys[0].to_string();
         let app = detail.row.app_id;

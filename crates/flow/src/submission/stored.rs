@@ -1,0 +1,150 @@
+//! The parts of a submission as they are stored: compact JSON, keys in order, the same bytes for the
+//! same content.
+//!
+//! They are written here and not by a serialiser, because this runs for every submission and nearly
+//! every text needs no escape, so it is copied as a whole. What does need one goes the general way.
+
+use super::{Context, Identity, Page, Submission, TextMap, Texts};
+
+impl Submission<'_> {
+    pub fn answers_json(&self) -> String {
+        text_map(&self.answers)
+    }
+
+    /// Nothing if there are none.
+    pub fn identities_json(&self) -> Option<String> {
+        (!self.identities.is_empty()).then(|| identities(&self.identities))
+    }
+
+    /// Nothing if there are none.
+    pub fn tags_json(&self) -> Option<String> {
+        (!self.tags.is_empty()).then(|| text_map(&self.tags))
+    }
+
+    /// Nothing if no field of it was sent.
+    pub fn context_json(&self) -> Option<String> {
+        (self.context != Context::default()).then(|| context(&self.context))
+    }
+}
+
+fn text_map(map: &TextMap<'_>) -> String {
+    let weight = |(name, texts): (&str, &Texts<'_>)| name.len() + 6 + weight_of(texts);
+    let mut out = String::with_capacity(2 + map.iter().map(weight).sum::<usize>());
+    out.push('{');
+    for (index, (name, texts)) in map.iter().enumerate() {
+        comma(&mut out, index);
+        field(&mut out, name);
+        match texts {
+            Texts::One(text) => string(&mut out, text),
+            Texts::Many(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    comma(&mut out, index);
+                    string(&mut out, item);
+                }
+                out.push(']');
+            }
+        }
+    }
+    out.push('}');
+    out
+}
+
+fn weight_of(texts: &Texts<'_>) -> usize {
+    match texts {
+        Texts::One(text) => text.len(),
+        Texts::Many(items) => 2 + items.iter().map(|item| item.len() + 3).sum::<usize>(),
+    }
+}
+
+fn identities(identities: &[Identity<'_>]) -> String {
+    let mut out = String::with_capacity(64 * identities.len());
+    out.push('[');
+    for (index, identity) in identities.iter().enumerate() {
+        comma(&mut out, index);
+        out.push_str("{\"type\":");
+        string(&mut out, &identity.kind);
+        out.push_str(",\"value\":");
+        string(&mut out, &identity.value);
+        out.push('}');
+    }
+    out.push(']');
+    out
+}
+
+fn context(context: &Context<'_>) -> String {
+    let mut out = String::with_capacity(256);
+    object(&mut out, |out| {
+        optional(out, "locale", context.locale.as_deref());
+        if let Some(Page { path, referrer, search }) = &context.page {
+            next_field(out, "page");
+            object(out, |out| {
+                optional(out, "path", path.as_deref());
+                optional(out, "referrer", referrer.as_deref());
+                optional(out, "search", search.as_deref());
+            });
+        }
+        optional(out, "userAgent", context.user_agent.as_deref());
+    });
+    out
+}
+
+fn object(out: &mut String, fields: impl FnOnce(&mut String)) {
+    out.push('{');
+    fields(out);
+    out.push('}');
+}
+
+fn optional(out: &mut String, name: &str, text: Option<&str>) {
+    if let Some(text) = text {
+        next_field(out, name);
+        string(out, text);
+    }
+}
+
+fn next_field(out: &mut String, name: &str) {
+    comma(out, usize::from(!out.ends_with('{')));
+    field(out, name);
+}
+
+fn field(out: &mut String, name: &str) {
+    string(out, name);
+    out.push(':');
+}
+
+fn comma(out: &mut String, index: usize) {
+    if index > 0 {
+        out.push(',');
+    }
+}
+
+fn string(out: &mut String, text: &str) {
+    if needs_escape(text) {
+        // A text always has a JSON form.
+        out.push_str(&serde_json::to_string(text).unwrap_or_default());
+        return;
+    }
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
+}
+
+/// Looks at every byte without leaving early, which compilers turn into a few wide comparisons.
+fn needs_escape(text: &str) -> bool {
+    let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    text.bytes().fold(false, |found, byte| found | escaped(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_stored_as_a_serialiser_writes_it() {
+        for text in ["", "plain", "grün 1", "a\"b", "back\\slash", "\n\t\u{1}\u{1f}", "\u{7f}\u{2028}\u{1F600}"] {
+            let mut out = String::new();
+            string(&mut out, text);
+            assert_eq!(out, serde_json::to_string(text).unwrap());
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Texts by name: answers by question id, or tags.
+//!
+//! A sorted list, because such a map is small, is built once for each submission and then only read:
+//! it costs one allocation where a tree of nodes costs several.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+
+/// A text or a list of texts: an answer, or a tag's value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Texts<'a> {
+    One(Cow<'a, str>),
+    Many(Vec<Cow<'a, str>>),
+}
+
+/// Answers by question id, or tags by name: each name once, in the order of the names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TextMap<'a>(Vec<(Cow<'a, str>, Texts<'a>)>);
+
+impl<'a> TextMap<'a> {
+    /// Of pairs that come in the order of their names, each name once.
+    pub(super) fn from_sorted(pairs: Vec<(Cow<'a, str>, Texts<'a>)>) -> Self {
+        debug_assert!(pairs.is_sorted_by(|(a, _), (b, _)| a < b), "not in order");
+        Self(pairs)
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Texts<'a>> {
+        let index = self.0.binary_search_by(|(key, _)| key.as_ref().cmp(name)).ok()?;
+        Some(&self.0[index].1)
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Texts<'a>)> {
+        self.0.iter().map(|(name, texts)| (name.as_ref(), texts))
+    }
+
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.iter().map(|(name, _)| name)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Of a repeated name the last pair counts.
+impl<'a> FromIterator<(Cow<'a, str>, Texts<'a>)> for TextMap<'a> {
+    fn from_iter<I: IntoIterator<Item = (Cow<'a, str>, Texts<'a>)>>(pairs: I) -> Self {
+        let mut pairs: Vec<_> = pairs.into_iter().collect();
+        last_of_each(&mut pairs);
+        Self(pairs)
+    }
+}
+
+impl Serialize for TextMap<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+/// Puts pairs in the order of their names, and keeps the last of each name.
+pub(super) fn last_of_each<T>(pairs: &mut Vec<(Cow<'_, str>, T)>) {
+    if !pairs.is_sorted_by(|(a, _), (b, _)| a < b) {
+        pairs.reverse();
+        pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
+        pairs.dedup_by(|(a, _), (b, _)| a == b);
+    }
+}

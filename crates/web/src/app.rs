@@ -1,0 +1,154 @@
+//! Every route of the service, and the short way to those of the public API.
+//!
+//! A router is general, and that costs: parameters are decoded and kept, handlers are boxed several
+//! times over. Nearly all requests are submissions and the two reads before them, and their paths tell
+//! them apart at a glance. These go straight to their handlers, with all that every exchange gets;
+//! everything else, their rarer methods and forms among it, is the router's. Both lead to the same
+//! handlers, so that a request is answered alike on either way.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::response::Response;
+use futures_util::future::BoxFuture;
+use http::{Method, Request};
+use sluice_engine::Engine;
+use tower::{BoxError, Service};
+
+use crate::access::key_and_rest;
+use crate::exchange::{Begun, Exchange};
+use crate::trpc::Transport;
+use crate::{Limits, admin, health, openapi, public, reply, trpc};
+
+/// The whole service over one engine. Cloning gives another handle on the same one.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+struct Inner {
+    engine: Arc<Engine>,
+    transport: Arc<Transport>,
+    /// For the two reads, and for tRPC: they differ in how a failure is told.
+    of_reads: Exchange,
+    of_trpc: Exchange,
+    router: Router,
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").finish_non_exhaustive()
+    }
+}
+
+impl App {
+    pub fn new(engine: Arc<Engine>, limits: Limits) -> Self {
+        let of_reads =
+            Exchange::new(Arc::clone(&engine), reply::failed).with_timeout(limits.request_timeout);
+        let of_trpc = Exchange::new(Arc::clone(&engine), trpc::failed);
+        let transport = Arc::new(Transport::new(Arc::clone(&engine), limits));
+        let documents = Router::new()
+            .merge(public::router(Arc::clone(&engine)))
+            .merge(health::router(Arc::clone(&engine)))
+            .merge(openapi::router())
+            .nest(admin::BASE, admin::router(Arc::clone(&engine)))
+            .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
+            .layer(of_reads.clone());
+        let calls = trpc::router(Arc::clone(&transport)).layer(of_trpc.clone());
+        let router = documents.merge(calls);
+        Self(Arc::new(Inner { engine, transport, of_reads, of_trpc, router }))
+    }
+}
+
+/// The ways that are told by the path alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Trpc,
+    Resolve,
+    Snapshot,
+}
+
+impl Way {
+    fn of(method: &Method, path: &str) -> Option<Self> {
+        let (key, rest) = key_and_rest(path);
+        let (kind, id) = rest.split_once('/')?;
+        if key.is_empty() || id.is_empty() {
+            return None;
+        }
+        let is_read = method == Method::GET && !id.contains('/');
+        match kind {
+            "trpc" => Some(Self::Trpc),
+            "flows" if is_read => Some(Self::Resolve),
+            "flow_versions" if is_read => Some(Self::Snapshot),
+            _ => None,
+        }
+    }
+}
+
+impl<B> Service<Request<B>> for App
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let request = request.map(Body::new);
+        let Some(way) = Way::of(request.method(), request.uri().path()) else {
+            return Box::pin(self.0.router.clone().call(request));
+        };
+        let begun = Begun::with(&request);
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move {
+            let Inner { engine, transport, of_reads, of_trpc, .. } = &*inner;
+            Ok(match way {
+                Way::Trpc => {
+                    let reply = of_trpc.ended(trpc::answer_to(transport, request)).await;
+                    of_trpc.finish(begun, trpc::CALL, reply)
+                }
+                Way::Resolve => {
+                    let reply = of_reads.ended(public::resolved(engine, request)).await;
+                    of_reads.finish(begun, public::FLOW, reply)
+                }
+                Way::Snapshot => {
+                    let reply = of_reads.ended(public::snapshot_of(engine, request)).await;
+                    of_reads.finish(begun, public::VERSION, reply)
+                }
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_that_the_router_would_lead_to_the_same_handler_take_the_short_way() {
+        for (method, path, way) in [
+            (Method::POST, "/api/v1/pk/trpc/response.submit", Some(Way::Trpc)),
+            (Method::GET, "/api/v1/pk/trpc/a/b", Some(Way::Trpc)),
+            (Method::GET, "/api/v1/pk/flows/fl", Some(Way::Resolve)),
+            (Method::GET, "/api/v1/pk/flow_versions/fv", Some(Way::Snapshot)),
+            (Method::HEAD, "/api/v1/pk/flows/fl", None),
+            (Method::OPTIONS, "/api/v1/pk/flows/fl", None),
+            (Method::GET, "/api/v1/pk/flows/fl/", None),
+            (Method::GET, "/api/v1/pk/flows/", None),
+            (Method::GET, "/api/v1/pk/flows", None),
+            (Method::GET, "/api/v1//flows/fl", None),
+            (Method::POST, "/api/v1/pk/trpc/", None),
+            (Method::POST, "/api/v1/pk/trpc", None),
+            (Method::GET, "/api/v2/pk/flows/fl", None),
+            (Method::GET, "/healthz", None),
+        ] {
+            assert_eq!(Way::of(&method, path), way, "{method} {path}");
+        }
+    }
+}
