@@ -48,7 +48,8 @@ fn run(command: Command) -> Outcome {
         Command::Flow(args::FlowCommand::Check(check)) => return command::check::run(&check),
         command => command,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build();
     let runtime = runtime.map_err(|error| {
         failure::Failure::new(
             format!("cannot start worker threads: {error}"),
@@ -58,6 +59,14 @@ fn run(command: Command) -> Outcome {
     let outcome = runtime.block_on(dispatch(command));
     runtime.shutdown_timeout(LEFTOVERS_MAX);
     outcome
+}
+
+/// One for each core but one, which is left to the thread or the server that stores: it is what
+/// everybody else waits for. `TOKIO_WORKER_THREADS` overrules it.
+fn workers() -> usize {
+    let told = std::env::var("TOKIO_WORKER_THREADS").ok().and_then(|told| told.parse().ok());
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    told.unwrap_or_else(|| cores() - 1).max(1)
 }
 
 async fn dispatch(command: Command) -> Outcome {

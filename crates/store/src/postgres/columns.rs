@@ -63,6 +63,10 @@ impl<'a> Columns<'a> {
         }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.response_id.len()
+    }
+
     pub(super) fn params(&self) -> [&(dyn ToSql + Sync); 14] {
         [
             &self.app,

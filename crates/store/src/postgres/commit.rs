@@ -6,6 +6,10 @@
 //! app and name it, so that on a distributed database each is one worker's business; as one statement
 //! with a CTE that writes, Citus refuses it.
 //!
+//! Every exchange with the server costs a turn of two processes, so there are as few as can be: one that
+//! begins and locks, one for keys where there are any, and one that stores and commits. The COMMIT is
+//! sent without waiting for what stores: had that failed, the server would take the COMMIT as a rollback.
+//!
 //! PostgreSQL lets a stream of share locks pass by whoever waits to change the row. An advisory lock,
 //! which is fair, makes them queue; where it is not there, a change only waits longer.
 //!
@@ -13,8 +17,12 @@
 //! asks about: its COMMIT is confirmed only when that response is on the standby too.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::future::poll_fn;
 use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use sluice_flow::id::{AppId, ResponseId};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -23,7 +31,7 @@ use uuid::Uuid;
 use super::codec::Cells;
 use super::columns::{Columns, GIVEN, NAMES};
 use super::failure::Stop;
-use super::pool::Pool;
+use super::pool::{Lease, Pool};
 use super::transaction::{NotCommitted, Transaction};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
 
@@ -43,7 +51,7 @@ const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id, dige
 static STORE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "INSERT INTO responses (app_id, {NAMES}) SELECT apps.app_id, given.* \
-         FROM apps, {GIVEN} WHERE apps.app_id = $1 RETURNING response_id"
+         FROM apps, {GIVEN} WHERE apps.app_id = $1"
     )
 });
 
@@ -56,16 +64,17 @@ pub(super) fn queue_of(app: AppId) -> i64 {
 /// Writes what can be written and says, in order, what became of each.
 pub(super) async fn responses(
     pool: &Arc<Pool>,
-    responses: &[NewResponse],
+    responses: Vec<NewResponse>,
 ) -> StoreResult<Vec<Outcome>> {
     if responses.is_empty() {
         return pool.enter().await.map(|_| Vec::new());
     }
     pool.may_commit()?;
+    let responses = Arc::new(responses);
     let mut tries = 0;
     loop {
         tries += 1;
-        match attempt(pool, responses).await {
+        match attempt(pool, &responses).await {
             Err(Lost::Race) if tries < TRIES => {}
             Err(Lost::Race) => {
                 let why = "lost against other transactions, again and again";
@@ -102,21 +111,39 @@ impl From<NotCommitted> for Lost {
     }
 }
 
-async fn attempt(pool: &Arc<Pool>, responses: &[NewResponse]) -> Result<Vec<Outcome>, Lost> {
+async fn attempt(
+    pool: &Arc<Pool>,
+    responses: &Arc<Vec<NewResponse>>,
+) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
-    let outcomes = match write(&transaction, responses).await {
-        Ok(outcomes) => outcomes,
+    let decided = match decide(&transaction, responses).await {
+        Ok(decided) => decided,
         Err(stop) => return Err(transaction.stop(stop).await.into()),
     };
+    let Decided { outcomes, to_store } = decided;
     let says_stored = |outcome: &Outcome| matches!(outcome, Outcome::Stored | Outcome::Replayed(_));
     match outcomes.iter().any(says_stored) {
-        true => transaction.commit().await?,
+        true => {
+            let responses = Arc::clone(responses);
+            transaction
+                .end_with(move |lease| {
+                    async move { store_and_commit(lease, &responses, &to_store).await }.boxed()
+                })
+                .await?;
+        }
         false => transaction.roll_back().await,
     }
     Ok(outcomes)
 }
 
-async fn write(transaction: &Transaction, responses: &[NewResponse]) -> Result<Vec<Outcome>, Stop> {
+/// What will become of each response, provided that those to be stored can be.
+struct Decided {
+    outcomes: Vec<Outcome>,
+    /// By app, the places of its rows in the call.
+    to_store: Vec<(AppId, Vec<usize>)>,
+}
+
+async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<Decided, Stop> {
     let mut by_app: BTreeMap<AppId, Batch> = BTreeMap::new();
     for (index, response) in responses.iter().enumerate() {
         by_app.entry(response.row.app_id).or_default().rows.push((index, response));
@@ -124,14 +151,74 @@ async fn write(transaction: &Transaction, responses: &[NewResponse]) -> Result<V
     let apps: Vec<_> = by_app.keys().copied().collect();
     let newest = begin_and_lock(transaction, &apps).await?;
     let mut outcomes = vec![Outcome::Stale; responses.len()];
+    let mut to_store = Vec::with_capacity(apps.len());
     for ((app, mut batch), newest) in by_app.into_iter().zip(newest) {
         batch.claim(newest);
-        batch.store(transaction, app).await?;
+        batch.take_keys(transaction, app).await?;
+        batch.look_up_keys(transaction, app).await?;
+        to_store.push((app, batch.to_store.iter().map(|(index, _)| *index).collect()));
         for (index, outcome) in batch.outcomes() {
             outcomes[index] = outcome;
         }
     }
-    Ok(outcomes)
+    Ok(Decided { outcomes, to_store })
+}
+
+/// Stores these rows, by app and place in the call, and commits, all in one exchange.
+async fn store_and_commit(
+    lease: &Lease,
+    responses: &[NewResponse],
+    to_store: &[(AppId, Vec<usize>)],
+) -> Result<(), NotCommitted> {
+    let store = lease.prepare_cached(&STORE).await.map_err(|e| NotCommitted::Before(e.into()))?;
+    let of_app = |(app, places): &(AppId, Vec<usize>)| {
+        let rows = places.iter().map(|&place| &responses[place]);
+        let rows: Vec<_> = rows.map(|it| (&it.row, it.idempotency_key.as_ref())).collect();
+        Columns::of(*app, &rows)
+    };
+    let columns: Vec<_> =
+        to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect();
+    let params: Vec<_> = columns.iter().map(Columns::params).collect();
+    let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
+    let commit = async { lease.batch_execute("COMMIT").await.map(|()| 0) };
+    let mut ended = in_order(stores.chain([commit.boxed()]).collect()).await.into_iter();
+    for (of_app, stored) in columns.iter().zip(ended.by_ref()) {
+        // Once sent, COMMIT may have been carried out where the server did not say that it refused.
+        let stored = stored.map_err(|error| match error.as_db_error() {
+            Some(_) => NotCommitted::Before(error.into()),
+            None => NotCommitted::At(error.into()),
+        })?;
+        if stored != of_app.len() as u64 {
+            let why = "fewer rows were stored than sent";
+            return Err(NotCommitted::At(StoreError::InDoubt(why.into()).into()));
+        }
+    }
+    match ended.next() {
+        Some(Err(error)) => Err(NotCommitted::At(error.into())),
+        Some(Ok(_)) | None => Ok(()),
+    }
+}
+
+/// Sends all of these at once, in their order, and waits for the answers.
+async fn in_order<T>(mut sent: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    // Each is sent when it is first polled.
+    let mut ended: Vec<Option<T>> = Vec::with_capacity(sent.len());
+    poll_fn(|context| {
+        ended.extend(sent.iter_mut().map(|one| match one.as_mut().poll(context) {
+            Poll::Ready(answer) => Some(answer),
+            Poll::Pending => None,
+        }));
+        Poll::Ready(())
+    })
+    .await;
+    let mut answers = Vec::with_capacity(sent.len());
+    for (one, ended) in sent.into_iter().zip(ended) {
+        answers.push(match ended {
+            Some(answer) => answer,
+            None => one.await,
+        });
+    }
+    answers
 }
 
 /// Begins, and locks the apps in the order given; everything for the first goes in one exchange.
@@ -170,9 +257,8 @@ async fn begin_and_lock(
 struct Batch<'a> {
     /// With their places in the call.
     rows: Vec<(usize, &'a NewResponse)>,
-    /// Judged at the newest public revision, and the first of the call under their key.
-    to_store: Vec<&'a NewResponse>,
-    stored: HashSet<ResponseId>,
+    /// Judged at the newest public revision, the first of the call under their key, and that key free.
+    to_store: Vec<(usize, &'a NewResponse)>,
     taken: HashMap<IdempotencyKey, (ResponseId, Digest)>,
 }
 
@@ -180,38 +266,18 @@ impl<'a> Batch<'a> {
     fn claim(&mut self, newest: Option<u64>) {
         let mut keys = HashSet::new();
         let fresh = self.rows.iter().filter(|(_, it)| newest == Some(it.public_revision));
-        let first = |it: &&'a NewResponse| it.idempotency_key.is_none_or(|key| keys.insert(key));
-        self.to_store = fresh.map(|(_, response)| *response).filter(first).collect();
+        let first = |(_, it): &&(usize, &'a NewResponse)| {
+            it.idempotency_key.is_none_or(|key| keys.insert(key))
+        };
+        self.to_store = fresh.filter(first).copied().collect();
         // In one order everywhere, so that two batches never wait for each other's keys.
-        self.to_store.sort_by_key(|response| response.idempotency_key);
-    }
-
-    async fn store(&mut self, transaction: &Transaction, app: AppId) -> Result<(), Stop> {
-        self.take_keys(transaction, app).await?;
-        if !self.to_store.is_empty() {
-            let rows: Vec<_> =
-                self.to_store.iter().map(|it| (&it.row, it.idempotency_key.as_ref())).collect();
-            let columns = Columns::of(app, &rows);
-            for row in transaction.query(&STORE, &columns.params()).await? {
-                self.stored.insert(Cells::of(&row).id(ResponseId::from_uuid)?);
-            }
-        }
-        let own: HashSet<_> = self.own_keys().collect();
-        let keys = self.rows.iter().filter_map(|(_, response)| response.idempotency_key.as_ref());
-        let keys: Vec<&[u8]> = keys.filter(|key| !own.contains(key)).map(|it| &it[..]).collect();
-        if !keys.is_empty() {
-            for row in transaction.query(UNDER_KEYS, &[&app.uuid(), &keys]).await? {
-                let (key, found) = under_key(&row)?;
-                self.taken.insert(key, found);
-            }
-        }
-        Ok(())
+        self.to_store.sort_by_key(|(_, response)| response.idempotency_key);
     }
 
     /// Takes the keys that are free; rows whose key was not are left out of what is to be stored.
     async fn take_keys(&mut self, transaction: &Transaction, app: AppId) -> Result<(), Stop> {
-        let keyed =
-            self.to_store.iter().filter_map(|it| Some((it.idempotency_key.as_ref()?, &it.row)));
+        let keyed = self.to_store.iter().map(|(_, it)| it);
+        let keyed = keyed.filter_map(|it| Some((it.idempotency_key.as_ref()?, &it.row)));
         let (keys, rows): (Vec<&[u8]>, Vec<_>) = keyed.map(|(key, row)| (&key[..], row)).unzip();
         if keys.is_empty() {
             return Ok(());
@@ -222,18 +288,28 @@ impl<'a> Batch<'a> {
         for row in transaction.query(TAKE_KEYS, &[&app.uuid(), &keys, &ids, &digests]).await? {
             taken.insert(Cells::of(&row).hash()?);
         }
-        self.to_store.retain(|it| it.idempotency_key.is_none_or(|key| taken.contains(&key)));
+        self.to_store.retain(|(_, it)| it.idempotency_key.is_none_or(|key| taken.contains(&key)));
         Ok(())
     }
 
-    /// The keys that were taken by rows of this call.
-    fn own_keys(&self) -> impl Iterator<Item = &'a IdempotencyKey> {
-        let stored = self.to_store.iter().filter(|it| self.stored.contains(&it.row.response_id));
-        stored.filter_map(|response| response.idempotency_key.as_ref())
+    /// Finds out who has the keys that were not free.
+    async fn look_up_keys(&mut self, transaction: &Transaction, app: AppId) -> Result<(), Stop> {
+        let key = |(_, response): &(usize, &'a NewResponse)| response.idempotency_key;
+        let own: HashSet<_> = self.to_store.iter().filter_map(key).collect();
+        let keys = self.rows.iter().filter_map(|(_, response)| response.idempotency_key.as_ref());
+        let keys: Vec<&[u8]> = keys.filter(|key| !own.contains(*key)).map(|it| &it[..]).collect();
+        if !keys.is_empty() {
+            for row in transaction.query(UNDER_KEYS, &[&app.uuid(), &keys]).await? {
+                let (key, found) = under_key(&row)?;
+                self.taken.insert(key, found);
+            }
+        }
+        Ok(())
     }
 
     /// Told row by row, as if they had come one after another.
     fn outcomes(mut self) -> Vec<(usize, Outcome)> {
+        let mut stored: HashSet<usize> = self.to_store.iter().map(|(index, _)| *index).collect();
         let mut told = Vec::with_capacity(self.rows.len());
         for (index, response) in self.rows {
             let (id, digest) = (response.row.response_id, response.row.digest);
@@ -241,7 +317,7 @@ impl<'a> Batch<'a> {
             let outcome = match taken {
                 Some((by, theirs)) if *theirs == digest => Outcome::Replayed(*by),
                 Some(_) => Outcome::KeyReused,
-                None if self.stored.remove(&id) => {
+                None if stored.remove(&index) => {
                     self.taken.extend(response.idempotency_key.map(|key| (key, (id, digest))));
                     Outcome::Stored
                 }

@@ -127,7 +127,7 @@ async fn to_the_end<T: Send + 'static>(
 impl Store for PgStore {
     async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
         let pool = Arc::clone(&self.pool);
-        to_the_end(async move { commit::responses(&pool, &responses).await }).await
+        to_the_end(async move { commit::responses(&pool, responses).await }).await
     }
 
     fn lanes(&self) -> usize {

@@ -108,7 +108,7 @@ impl Pool {
         let mut lease = self.lease().await?;
         let rows =
             within(self.options.statement_deadline, "answer", lease.query(sql, params)).await;
-        lease.settle(&rows);
+        lease.settle(rows.as_ref().map(|_| ()));
         rows.map_err(Stop::of_statement)?.iter().map(|row| read(&mut Cells::of(row))).collect()
     }
 
@@ -162,8 +162,8 @@ impl Lease {
     }
 
     /// Says whether the connection may be used again after this result.
-    pub(super) fn settle<T>(&mut self, result: &Result<T, Stop>) {
-        self.clean = !matches!(result, Err(stop) if stop.ends_connection());
+    pub(super) fn settle(&mut self, result: Result<(), &Stop>) {
+        self.clean = !result.is_err_and(Stop::ends_connection);
     }
 }
 

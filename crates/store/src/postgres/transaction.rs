@@ -8,6 +8,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{FutureExt, TryFutureExt};
+use futures_util::future::BoxFuture;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::{Row, Statement};
@@ -77,12 +79,24 @@ impl Transaction {
 
     /// After `Ok` all of it is on stable storage, and on the synchronous standby if there is one.
     pub(super) async fn commit(self) -> Result<(), NotCommitted> {
+        self.end_with(|lease| {
+            let committed = lease.batch_execute("COMMIT");
+            committed.map_err(|error| NotCommitted::At(error.into())).boxed()
+        })
+        .await
+    }
+
+    /// Runs what ends the transaction with a COMMIT, to its end even if nobody waits for it.
+    pub(super) async fn end_with(
+        self,
+        last: impl FnOnce(&Lease) -> BoxFuture<'_, Result<(), NotCommitted>> + Send + 'static,
+    ) -> Result<(), NotCommitted> {
         let Self { pool, mut lease } = self;
         // Held until this returns; a COMMIT that is given up is nothing to wait for when closing.
         let _permit = lease.take_permit();
         let mut committing = tokio::spawn(async move {
-            let result = lease.batch_execute("COMMIT").await.map_err(Stop::from);
-            lease.settle(&result);
+            let result = last(&lease).await;
+            lease.settle(result.as_ref().map_err(NotCommitted::stop));
             result
         });
         match timeout(pool.options().commit_deadline, &mut committing).await {
@@ -90,14 +104,14 @@ impl Transaction {
                 pool.stall().end();
                 Ok(())
             }
-            Ok(Ok(Err(stop))) => Err(NotCommitted(stop)),
+            Ok(Ok(Err(failure))) => Err(failure),
             Ok(Err(panicked)) => {
-                Err(NotCommitted(Stop::Answer(StoreError::InDoubt(Box::new(panicked)))))
+                Err(NotCommitted::At(Stop::Answer(StoreError::InDoubt(Box::new(panicked)))))
             }
             Err(_) => {
                 pool.stall().begin();
                 tokio::spawn(await_the_end(pool, committing));
-                Err(NotCommitted(Stop::Deadline("confirmation of a commit")))
+                Err(NotCommitted::At(Stop::Deadline("confirmation of a commit")))
             }
         }
     }
@@ -105,7 +119,7 @@ impl Transaction {
     /// Takes everything back. A connection on which that fails is closed, which does the same.
     pub(super) async fn roll_back(mut self) {
         let result = self.within(async { Ok(self.lease.batch_execute("ROLLBACK").await?) }).await;
-        self.lease.settle(&result);
+        self.lease.settle(result.as_ref().map(|_| ()));
     }
 
     /// Takes back what came before `stop`, where the connection still can.
@@ -122,7 +136,10 @@ impl Transaction {
 }
 
 /// Waits for a COMMIT that was given up, only to learn when that is over.
-async fn await_the_end(pool: Arc<Pool>, mut committing: JoinHandle<Result<(), Stop>>) {
+async fn await_the_end(
+    pool: Arc<Pool>,
+    mut committing: JoinHandle<Result<(), NotCommitted>>,
+) {
     if timeout(HANGING_MAX, &mut committing).await.is_err() {
         // The connection goes with the task.
         committing.abort();
@@ -130,25 +147,41 @@ async fn await_the_end(pool: Arc<Pool>, mut committing: JoinHandle<Result<(), St
     pool.stall().end();
 }
 
-/// A COMMIT that did not come back clean.
+/// A transaction whose COMMIT did not come back clean.
 #[derive(Debug)]
-pub(super) struct NotCommitted(Stop);
+pub(super) enum NotCommitted {
+    /// Something before COMMIT was refused, so nothing is stored.
+    Before(Stop),
+    /// COMMIT was sent, and this is what came of it.
+    At(Stop),
+}
 
 impl NotCommitted {
     /// The transaction was taken back because of another one, and can be tried again.
     pub(super) fn lost_a_race(&self) -> bool {
-        self.0.lost_a_race()
+        self.stop().lost_a_race()
     }
 
     /// For a transaction that has only read.
     pub(super) fn nothing_written(self) -> StoreError {
-        self.0.of_statement()
+        match self {
+            Self::Before(stop) | Self::At(stop) => stop.of_statement(),
+        }
+    }
+
+    fn stop(&self) -> &Stop {
+        match self {
+            Self::Before(stop) | Self::At(stop) => stop,
+        }
     }
 }
 
 impl From<NotCommitted> for StoreError {
     fn from(failure: NotCommitted) -> Self {
-        failure.0.of_commit()
+        match failure {
+            NotCommitted::Before(stop) => stop.of_statement(),
+            NotCommitted::At(stop) => stop.of_commit(),
+        }
     }
 }
 
