@@ -7,6 +7,9 @@ where there are any `lanes`, `notes` and `complaints`. Goals are in targets.py.
 import dataclasses
 import typing
 
+import growth
+import latency
+import memory
 from closed import PAIRS, Lane, lanes, measure
 from contestants import NAMES, SLUICES
 
@@ -21,6 +24,12 @@ class Scenario:
     about: str
     run: typing.Callable
     contestants: tuple[str, ...]
+    # Whether it is part of the whole, or is run only when it is named.
+    usual: bool = True
+
+
+def of_file(name, about, run, contestants, usual=True):
+    return Scenario(name, about, lambda bench: run(bench, contestants), contestants, usual)
 
 
 def closed(name, about, its_lanes, connections=64, pairs=PAIRS):
@@ -32,11 +41,11 @@ SNAPSHOT_304 = lanes(WITHOUT_REFERENCE, "snapshot-304") + [Lane("sluice-sqlite 2
 
 SCENARIOS = [
     *(
-        closed(f"submit-{count}", f"submissions, {count} connection(s)", lanes(NAMES, "submit"), count)
+        closed(f"submit-{count}", "submissions", lanes(NAMES, "submit"), count)
         for count in (1, 64, 256)
     ),
     *(
-        closed(f"batch-{count}", f"batches of ten, {count} connection(s)", lanes(NAMES, "batch"), count)
+        closed(f"batch-{count}", "batches of ten submissions", lanes(NAMES, "batch"), count)
         for count in (1, 64, 256)
     ),
     closed("refused", "submissions without a required answer", lanes(WITHOUT_REFERENCE, "refused")),
@@ -49,7 +58,17 @@ SCENARIOS = [
         pairs=[*PAIRS, ("sluice-sqlite", "sluice-sqlite 200")],
     ),
     closed("mixed", "80 % reads, 20 % submissions", lanes(WITHOUT_REFERENCE, *MIXED)),
+    of_file("latency", "at half of the peak, sent steadily", latency.measure, NAMES),
+    of_file("memory", "resident, idle and under load", memory.measure, SLUICES),
+    of_file("start-up", "until ready, with many responses stored", growth.start_up, ("sluice-sqlite",)),
+    of_file("growth", "a large store beside a small one", growth.measure, ("sluice-sqlite",)),
+    # Filling a PostgreSQL so far takes a quarter of an hour.
+    of_file("postgres-growth", "the same on PostgreSQL", growth.measure, ("sluice-postgres",), usual=False),
 ]
+
+
+def usual():
+    return [one for one in SCENARIOS if one.usual]
 
 
 def choose(names):
@@ -57,7 +76,7 @@ def choose(names):
     unknown = [name for name in names if not any(fits(one, name) for one in SCENARIOS)]
     if unknown:
         raise ValueError(f"no scenario {', '.join(unknown)}; there are {', '.join(one.name for one in SCENARIOS)}")
-    return [one for one in SCENARIOS if not names or any(fits(one, name) for name in names)]
+    return [one for one in SCENARIOS if any(fits(one, name) for name in names)]
 
 
 def fits(scenario, name):

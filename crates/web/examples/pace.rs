@@ -138,9 +138,12 @@ fn whole_length(reply: &[u8]) -> Result<Option<usize>> {
     let Some(end) = find(reply, b"\r\n\r\n") else { return Ok(None) };
     let head = String::from_utf8_lossy(&reply[..end]).to_ascii_lowercase();
     let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
-    let length: usize =
-        number(length.ok_or_else(|| bad("a reply without content-length"))?.trim())?;
-    Ok(Some(end + 4 + length))
+    if let Some(length) = length {
+        return Ok(Some(end + 4 + number::<usize>(length.trim())?));
+    }
+    // In chunks, of which an empty one is the last; one request is under way, so nothing follows it.
+    let is_whole = reply.ends_with(b"\r\n0\r\n\r\n");
+    Ok(is_whole.then_some(reply.len()))
 }
 
 fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
