@@ -84,8 +84,9 @@ def complaints(chosen, loads, stored, seeded):
     """What makes the run void. A goal that is not reached is not that: machines differ."""
     found = []
     for lane in chosen:
-        if invalid := sum(not load.is_valid(one) for one in loads[lane.label]):
-            found.append(f"{lane.label}: {invalid} rounds met wrong replies or lost connections")
+        if invalid := [one for one in loads[lane.label] if not load.is_valid(one)]:
+            refused, lost = (sum(one[key] for one in invalid) for key in ("refused", "lost"))
+            found.append(f"{lane.label}: {len(invalid)} rounds met {refused} wrong replies, {lost} lost connections")
     for name, count in stored.items():
         of_name = [one for lane in chosen if lane.contestant == name for one in loads[lane.label]]
         least = seeded[name] + sum(one["stored"] for one in of_name)
