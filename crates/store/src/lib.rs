@@ -119,7 +119,8 @@ pub trait Store: Send + Sync + 'static {
     /// Everything that is stored, in the order of [`Place`], which all backends share.
     ///
     /// Gives up to `limit` records beyond `after`, which need not be the place of a record; fewer where
-    /// they are long, and none only at the end. Rows that are written meanwhile may or may not be
+    /// they are long (a page is held in memory, so all its texts together are bounded), and none only at
+    /// the end. Rows that are written meanwhile may or may not be
     /// among them.
     async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>>;
 

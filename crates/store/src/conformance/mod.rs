@@ -120,6 +120,7 @@ cases! {
         a_record_takes_the_place_of_the_one_with_its_key
         reading_goes_on_from_any_place
         long_records_are_all_read_out
+        a_page_is_no_heavier_than_its_bound_whichever_text_is_long
         records_are_put_in_all_or_none
         a_retry_after_a_move_is_replayed
         work_goes_on_at_the_revisions_of_the_move;
