@@ -66,6 +66,8 @@ pub trait Store: Send + Sync + 'static {
     /// Where `at` names an app whose revision is no longer `expected`, `change` is not called and the
     /// answer is [`StoreError::Conflict`]; an app that does not exist is a conflict as well.
     /// [`At::Instance`] is for what belongs to no existing app: making one, and admin tokens.
+    /// [`At::FirstApp`] and [`At::FirstToken`] are conflicts where there is an app, or a token; of several
+    /// such changes at once, by any number of processes, one is written.
     async fn apply(&self, at: At, change: Change) -> StoreResult<()>;
 
     /// The app that an active (not revoked) key belongs to.
