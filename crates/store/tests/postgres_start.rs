@@ -8,6 +8,7 @@
     reason = "tests say what fails by failing"
 )]
 
+#[expect(dead_code, reason = "other tests use the rest")]
 mod support;
 
 use std::sync::Arc;

@@ -1,7 +1,5 @@
 //! What the tests of backends share: a server, a way to look into it, rows, certificates.
 
-#![allow(dead_code, reason = "each test binary uses its own part of this")]
-
 mod cluster;
 pub(crate) mod rows;
 
