@@ -28,8 +28,9 @@ fn short() -> Options {
     Options { connect_deadline: second, statement_deadline: second, ..Options::default() }
 }
 
-/// What follows the first silence: a look for signs of life, and a connection that is not opened.
-const START_MAX: Duration = Duration::from_secs(8);
+/// A start takes a few of these deadlines at the most. Without them it would take for ever, so a machine
+/// that is busy with other things may have its time.
+const START_MAX: Duration = Duration::from_secs(30);
 
 /// A wire to a server that hands on so many packets of the server's, and then nothing more, on any
 /// connection; what is sent to it is taken all the same.
@@ -136,7 +137,6 @@ async fn a_silent_host_costs_its_deadline_once_and_not_with_every_connection() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let hosts = format!("{},{}", silent.local_addr().unwrap(), place(&cluster));
     let options = Options { connect_deadline: Duration::from_secs(2), ..Options::default() };
-    let began = Instant::now();
     let store = PgStore::connect(&url(&hosts, &database), options).await.unwrap();
     let store = Arc::new(store);
     // Each of these needs a connection of its own.
@@ -149,9 +149,11 @@ async fn a_silent_host_costs_its_deadline_once_and_not_with_every_connection() {
     for read in reads {
         read.await.unwrap().unwrap();
     }
-    tokio::time::timeout(Duration::from_secs(2), store.changed()).await.expect("listens, too");
-    let took = began.elapsed();
-    assert!(took < Duration::from_secs(4), "the silent host was waited for again: {took:?}");
+    tokio::time::timeout(START_MAX, store.changed()).await.expect("listens, too");
+    // Whoever has tried it waits in its queue.
+    silent.set_nonblocking(true).unwrap();
+    let tries = std::iter::from_fn(|| silent.accept().ok()).count();
+    assert_eq!(tries, 1, "the silent host was tried again");
     store.close().await;
 }
 
