@@ -33,6 +33,15 @@ class Cluster:
         psql = [self.programs / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.url(database)]
         return subprocess.run([*psql, "-c", statement], check=True, capture_output=True, text=True).stdout.strip()
 
+    @contextlib.contextmanager
+    def database(self, name):
+        """A database of one contestant's own, dropped when it has ended, so that none outgrows the disk."""
+        self.sql("postgres", f"CREATE DATABASE {name}")
+        try:
+            yield
+        finally:
+            self.sql("postgres", f"DROP DATABASE {name} WITH (FORCE)")
+
     def run(self, program, *arguments):
         command = [*as_other_user(), self.programs / program, "-D", self.folder / "data", *arguments]
         done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Who is measured: how each is started, where it takes submissions, and how many it has stored."""
+"""Who is measured: how each is started, what each is sent, and how many responses it has stored."""
 
 import contextlib
 import dataclasses
@@ -11,112 +11,134 @@ import sqlite3
 import subprocess
 import sys
 import typing
-import urllib.request
+
+import sent
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RELEASE = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 TOKEN = "token-of-the-first-figure-0123456789"
 NAMES = ("limit", "sluice-sqlite", "sluice-postgres", "reference")
+SLUICES = ("sluice-sqlite", "sluice-postgres")
 ON_POSTGRES = {"sluice-postgres", "reference"}
-# What the servers that know no flows are sent: as long as a flow version's id of Sluice.
-NO_FLOW = "fv_0000000000000000000000"
-
-CHOICES = [{"id": name, "label": name.title()} for name in ("api", "console", "exports")]
-DEFINITION = {
-    "title": "Measured",
-    "questions": [
-        {"id": "nps", "type": "nps", "prompt": "How likely?", "required": True},
-        {"id": "why", "type": "longText", "prompt": "Why?"},
-        {"id": "use", "type": "multipleChoice", "prompt": "What?", "options": CHOICES},
-        {"id": "docs", "type": "rating", "prompt": "How good?", "max": 5},
-        {"id": "contact", "type": "yesNo", "prompt": "May we ask?"},
-    ],
-}
-
-
-def submission(flow_version_id):
-    value = {
-        "flowVersionId": flow_version_id,
-        "flowVersionPayloadGeneration": "4",
-        "respondentAnalyticsAdmission": "collection_only",
-        "answers": {
-            "nps": "9",
-            "why": "It does what it says, and it was running before the coffee was ready.",
-            "use": ["api", "exports"],
-            "docs": "5",
-            "contact": "no",
-        },
-        "identities": [
-            {"type": "userId", "value": "user-1842"},
-            {"type": "traits.email", "value": "someone@example.com"},
-        ],
-        "metadata": {"tags": {"plan": "pro", "release": "2026.11"}},
-        "context": {
-            "page": {"path": "/settings", "referrer": "https://example.com/", "search": "?tab=usage"},
-            "locale": "en-GB",
-            "userAgent": "Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/145.0",
-        },
-    }
-    return json.dumps(value, separators=(",", ":"))
+READS = ("resolve", "snapshot", "snapshot-gzip", "snapshot-304")
 
 
 @dataclasses.dataclass
 class Contestant:
     name: str
     url: str
-    body: str
+    pid: int
+    # By what is to be done: makes the request. It may ask the server for what it needs.
+    requests: dict[str, typing.Callable[[], sent.Request]]
     # None for a server that stores nothing.
-    count_stored: typing.Callable[[], int] | None
+    count_stored: typing.Callable[[], int] | None = None
+    # Of Sluice: the app and its flow.
+    about: dict = dataclasses.field(default_factory=dict)
+
+    def request(self, kind):
+        return self.requests[kind]()
 
 
-@contextlib.contextmanager
-def contestant(name, folder, cluster):
-    """Starts one, and ends it. While folder and cluster last, what it stored can still be counted."""
-    with contextlib.ExitStack() as stack:
-        yield STARTS[name](stack, folder, cluster)
+def limit(stack, sizes):
+    """`sizes` are the bodies of Sluice's reads in bytes, by kind, which the bare GETs answer as well."""
+    url, pid = stack.enter_context(server([RELEASE / "examples" / "limit"], {}))
+    procedures, one = "/api/v1/key/trpc", sent.submission(sent.NO_FLOW)
+    unanswered = sent.submission(sent.NO_FLOW, answered=False)
+    requests = {
+        "submit": lambda: sent.submit(procedures, one),
+        "batch": lambda: sent.batch(procedures, [one] * sent.BATCH),
+        "refused": lambda: sent.submit(procedures, unanswered),
+        "replay": lambda: with_key(sent.submit(procedures, one)),
+    }
+    for kind in READS:
+        requests[kind] = lambda kind=kind: sent.Request(f"/bare/{sizes.get(kind, 512)}")
+    return Contestant("limit", url, pid, requests)
 
 
-def limit(stack, _folder, _cluster):
-    url = stack.enter_context(server([RELEASE / "examples" / "limit"], {}))
-    return Contestant("limit", f"{url}/api/v1/key/trpc/response.submit", submission(NO_FLOW), None)
+def sluice_on_sqlite(stack, database):
+    return sluice(stack, "sluice-sqlite", f"sqlite:{database}", lambda: count_in_file(database))
 
 
-def sluice_on_sqlite(stack, folder, _cluster):
-    database = folder / "sluice.db"
-
-    def count():
-        with contextlib.closing(sqlite3.connect(database)) as connection:
-            return connection.execute("SELECT count(*) FROM responses").fetchone()[0]
-
-    return sluice(stack, "sluice-sqlite", f"sqlite:{database}", count)
+def count_in_file(database):
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        return connection.execute("SELECT count(*) FROM responses").fetchone()[0]
 
 
-def sluice_on_postgres(stack, _folder, cluster):
-    cluster.sql("postgres", "CREATE DATABASE sluice")
-    count = lambda: int(cluster.sql("sluice", "SELECT count(*) FROM responses"))
-    return sluice(stack, "sluice-postgres", cluster.url("sluice"), count)
+def sluice_on_postgres(stack, cluster, database="sluice"):
+    stack.enter_context(cluster.database(database))
+    count = lambda: int(cluster.sql(database, "SELECT count(*) FROM responses"))
+    return sluice(stack, "sluice-postgres", cluster.url(database), count)
 
 
-def sluice(stack, name, store, count):
-    serve = [RELEASE / "sluice", "serve", "--listen", "127.0.0.1:0", "--store", store, "--no-demo"]
-    url = stack.enter_context(server(serve, {"SLUICE_ADMIN_TOKEN": TOKEN, "SLUICE_LOG": "warn"}))
-    app = admin(url, "/apps", {"name": "Bench"})
-    new = {"name": "Measured", "kind": "survey", "definition": DEFINITION}
-    flow = admin(url, f"/apps/{app['appId']}/flows", new)
-    version = admin(url, f"/flows/{flow['flowId']}/publish", None)
-    path = f"/api/v1/{app['apiKeys'][0]}/trpc/response.submit"
-    return Contestant(name, url + path, submission(version["flowVersionId"]), count)
+def sluice(stack, name, store, count, about=None):
+    """`about` is what a contestant on the same store knew; without it the app and flow are made."""
+    url, pid = stack.enter_context(server(serve(store), SETTINGS))
+    about = about or new_flow(url)
+    app, version = f"/api/v1/{about['apiKey']}", about["flowVersionId"]
+    procedures, one = f"{app}/trpc", sent.submission(version)
+    unanswered = sent.submission(version, answered=False)
+    snapshot = f"{app}/flow_versions/{version}?payload=4"
+    client = lambda: sent.Client(url)
+
+    def refused():
+        request = sent.submit(procedures, unanswered)
+        return dataclasses.replace(request, text=sent.REFUSED, stores=0)
+
+    def replay():
+        request = with_key(sent.submit(procedures, one))
+        _, body = client().insist(request)
+        first = json.loads(body)["result"]["data"]["responseId"]
+        return dataclasses.replace(request, text=first, stores=0)
+
+    def not_modified():
+        headers, _ = client().insist(sent.Request(snapshot))
+        return sent.Request(snapshot, headers={"if-none-match": headers["etag"]}, status=304)
+
+    requests = {
+        "submit": lambda: sent.submit(procedures, one),
+        "batch": lambda: sent.batch(procedures, [one] * sent.BATCH),
+        "refused": refused,
+        "replay": replay,
+        "resolve": lambda: sent.Request(f"{app}/flows/{about['flowId']}"),
+        "snapshot": lambda: sent.Request(snapshot),
+        "snapshot-gzip": lambda: sent.Request(snapshot, headers={"accept-encoding": "gzip"}),
+        "snapshot-304": not_modified,
+    }
+    return Contestant(name, url, pid, requests, count, about)
 
 
-def reference(stack, _folder, cluster):
-    cluster.sql("postgres", "CREATE DATABASE reference")
+SETTINGS = {"SLUICE_ADMIN_TOKEN": TOKEN, "SLUICE_LOG": "warn"}
+
+
+def serve(store, listen="127.0.0.1:0"):
+    return [RELEASE / "sluice", "serve", "--listen", listen, "--store", store, "--no-demo"]
+
+
+def new_flow(url):
+    app = admin(url, "POST", "/apps", {"name": "Bench"})
+    new = {"name": "Measured", "kind": "survey", "definition": sent.DEFINITION}
+    flow = admin(url, "POST", f"/apps/{app['appId']}/flows", new)
+    version = admin(url, "POST", f"/flows/{flow['flowId']}/publish")
+    ids = {"flowId": flow["flowId"], "flowVersionId": version["flowVersionId"]}
+    return {"apiKey": app["apiKeys"][0], **ids}
+
+
+def reference(stack, cluster):
+    stack.enter_context(cluster.database("reference"))
     environment = {"NODE_ENV": "production", "REFERENCE_STORE": cluster.url("reference")}
-    url = stack.enter_context(server(["node", ROOT / "bench" / "reference" / "server.js"], environment))
+    script = ROOT / "bench" / "reference" / "server.js"
+    url, pid = stack.enter_context(server(["node", script], environment))
+    one = sent.submission(sent.NO_FLOW)
+    requests = {
+        "submit": lambda: sent.submit("/trpc", one),
+        "batch": lambda: sent.batch("/trpc", [one] * sent.BATCH),
+    }
     count = lambda: int(cluster.sql("reference", "SELECT count(*) FROM responses"))
-    return Contestant("reference", f"{url}/trpc/response.submit", submission(NO_FLOW), count)
+    return Contestant("reference", url, pid, requests, count)
 
 
-STARTS = dict(zip(NAMES, (limit, sluice_on_sqlite, sluice_on_postgres, reference)))
+def with_key(request):
+    return dataclasses.replace(request, headers={**request.headers, "idempotency-key": "the-same-each-time"})
 
 
 @contextlib.contextmanager
@@ -128,17 +150,21 @@ def server(command, environment):
         address = re.search(r"http://\S+", process.stdout.readline())
         if not address:
             sys.exit(f"{command[0]} did not say where it listens")
-        yield address.group()
+        yield address.group(), process.pid
     finally:
         process.terminate()
-        code = process.wait(timeout=30)
+        code = process.wait(timeout=60)
     if code not in (0, -signal.SIGTERM):
         sys.exit(f"{command[0]} ended with {code}")
 
 
-def admin(url, path, body):
-    headers = {"authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
-    data = b"" if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{url}/api/admin/v1{path}", data, headers, method="POST")
-    with urllib.request.urlopen(request, timeout=10) as reply:
-        return json.load(reply)
+def admin_request(method, path, body=None):
+    headers = {"authorization": f"Bearer {TOKEN}", **sent.JSON}
+    return sent.Request(f"/api/admin/v1{path}", method, headers, None if body is None else json.dumps(body))
+
+
+def admin(url, method, path, body=None):
+    status, _, reply = sent.Client(url).send(admin_request(method, path, body))
+    if status >= 300:
+        sys.exit(f"{method} {path} answered {status}: {reply.decode()}")
+    return json.loads(reply)

@@ -1,91 +1,67 @@
-"""What the loads come to: rates, latencies, ratios with their spread, and whether all that counts is there."""
+"""What is printed: lanes, and figures beside their goals."""
 
-import os
 import statistics
 
-# What is compared with what, and the least that it should come to; see bench/README.md.
-RATIOS = [
-    ("sluice-sqlite", "limit", 0.80),
-    ("sluice-sqlite", "reference", 40),
-    ("sluice-postgres", "limit", None),
-    ("sluice-postgres", "reference", 15),
-]
+from targets import is_met, target
 
 
-def figures(options, loads, stored, body_bytes):
-    return {
-        "bodyBytes": body_bytes,
-        "connections": options.connections,
-        "seconds": options.seconds,
-        "rounds": options.rounds,
-        "cores": os.cpu_count(),
-        "loadBefore": options.load_before,
-        "contestants": {name: of_contestant(all, stored.get(name)) for name, all in loads.items()},
-        "ratios": [ratio for pair in RATIOS if (ratio := of_pair(loads, *pair))],
-    }
+def show_head(run):
+    print(f"{run['bodyBytes']} bytes a submission, {run['rounds']} rounds of {run['seconds']} s, {run['cores']} cores")
+    print(f"load of the machine before: {run['loadBefore']:.1f}", flush=True)
 
 
-def of_contestant(loads, stored):
-    measured = [load for load in loads[1:] if is_valid(load)]
-    return {
-        "rates": [rate(load) for load in measured],
-        "p50Ms": [load["p50_ms"] for load in measured],
-        "p99Ms": [load["p99_ms"] for load in measured],
-        "roundsInvalid": sum(not is_valid(load) for load in loads),
-        "acknowledged": sum(load["requests"] - load["refused"] for load in loads),
-        "stored": stored,
-        # A submission that was under way when its load ended may be stored, and nobody was told.
-        "loads": len(loads),
-    }
+def show(result):
+    at = f", {result['connections']} connections" if "connections" in result else ""
+    print(f"\n== {result['name']}: {result['about']}{at}")
+    if result.get("lanes"):
+        print(f"   {'':24}{'a second':>10}  {'least to most':>20}{'p50 ms':>9}{'p99 ms':>9}")
+    for lane in result.get("lanes", []):
+        print(f"   {lane['label']:24}{spread(lane['rates'], 10, 20)}"
+              f"{middle(lane['p50Ms']):>9}{middle(lane['p99Ms']):>9}")
+    for figure in result["figures"]:
+        name = f"{figure['name']}, {figure['unit']}" if figure["unit"] != "×" else figure["name"]
+        print(f"   {name:42}{spread(figure['values'], 9, 20)}{verdict(result['name'], figure)}")
+    for note in result.get("notes", []):
+        print(f"   {note}")
+    for complaint in result.get("complaints", []):
+        print(f"   VOID: {complaint}")
+    print(end="", flush=True)
 
 
-def of_pair(loads, one, other, wanted):
-    if one not in loads or other not in loads:
-        return None
-    rounds = list(zip(loads[one], loads[other]))[1:]
-    values = [rate(mine) / rate(theirs) for mine, theirs in rounds if is_valid(mine) and is_valid(theirs)]
-    return {"of": one, "to": other, "values": values, "wanted": wanted}
+def verdict(scenario, figure):
+    goal = target(scenario, figure["name"])
+    if not goal or not figure["values"]:
+        return ""
+    sense, bound = goal
+    met = "reached" if is_met(statistics.median(figure["values"]), sense, bound) else "MISSED"
+    return f"   {met}: {sense} {bound:g}"
 
 
-def is_valid(load):
-    return load["refused"] == 0 and load["lost"] == 0 and load["requests"] > 0
+def with_goals(result):
+    """The same, with what each figure should come to and whether it does, for those who read JSON."""
+    for figure in result["figures"]:
+        if (goal := target(result["name"], figure["name"])) and figure["values"]:
+            sense, bound = goal
+            figure["goal"] = {"sense": sense, "bound": bound}
+            figure["reached"] = is_met(statistics.median(figure["values"]), sense, bound)
+    return result
 
 
-def rate(load):
-    return load["requests"] * 1e6 / load["microseconds"]
+def show_goals(results):
+    goals = [(one["name"], figure) for one in results for figure in one["figures"] if "goal" in figure]
+    missed = [f"   {name}: {figure['name']}" for name, figure in goals if not figure["reached"]]
+    print(f"\n{len(goals) - len(missed)} of {len(goals)} goals reached" + (", missed:" if missed else ""))
+    print("\n".join(missed))
 
 
-def show(figures):
-    wrk = f"wrk -t1 -c{figures['connections']} -d{figures['seconds']}s, {figures['rounds']} rounds"
-    print(f"{figures['bodyBytes']} bytes a submission, {wrk}, {figures['cores']} cores")
-    print(f"load of the machine before: {figures['loadBefore']:.1f}\n")
-    print(f"{'':16}{'a second':>10}  {'least to most':>18}{'p50 ms':>9}{'p99 ms':>9}{'acknowledged':>14}{'stored':>10}")
-    for name, of in figures["contestants"].items():
-        stored = "-" if of["stored"] is None else f"{of['stored']:,}"
-        print(f"{name:16}{spread(of['rates'], ',.0f', 10)}{middle(of['p50Ms'], '.2f'):>9}"
-              f"{middle(of['p99Ms'], '.2f'):>9}{of['acknowledged']:>14,}{stored:>10}")
-    print()
-    for ratio in figures["ratios"]:
-        wanted = f"   (to reach: {ratio['wanted']:g})" if ratio["wanted"] else ""
-        print(f"{ratio['of'] + ' / ' + ratio['to']:32}{spread(ratio['values'], '.2f', 8)}{wanted}")
+def spread(values, width, edges_width):
+    edges = f"{form(min(values))} to {form(max(values))}" if len(values) > 1 else "" if values else "no valid round"
+    return f"{middle(values):>{width}}  {edges:>{edges_width}}"
 
 
-def spread(values, form, width):
-    edges = f"{min(values):{form}} to {max(values):{form}}" if values else "no valid round"
-    return f"{middle(values, form):>{width}}  {edges:>18}"
+def middle(values):
+    return form(statistics.median(values)) if values else "-"
 
 
-def middle(values, form):
-    return f"{statistics.median(values):{form}}" if values else "-"
-
-
-def complaint(figures):
-    """What makes the run void, or None. A ratio that is not reached is not that: machines differ."""
-    complaints = []
-    for name, of in figures["contestants"].items():
-        if of["roundsInvalid"]:
-            complaints.append(f"{name}: {of['roundsInvalid']} rounds met refusals or lost connections")
-        most = of["acknowledged"] + of["loads"] * figures["connections"]
-        if of["stored"] is not None and not of["acknowledged"] <= of["stored"] <= most:
-            complaints.append(f"{name}: the store does not hold exactly what was acknowledged")
-    return "\n".join(complaints) or None
+def form(value):
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 100 else f"{value:.2f}"

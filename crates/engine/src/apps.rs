@@ -39,6 +39,19 @@ pub struct AppPatch {
 
 impl Engine {
     pub async fn create_app(&self, actor: &Actor, name: &str) -> AdminResult<AppDetail> {
+        self.make_app(At::Instance, actor, name).await
+    }
+
+    /// Makes an app where there is none; of several processes that try at once, one does.
+    pub async fn create_first_app(
+        &self,
+        actor: &Actor,
+        name: &str,
+    ) -> AdminResult<Option<AppDetail>> {
+        made_first(self.make_app(At::FirstApp, actor, name).await)
+    }
+
+    async fn make_app(&self, at: At, actor: &Actor, name: &str) -> AdminResult<AppDetail> {
         actor.need_instance(Scope::Admin)?;
         faultless(name_faults("/name", name))?;
         let created_at = self.now();
@@ -54,7 +67,7 @@ impl Engine {
         let key = new_key(app_id, created_at);
         let audit = self.audit(actor, Some(app_id), "app.created", app_id, &json!({"name": name}));
         let rows = vec![Write::App(row.clone()), Write::Key(key.clone()), Write::Audit(audit)];
-        self.apply(At::Instance, Change::new(move || rows)).await?;
+        self.apply(at, Change::new(move || rows)).await?;
         self.registry.forget(&[app_id]);
         Ok(AppDetail { row, api_keys: vec![key.api_key] })
     }
@@ -180,6 +193,14 @@ impl Engine {
         let keys = self.store.list_keys(app.row.app_id).await?;
         let active = keys.into_iter().filter(|key| key.revoked_at.is_none());
         Ok(AppDetail { row: app.row, api_keys: active.map(|key| key.api_key).collect() })
+    }
+}
+
+/// What was made, or nothing where another was quicker.
+pub(crate) fn made_first<T>(made: AdminResult<T>) -> AdminResult<Option<T>> {
+    match made {
+        Err(AdminError::Store(StoreError::Conflict)) => Ok(None),
+        made => made.map(Some),
     }
 }
 

@@ -26,6 +26,7 @@ pub mod metrics;
 pub mod moving;
 mod publish;
 pub mod registry;
+mod remembered;
 mod responses;
 mod served;
 pub mod tally;

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use quick_cache::{UnitWeighter, Weighter};
 use serde::Serialize;
 use sluice_flow::definition::{self, Kind};
 use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId};
@@ -30,6 +30,7 @@ use sluice_store::{
 };
 
 use crate::engine::Engine;
+use crate::remembered::Remembered;
 use crate::served::Served;
 
 /// Apps kept, by their key and by their id.
@@ -118,9 +119,9 @@ pub(crate) struct Registry {
 }
 
 struct Caches {
-    keys: Cache<ApiKey, Option<Arc<AppView>>>,
-    flows: Cache<FlowId, Option<Arc<FlowView>>>,
-    versions: Cache<FlowVersionId, Option<Arc<VersionView>>, Weigh>,
+    keys: Remembered<ApiKey, AppView, UnitWeighter>,
+    flows: Remembered<FlowId, FlowView, UnitWeighter>,
+    versions: Remembered<FlowVersionId, VersionView, Weigh>,
     /// Grows with every change seen; whoever loads while it grows does not keep what was loaded.
     changes: AtomicU64,
 }
@@ -138,10 +139,11 @@ impl Weighter<FlowVersionId, Option<Arc<VersionView>>> for Weigh {
 
 impl Registry {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        let versions = Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, Weigh);
         let caches = Caches {
-            keys: Cache::new(APPS_MAX),
-            flows: Cache::new(FLOWS_MAX),
-            versions: Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, Weigh),
+            keys: Remembered::new(Cache::new(APPS_MAX)),
+            flows: Remembered::new(Cache::new(FLOWS_MAX)),
+            versions: Remembered::new(versions),
             changes: AtomicU64::new(0),
         };
         Self { store, caches: Arc::new(caches) }
@@ -188,9 +190,9 @@ impl Registry {
         // or has put its entry in place already, where the sweep finds it.
         self.caches.changes.fetch_add(1, Ordering::SeqCst);
         let stays = |app: Option<AppId>| app.is_some_and(|app| !apps.contains(&app));
-        self.caches.keys.retain(|_, view| stays(view.as_ref().map(|view| view.app_id)));
-        self.caches.flows.retain(|_, view| stays(view.as_ref().map(|view| view.app_id)));
-        self.caches.versions.retain(|_, view| stays(view.as_ref().map(|view| view.app_id)));
+        self.caches.keys.retain(|view| stays(view.map(|view| view.app_id)));
+        self.caches.flows.retain(|view| stays(view.map(|view| view.app_id)));
+        self.caches.versions.retain(|view| stays(view.map(|view| view.app_id)));
     }
 
     fn forget_all(&self) {
@@ -238,7 +240,7 @@ impl Registry {
 
     async fn remembered<K, V, W>(
         &self,
-        cache: &Cache<K, Option<Arc<V>>, W>,
+        cache: &Remembered<K, V, W>,
         key: &K,
         load: impl Future<Output = StoreResult<Option<Arc<V>>>>,
     ) -> StoreResult<Option<Arc<V>>>
@@ -250,7 +252,7 @@ impl Registry {
             return Ok(known);
         }
         let before = self.caches.changes.load(Ordering::SeqCst);
-        let loaded = cache.get_or_insert_async(key, load).await?;
+        let loaded = cache.get_or_load(key, load).await?;
         if self.caches.changes.load(Ordering::SeqCst) != before {
             cache.remove(key);
         }

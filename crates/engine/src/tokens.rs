@@ -8,7 +8,7 @@ use sluice_store::{At, Change, Scope, StoreResult, TokenHash, TokenRow, Write};
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::apps::{fault, faultless, name_faults};
+use crate::apps::{fault, faultless, made_first, name_faults};
 use crate::engine::Engine;
 use crate::ids::random_bits;
 
@@ -60,6 +60,25 @@ impl Engine {
         actor: &Actor,
         new: NewToken,
     ) -> AdminResult<(TokenRow, TokenSecret)> {
+        self.make_token(At::Instance, actor, new).await
+    }
+
+    /// Makes a token where there is none, not even a revoked one; of several processes that try at once,
+    /// one does.
+    pub async fn create_first_token(
+        &self,
+        actor: &Actor,
+        new: NewToken,
+    ) -> AdminResult<Option<(TokenRow, TokenSecret)>> {
+        made_first(self.make_token(At::FirstToken, actor, new).await)
+    }
+
+    async fn make_token(
+        &self,
+        at: At,
+        actor: &Actor,
+        new: NewToken,
+    ) -> AdminResult<(TokenRow, TokenSecret)> {
         actor.need_instance(Scope::Admin)?;
         faultless(token_faults(&new, self.now()))?;
         if let Some(app) = new.app_id {
@@ -82,7 +101,7 @@ impl Engine {
         let detail = json!({"name": row.name, "scopes": row.scopes, "appId": row.app_id});
         let audit = self.audit(actor, row.app_id, "token.created", row.token_id, &detail);
         let rows = vec![Write::Token(row.clone()), Write::Audit(audit)];
-        self.apply(At::Instance, Change::new(move || rows)).await?;
+        self.apply(at, Change::new(move || rows)).await?;
         Ok((row, TokenSecret(secret)))
     }
 

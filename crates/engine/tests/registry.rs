@@ -3,14 +3,15 @@
 mod support;
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use sluice_engine::{FlowPatch, NoFlow};
 use sluice_flow::lifecycle::{FlowTimes, accepting};
 use sluice_flow::payload::Generation;
 use sluice_flow::time::{Timestamp, Window};
-use support::{World, accepted, code, submission, version_in};
+use sluice_store::StoreError;
+use support::{Mood, World, accepted, code, submission, version_in};
 
 #[tokio::test]
 async fn an_unknown_key_is_looked_up_once_until_something_changes() {
@@ -25,6 +26,49 @@ async fn an_unknown_key_is_looked_up_once_until_something_changes() {
     world.app().await;
     world.engine.app("pk_0000000000000000000000").await.unwrap();
     assert_eq!(lookups(), 2);
+}
+
+/// Asks for the same thing many times at once, while nothing is answered, and then once more.
+async fn ask_while_it_hangs<T: Send + 'static>(
+    world: &World,
+    ask: impl AsyncFn() -> Result<T, StoreError>,
+) {
+    const DEADLINE: Duration = Duration::from_millis(400);
+    world.faults.set(Mood::Hanging(DEADLINE));
+    let began = Instant::now();
+    let failed = async || match ask().await {
+        Err(StoreError::Failed(cause)) => {
+            assert!(cause.to_string().contains("deadline"), "{cause}");
+        }
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("nothing was answered, and yet found"),
+    };
+    // They come one after another, the last of them just before the deadline.
+    let late = async || {
+        tokio::time::sleep(DEADLINE / 2).await;
+        failed().await;
+    };
+    tokio::join!(failed(), failed(), failed(), late(), failed(), late(), failed(), late());
+    let took = began.elapsed();
+    assert!(took >= DEADLINE && took < DEADLINE * 2, "8 callers were answered after {took:?}");
+    world.faults.set(Mood::Well);
+    assert!(ask().await.is_ok(), "a failure is not remembered");
+}
+
+#[tokio::test]
+async fn all_who_wait_for_one_answer_get_its_failure_within_one_deadline() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id.to_string();
+    let other = world.another().await;
+    let lookups = || other.faults.key_lookups.load(Ordering::SeqCst);
+    ask_while_it_hangs(&other, async || other.engine.app(app.api_keys[0].as_str()).await).await;
+    assert_eq!(lookups(), 2, "once in vain for all, and once again");
+    let (view, flow) = (other.view(&app).await, flow.to_string());
+    ask_while_it_hangs(&other, async || other.engine.resolve(&view, &flow).await).await;
+    let snapshot = async || other.engine.snapshot(&view, &version, Generation::G4).await;
+    ask_while_it_hangs(&other, snapshot).await;
 }
 
 #[tokio::test]

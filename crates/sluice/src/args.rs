@@ -27,8 +27,13 @@ use crate::config::LogFormat;
     name = "sluice",
     version,
     about = "Self-hosted feedback collection: publish flows, collect answers, lose none.",
-    after_help = "Run `sluice help COMMAND` for examples of each command.",
+    override_usage = "sluice [COMMAND]",
+    after_help = "\
+Without a command `sluice` starts the server, as `sluice serve` does.
+Run `sluice help COMMAND` for examples of each command.",
     after_long_help = "\
+Without a command `sluice` starts the server, as `sluice serve` does.
+
 Examples:
   sluice                                    start a server in ./sluice-data, with a demo survey
   sluice serve --listen 0.0.0.0:8080        the same, reachable from other machines
@@ -73,6 +78,9 @@ pub(crate) enum Command {
     Move(MoveArgs),
 }
 
+/// The heading of what matters with `--store postgres://…` alone.
+const PG: &str = "PostgreSQL";
+
 /// The flags of the server. The configuration file has the same names.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
@@ -112,6 +120,39 @@ pub(crate) struct ServeArgs {
     /// Where to store: sqlite:PATH or postgres://… [default: sqlite:<data>/sluice.db]
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
+
+    /// Connections to the database, at most; one more listens [default: 16]
+    #[arg(long, env = "SLUICE_PG_CONNECTIONS", value_name = "COUNT", help_heading = PG)]
+    pub(crate) pg_connections: Option<u64>,
+
+    /// Writes of responses under way at once, on as many of the connections [default: 4]
+    #[arg(long, env = "SLUICE_PG_WRITE_LANES", value_name = "COUNT", help_heading = PG)]
+    pub(crate) pg_write_lanes: Option<u64>,
+
+    /// How long a host may take to let us in [default: 5]
+    #[arg(long, env = "SLUICE_PG_CONNECT_TIMEOUT", value_name = "SECONDS", help_heading = PG)]
+    pub(crate) pg_connect_timeout: Option<u64>,
+
+    /// How long one statement may take [default: 10]
+    #[arg(long, env = "SLUICE_PG_STATEMENT_TIMEOUT", value_name = "SECONDS", help_heading = PG)]
+    pub(crate) pg_statement_timeout: Option<u64>,
+
+    /// How long a COMMIT may take, its standby included; beyond it, it is in doubt [default: 10]
+    #[arg(long, env = "SLUICE_PG_COMMIT_TIMEOUT", value_name = "SECONDS", help_heading = PG)]
+    pub(crate) pg_commit_timeout: Option<u64>,
+
+    /// Listen for changes of other nodes; else they are only looked for [default: true]
+    #[arg(
+        long,
+        env = "SLUICE_PG_LISTEN",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = BoolishValueParser::new(),
+        help_heading = PG,
+    )]
+    pub(crate) pg_listen: Option<bool>,
 
     /// Make no demo app and survey on an empty store
     #[arg(
@@ -194,6 +235,15 @@ mod tests {
             let arguments = given.split(' ').map(OsString::from).collect();
             let expected: Vec<OsString> = meant.split(' ').map(OsString::from).collect();
             assert_eq!(with_command(arguments), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn both_helps_say_what_no_command_means() {
+        for help in [Cli::command().render_help(), Cli::command().render_long_help()] {
+            let help = help.to_string();
+            assert!(help.contains("Without a command `sluice` starts the server"), "{help}");
+            assert!(help.contains("Usage: sluice [COMMAND]"), "{help}");
         }
     }
 

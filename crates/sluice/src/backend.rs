@@ -12,6 +12,11 @@ use sluice_store::postgres::{self, ConnectError, PgStore};
 use sluice_store::sqlite::{self, OpenError, SqliteStore};
 
 use crate::failure::Failure;
+use crate::tuning::Tuning;
+
+/// What to do about a schema that is older than the binary, where it is not brought up to date.
+const START_ONCE: &str = "start this binary on it once (sluice serve --no-demo), which brings it up to \
+     date; nothing was changed in it";
 
 /// Where responses are kept.
 #[derive(Clone, PartialEq, Eq)]
@@ -85,18 +90,33 @@ fn without_secrets(url: &str) -> String {
 }
 
 /// Opens the store; it is made and brought up to date where needed.
-pub(crate) async fn open(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
+pub(crate) async fn open(
+    address: &StoreAddress,
+    tuning: &Tuning,
+) -> Result<Arc<dyn Store>, Failure> {
     match address {
-        StoreAddress::Sqlite(path) => open_sqlite(path.clone()).await,
+        StoreAddress::Sqlite(path) => open_sqlite(path.clone(), SqliteStore::open).await,
         StoreAddress::Postgres(url) => {
-            let connected = PgStore::connect(url, postgres::Options::default()).await;
+            let connected = PgStore::connect(url, options(tuning)).await;
             connected.map(|store| Arc::new(store) as _).map_err(unconnected)
         }
     }
 }
 
-/// Opens a store that must be there already.
-pub(crate) async fn open_existing(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
+fn options(tuning: &Tuning) -> postgres::Options {
+    postgres::Options {
+        connections_max: tuning.connections,
+        lanes: tuning.write_lanes,
+        listen: tuning.listen,
+        connect_deadline: tuning.connect_timeout,
+        statement_deadline: tuning.statement_timeout,
+        commit_deadline: tuning.commit_timeout,
+        ..postgres::Options::default()
+    }
+}
+
+/// Opens a store for reading. It must be there already, and nothing in it is made or brought up to date.
+pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
     if let StoreAddress::Sqlite(path) = address
         && !path.exists()
     {
@@ -105,13 +125,21 @@ pub(crate) async fn open_existing(address: &StoreAddress) -> Result<Arc<dyn Stor
             "name the file that a server has stored in, such as sqlite:sluice-data/sluice.db",
         ));
     }
-    open(address).await
+    match address {
+        StoreAddress::Sqlite(path) => open_sqlite(path.clone(), SqliteStore::open_to_read).await,
+        StoreAddress::Postgres(url) => {
+            let connected = PgStore::connect_to_read(url, postgres::Options::default()).await;
+            connected.map(|store| Arc::new(store) as _).map_err(unconnected)
+        }
+    }
 }
 
-async fn open_sqlite(path: PathBuf) -> Result<Arc<dyn Store>, Failure> {
+async fn open_sqlite(
+    path: PathBuf,
+    open: fn(&Path, sqlite::Options) -> Result<SqliteStore, OpenError>,
+) -> Result<Arc<dyn Store>, Failure> {
     let shown = path.display().to_string();
-    let opened =
-        tokio::task::spawn_blocking(move || SqliteStore::open(&path, sqlite::Options::default()));
+    let opened = tokio::task::spawn_blocking(move || open(&path, sqlite::Options::default()));
     match opened.await {
         Ok(Ok(store)) => Ok(Arc::new(store)),
         Ok(Err(error)) => Err(unopened(error)),
@@ -144,6 +172,17 @@ fn unopened(error: OpenError) -> Failure {
                 named(&path)
             ),
             "upgrade this binary; an older one cannot read it",
+        ),
+        OpenError::NoSchema { path } => Failure::new(
+            format!("there is no database of Sluice in {}", named(&path)),
+            "name the file that a server has stored in; nothing was made in this one",
+        ),
+        OpenError::OlderSchema { path, found, known } => Failure::new(
+            format!(
+                "the database {} has an older schema ({found}, this one knows {known})",
+                named(&path)
+            ),
+            START_ONCE,
         ),
         OpenError::OtherSchema { path, detail } => Failure::new(
             format!("the schema of {} is not one that Sluice made: {detail}", named(&path)),
@@ -202,11 +241,26 @@ fn unconnected(error: ConnectError) -> Failure {
         ConnectError::OldServer { found } => {
             Failure::new(format!("PostgreSQL {found} is too old"), "use PostgreSQL 15 or newer")
         }
-        ConnectError::NotDurable { found } => Failure::new(
+        ConnectError::NotDurable { setting, expected, found } => Failure::new(
+            format!("PostgreSQL has {setting}={found}: what is acknowledged could be lost"),
             format!(
-                "PostgreSQL has synchronous_commit={found}: what is acknowledged could be lost"
+                "{setting}={expected} must stay in force once the service has set it: connect directly, \
+                 or through a pooler that pools by session"
             ),
-            "let this user set synchronous_commit=on",
+        ),
+        ConnectError::Silent { deadline } => Failure::new(
+            format!("PostgreSQL let us in, and then did not answer within {deadline:?}"),
+            "look at its load, its locks and its log, then start again",
+        ),
+        ConnectError::NoSchema { place } => Failure::new(
+            format!("there is no database of Sluice at {place}"),
+            "name the database that a server has stored in; nothing was made in this one",
+        ),
+        ConnectError::OlderSchema { place, found, known } => Failure::new(
+            format!(
+                "the database at {place} has an older schema ({found}, this one knows {known})"
+            ),
+            START_ONCE,
         ),
         ConnectError::NewerSchema { found, known } => Failure::new(
             format!(
@@ -227,6 +281,8 @@ fn unconnected(error: ConnectError) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -257,6 +313,8 @@ mod tests {
             (OpenError::Unopenable { path: path(), reason: "odd".into() }, "read and write"),
             (OpenError::Locked { path: path() }, "wait"),
             (OpenError::NewerSchema { path: path(), found: 9, known: 1 }, "upgrade"),
+            (OpenError::NoSchema { path: path() }, "nothing was made"),
+            (OpenError::OlderSchema { path: path(), found: 1, known: 2 }, "sluice serve"),
             (OpenError::OtherSchema { path: path(), detail: "odd".into() }, "backup"),
             (OpenError::NotOurs { path: path() }, "backup"),
             (OpenError::Damaged { path: path(), reason: "odd".into() }, "backup"),
@@ -268,6 +326,46 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_settings_of_postgresql_begin_as_the_store_has_them() {
+        let ours = format!("{:?}", options(&Tuning::default()));
+        assert_eq!(ours, format!("{:?}", postgres::Options::default()));
+    }
+
+    #[test]
+    fn a_server_that_will_not_do_is_told_with_what_to_do() {
+        let (place, deadline) = (|| "db1:5432, database d".to_owned(), Duration::from_secs(10));
+        let not_kept = |setting, expected, found: &str| ConnectError::NotDurable {
+            setting,
+            expected,
+            found: found.to_owned(),
+        };
+        for (error, what, remedy) in [
+            (
+                not_kept("synchronous_commit", "on", "off"),
+                "has synchronous_commit=off",
+                "synchronous_commit=on must stay in force",
+            ),
+            (
+                not_kept("client_min_messages", "warning", "error"),
+                "has client_min_messages=error",
+                "client_min_messages=warning must stay in force",
+            ),
+            (ConnectError::Silent { deadline }, "did not answer within 10s", "its locks"),
+            (ConnectError::NoSchema { place: place() }, "no database of Sluice at db1", "name the"),
+            (
+                ConnectError::OlderSchema { place: place(), found: 1, known: 2 },
+                "older schema (1, this one knows 2)",
+                "sluice serve",
+            ),
+        ] {
+            let said = unconnected(error).to_string();
+            let lines: Vec<&str> = said.lines().collect();
+            assert!(lines.len() == 2 && lines[0].contains(what), "{said}");
+            assert!(lines[1].contains(remedy), "{said}");
+        }
+    }
+
     #[tokio::test]
     async fn a_server_that_cannot_be_used_is_named_without_its_password() {
         for (url, what) in [
@@ -275,7 +373,7 @@ mod tests {
             ("postgres://u:secret@127.0.0.1:none/d", "cannot be used"),
         ] {
             let address = StoreAddress::parse("store", url).unwrap();
-            let said = open(&address).await.err().unwrap().to_string();
+            let said = open(&address, &Tuning::default()).await.err().unwrap().to_string();
             assert!(said.contains(what) && !said.contains("secret"), "{said}");
             assert_eq!(said.lines().count(), 2, "{said}");
         }

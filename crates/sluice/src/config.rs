@@ -13,6 +13,7 @@ use serde::Deserialize;
 use crate::args::ServeArgs;
 use crate::backend::StoreAddress;
 use crate::failure::Failure;
+use crate::tuning::Tuning;
 
 const LISTEN_DEFAULT: &str = "127.0.0.1:8080";
 const DATA_DEFAULT: &str = "sluice-data";
@@ -62,6 +63,7 @@ impl std::fmt::Debug for Secret {
 pub(crate) struct Settings {
     pub(crate) listen: String,
     pub(crate) store: StoreAddress,
+    pub(crate) tuning: Tuning,
     pub(crate) demo: bool,
     pub(crate) body_bytes_max: usize,
     pub(crate) connections_max: usize,
@@ -72,15 +74,15 @@ pub(crate) struct Settings {
 }
 
 /// A number that has a default and a range.
-struct Bounded {
-    flag: &'static str,
-    unit: &'static str,
-    default: u64,
-    allowed: std::ops::RangeInclusive<u64>,
+pub(crate) struct Bounded {
+    pub(crate) flag: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) default: u64,
+    pub(crate) allowed: std::ops::RangeInclusive<u64>,
 }
 
 impl Bounded {
-    fn of(&self, given: Option<u64>) -> Result<usize, Failure> {
+    pub(crate) fn of(&self, given: Option<u64>) -> Result<usize, Failure> {
         let Self { flag, unit, default, allowed } = self;
         let number = given.unwrap_or(*default);
         let fits = usize::try_from(number).ok().filter(|_| allowed.contains(&number));
@@ -106,16 +108,22 @@ impl Settings {
     }
 
     fn resolve(given: ServeArgs, file: ServeArgs, token: Option<String>) -> Result<Self, Failure> {
+        let tuning = Tuning::resolve(&given, &file)?;
+        let not_tuned = Tuning::must_be_absent(&given, &file);
         let data = given.data.or(file.data).unwrap_or_else(|| DATA_DEFAULT.into());
         let store = match given.store.or(file.store) {
             Some(address) => StoreAddress::parse("store", &address)?,
             None => StoreAddress::Sqlite(data.join(DATABASE_FILE)),
         };
+        if let StoreAddress::Sqlite(_) = store {
+            not_tuned?;
+        }
         let listen = given.listen.or(file.listen).unwrap_or_else(|| LISTEN_DEFAULT.into());
         let drain_seconds = DRAIN_TIMEOUT.of(given.drain_timeout.or(file.drain_timeout))?;
         Ok(Self {
             listen: listen_address(listen)?,
             store,
+            tuning,
             demo: !given.no_demo.or(file.no_demo).unwrap_or(false),
             body_bytes_max: BODY_LIMIT.of(given.body_limit.or(file.body_limit))?,
             connections_max: MAX_CONNECTIONS.of(given.max_connections.or(file.max_connections))?,

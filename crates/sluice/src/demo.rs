@@ -1,11 +1,14 @@
 //! What a server makes on an empty store: an admin token, and a demo app with a published survey.
+//!
+//! Several servers may start at once over one empty database. The store lets one of them make the first
+//! app, and one the first token; the others find that done.
 
 use sluice_engine::rows::{Page, Scope};
 use sluice_engine::{Actor, AdminError, Engine, NewFlow, NewToken, TokenSecret};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{ApiKey, FlowId, FlowVersionId};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, with_cause};
 use crate::flow_file;
 
 /// The demo's survey is the example that the documentation speaks of.
@@ -39,8 +42,8 @@ pub(crate) async fn first_start(
     prepare(engine, with_demo, has_environment_token).await.map_err(|error| {
         tracing::error!(error = &error as &dyn std::error::Error, "the first start failed");
         Failure::new(
-            format!("the store cannot be prepared: {error}"),
-            "look at the log lines above; if the disk is full, make room and start again",
+            format!("the store cannot be prepared: {}", with_cause(&error)),
+            "if a disk is full, make room; if the database hangs, see to that; then start again",
         )
     })
 }
@@ -54,7 +57,7 @@ async fn prepare(
     let mut made = FirstStart::default();
     let no_apps = engine.list_apps(&actor, Page { after: None, limit: 1 }).await?.is_empty();
     if with_demo && no_apps {
-        made.demo = Some(make_demo(engine, &actor).await?);
+        made.demo = make_demo(engine, &actor).await?;
     }
     if !has_environment_token && engine.list_tokens(&actor).await?.is_empty() {
         let new = NewToken {
@@ -63,14 +66,14 @@ async fn prepare(
             app_id: None,
             expires_at: None,
         };
-        let (_, secret) = engine.create_token(&actor, new).await?;
-        made.token = Some(secret);
+        let token = engine.create_first_token(&actor, new).await?;
+        made.token = token.map(|(_, secret)| secret);
     }
     Ok(made)
 }
 
-async fn make_demo(engine: &Engine, actor: &Actor) -> Result<Demo, AdminError> {
-    let app = engine.create_app(actor, APP_NAME).await?;
+async fn make_demo(engine: &Engine, actor: &Actor) -> Result<Option<Demo>, AdminError> {
+    let Some(app) = engine.create_first_app(actor, APP_NAME).await? else { return Ok(None) };
     let definition = flow_file::parse(SURVEY, "yaml").ok().map(|file| file.definition);
     let new = NewFlow { name: SURVEY_NAME.to_owned(), kind: Kind::Survey, definition };
     let flow = engine.create_flow(actor, app.row.app_id, &new).await?;
@@ -81,7 +84,7 @@ async fn make_demo(engine: &Engine, actor: &Actor) -> Result<Demo, AdminError> {
         .into_iter()
         .next()
         .ok_or(AdminError::NotFound(sluice_engine::Missing::ApiKey))?;
-    Ok(Demo { api_key, flow_id, flow_version_id: published.flow_version_id })
+    Ok(Some(Demo { api_key, flow_id, flow_version_id: published.flow_version_id }))
 }
 
 #[cfg(test)]

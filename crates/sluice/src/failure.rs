@@ -56,6 +56,20 @@ impl Failure {
     }
 }
 
+/// An error with the cause at the bottom of it, for one line.
+pub(crate) fn with_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = None;
+    let mut next = error.source();
+    while let Some(deeper) = next {
+        cause = Some(deeper.to_string());
+        next = deeper.source();
+    }
+    match cause {
+        Some(cause) if cause != error.to_string() => format!("{error} ({cause})"),
+        _ => error.to_string(),
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.what)?;

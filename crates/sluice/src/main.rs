@@ -19,6 +19,7 @@ mod output;
 mod progress;
 mod serve;
 mod signals;
+mod tuning;
 
 use std::process::ExitCode;
 use std::time::Duration;

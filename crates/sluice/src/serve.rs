@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use crate::banner::banner;
 use crate::config::Settings;
 use crate::demo;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome, with_cause};
 use crate::{backend, logging, output, signals};
 
 /// Once the store has lost track, replies on their way get this long.
@@ -28,7 +28,7 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
         .map_err(|error| Failure::new(format!("cannot listen for signals: {error}"), ""))?;
     let listener = bind(&settings.listen).await?;
     let address = listener.local_addr().map_err(|error| unbound(&settings.listen, &error))?;
-    let store = backend::open(&settings.store).await?;
+    let store = backend::open(&settings.store, &settings.tuning).await?;
     let stored_in = settings.store.to_string();
     let engine = start(store, &settings).await?;
     let made = demo::first_start(&engine, settings.demo, settings.admin_token.is_some()).await?;
@@ -90,10 +90,11 @@ async fn start(store: Arc<dyn Store>, settings: &Settings) -> Result<Arc<Engine>
     let options = Options { admin_token };
     Engine::start(store, Arc::new(SystemClock), options).await.map_err(|error: StoreError| {
         tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");
-        Failure::new(
-            format!("the store cannot be read: {error}"),
-            "look at the log line above; a damaged database is restored from a backup",
-        )
+        let remedy = match &error {
+            StoreError::Corrupt(_) => "restore the database from a backup",
+            _ => "see that the database is there and answers, then start again",
+        };
+        Failure::new(format!("the store cannot be read: {}", with_cause(&error)), remedy)
     })
 }
 

@@ -3,12 +3,15 @@
 //! Words that occur nowhere else are sent wherever such a thing can stand, in requests that succeed,
 //! are refused or cannot be read; then the whole log at the most talkative level is searched for them.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+#[path = "../../store/tests/support/cluster.rs"]
+mod cluster;
 mod support;
 
 use std::io::{Read as _, Write as _};
 
+use cluster::Cluster;
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use support::{Server, http};
@@ -24,15 +27,32 @@ const ASSIGNMENT: &str = "canary-assignment-5gQ2";
 const IDEMPOTENCY_KEY: &str = "canary-idempotency-5gQ2";
 const BEARER: &str = "canary-bearer-5gQ2";
 const ADMIN_TOKEN: &str = "canary-admin-token-5gQ2";
+const PASSWORD: &str = "canary-password-5gQ2";
 const API_KEY: &str = "pk_canary5gQ2canary5gQ2ca";
 /// What is in all of them.
 const CANARY: &str = "5gQ2";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_log_line_at_trace_level_bears_a_secret_or_what_a_respondent_said() {
+    search_the_log(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_log_line_at_trace_level_does_so_over_postgresql() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.create_database();
+    // The server asks for no password, and is given one all the same.
+    let user = format!("{}:{PASSWORD}", cluster::USER);
+    let log = search_the_log(Some(&cluster.url_with(&user, &database, "sslmode=disable"))).await;
+    assert!(log.contains("sluice_store::postgres"), "the store's own lines are not in it: {log}");
+    assert_eq!(cluster.psql(&database, "SELECT count(*) FROM apps"), ["2"], "not over PostgreSQL");
+}
+
+/// Serves, is used and stops, and gives the log if nothing secret is in it.
+async fn search_the_log(store: Option<&str>) -> String {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| {
-        command.args(["--log", "trace"])
+        command.args(["--log", "trace"]).args(store.map(|store| format!("--store={store}")))
     });
     let mut secrets = vec![server.token().unwrap(), server.id("pk_")];
     submit_all(&server).await;
@@ -50,6 +70,7 @@ async fn no_log_line_at_trace_level_bears_a_secret_or_what_a_respondent_said() {
             assert!(!line.contains(secret.as_str()), "{line}");
         }
     }
+    log
 }
 
 fn submission(version: &str) -> Value {

@@ -203,6 +203,7 @@ async fn a_tail_prints_each_response_once_and_outlives_a_restart() {
     assert_eq!(output.status.code(), Some(0));
     let said = text(&output.stderr);
     assert!(said.contains("reconnecting") && said.contains("connected again"), "{said}");
+    assert_eq!(said.matches("waiting for responses").count(), 1, "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

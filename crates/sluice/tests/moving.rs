@@ -200,3 +200,42 @@ async fn a_move_to_postgresql_that_is_killed_again_and_again_ends_equal() {
     let back = tables(&folder.path().join("back.db")).await;
     assert_eq!(back, tables(&folder.path().join("from.db")).await);
 }
+
+/// What a move only reads may be an empty database or an older one; neither is its business to change.
+#[tokio::test]
+async fn a_source_is_opened_without_writing_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = Cluster::start(&[]);
+    let database = cluster.create_database();
+    let url = cluster.url(&database);
+    let moved = || run(folder.path(), &["move", "--from", &url, "--to", "sqlite:to.db"]);
+    let tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+    assert_complains(
+        &moved(),
+        1,
+        &["there is no database of Sluice at 127.0.0.1", "nothing was made"],
+    );
+    assert_eq!(cluster.psql(&database, tables), ["0"]);
+    let empty = folder.path().join("empty.db");
+    std::fs::write(&empty, "").unwrap();
+    let output = run(folder.path(), &["move", "--from", "sqlite:empty.db", "--to", "sqlite:to.db"]);
+    assert_complains(
+        &output,
+        1,
+        &["there is no database of Sluice in empty.db", "nothing was made"],
+    );
+    assert_eq!(std::fs::metadata(&empty).unwrap().len(), 0);
+    assert!(!folder.path().join("to.db").exists());
+
+    put(&folder.path().join("from.db"), filling::records(100)).await;
+    let there = run(folder.path(), &["move", "--from", "sqlite:from.db", "--to", &url]);
+    assert_eq!(there.status.code(), Some(0), "{}", text(&there.stderr));
+    // A month that a server would make a partition for.
+    let last = "SELECT max(relname) FROM pg_class WHERE relname ~ '^responses_[0-9]{4}_[0-9]{2}$'";
+    let partition = cluster.psql(&database, last)[0].clone();
+    cluster.psql(&database, &format!("DROP TABLE {partition}"));
+    let before = cluster.psql(&database, tables);
+    let back = moved();
+    assert_eq!(back.status.code(), Some(0), "{}", text(&back.stderr));
+    assert_eq!(cluster.psql(&database, tables), before, "nothing was made in it");
+}

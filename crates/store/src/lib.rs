@@ -66,6 +66,8 @@ pub trait Store: Send + Sync + 'static {
     /// Where `at` names an app whose revision is no longer `expected`, `change` is not called and the
     /// answer is [`StoreError::Conflict`]; an app that does not exist is a conflict as well.
     /// [`At::Instance`] is for what belongs to no existing app: making one, and admin tokens.
+    /// [`At::FirstApp`] and [`At::FirstToken`] are conflicts where there is an app, or a token; of several
+    /// such changes at once, by any number of processes, one is written.
     async fn apply(&self, at: At, change: Change) -> StoreResult<()>;
 
     /// The app that an active (not revoked) key belongs to.
@@ -119,7 +121,8 @@ pub trait Store: Send + Sync + 'static {
     /// Everything that is stored, in the order of [`Place`], which all backends share.
     ///
     /// Gives up to `limit` records beyond `after`, which need not be the place of a record; fewer where
-    /// they are long, and none only at the end. Rows that are written meanwhile may or may not be
+    /// they are long (a page is held in memory, so all its texts together are bounded), and none only at
+    /// the end. Rows that are written meanwhile may or may not be
     /// among them.
     async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>>;
 

@@ -105,16 +105,24 @@ impl Record {
         }
     }
 
-    /// About how much memory the record takes: its long texts, and a little for the rest.
+    /// About how much memory the record takes: its texts, and a little for the rest.
     pub fn weight_bytes(&self) -> usize {
         const REST_BYTES: usize = 256;
         let texts = match self {
-            Self::App(app) => app.row.allowed_origins.iter().map(String::len).sum(),
-            Self::Key(_) | Self::Flow(_) | Self::Token(_) => 0,
+            Self::App(app) => {
+                let origins = app.row.allowed_origins.iter().map(String::len).sum::<usize>();
+                app.row.name.len() + origins
+            }
+            Self::Key(_) => 0,
+            Self::Flow(flow) => flow.name.len(),
             Self::Version(version) => version.definition.len(),
-            Self::Audit(audit) => audit.detail.len(),
+            Self::Token(token) => token.name.len(),
+            Self::Audit(audit) => {
+                let texts = [&audit.actor, &audit.action, &audit.subject, &audit.detail];
+                texts.into_iter().map(String::len).sum()
+            }
             Self::Response { row, .. } => {
-                let others = [&row.identities, &row.tags, &row.context];
+                let others = [&row.identities, &row.tags, &row.context, &row.flow_assignment_id];
                 row.answers.len() + others.into_iter().flatten().map(String::len).sum::<usize>()
             }
         };

@@ -226,6 +226,10 @@ pub enum At {
     },
     /// No app that exists yet.
     Instance,
+    /// The same, decided on there being no app at all.
+    FirstApp,
+    /// The same, decided on there being no admin token at all, not even a revoked one.
+    FirstToken,
 }
 
 /// Makes the rows of a change, once nothing else can be written.

@@ -1,27 +1,54 @@
 //! The most that this machine's HTTP stack could do: parse the body, discard it, answer a constant.
 //!
 //! `bench/run` measures the service beside it, because a rate alone says more about the machine than
-//! about the code. Deliberately absent: all that a submission is about.
+//! about the code. A batch is answered with as many constants as it has calls, and `GET /bare/{bytes}` with
+//! so many bytes. Deliberately absent: all that a submission or a read is about.
 
 use std::io::Write;
 
-use axum::routing::post;
+use axum::extract::Path;
+use axum::routing::{get, post};
 use axum::{Json, Router};
+use bytes::Bytes;
 use http::HeaderName;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 const REPLY: &str =
     r#"{"result":{"data":{"success":true,"responseId":"rs_0000000000000000000000"}}}"#;
+/// The longest body of a bare GET.
+const BARE_BYTES_MAX: usize = 1 << 20;
+static BARE: [u8; BARE_BYTES_MAX] = [b' '; BARE_BYTES_MAX];
+
+type Answer<B> = ([(HeaderName, &'static str); 1], B);
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let app = Router::new().route("/api/v1/{key}/trpc/response.submit", post(submit));
+    let app = Router::new()
+        .route("/api/v1/{key}/trpc/response.submit", post(submit))
+        .route("/api/v1/{key}/trpc/{procedures}", post(submit_batch))
+        .route("/bare/{bytes}", get(bare));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     writeln!(std::io::stdout(), "Limit listening on http://{}", listener.local_addr()?)?;
     axum::serve(listener, app).await
 }
 
-async fn submit(_: Json<Value>) -> ([(HeaderName, &'static str); 1], &'static str) {
-    ([(CONTENT_TYPE, "application/json")], REPLY)
+async fn submit(_: Json<Value>) -> Answer<&'static str> {
+    json(REPLY)
+}
+
+async fn submit_batch(
+    Path((_, procedures)): Path<(String, String)>,
+    _: Json<Value>,
+) -> Answer<String> {
+    let replies: Vec<&str> = procedures.split(',').map(|_| REPLY).collect();
+    json(format!("[{}]", replies.join(",")))
+}
+
+async fn bare(Path(bytes): Path<usize>) -> Answer<Bytes> {
+    json(Bytes::from_static(&BARE[..bytes.min(BARE_BYTES_MAX)]))
+}
+
+fn json<B>(body: B) -> Answer<B> {
+    ([(CONTENT_TYPE, "application/json")], body)
 }

@@ -15,6 +15,8 @@ pub enum Mood {
     Slow(Duration),
     /// Commits fail and store nothing.
     Failing,
+    /// Keys, flows and versions are looked for in vain, for this long.
+    Hanging(Duration),
     /// Writes are made, and then the store says that it does not know.
     LosingTrack,
 }
@@ -39,6 +41,14 @@ impl FaultyStore {
     pub fn set(&self, mood: Mood) {
         *self.mood.lock().unwrap() = mood;
     }
+
+    /// As a store does that gives up at its deadline.
+    async fn hang(&self) -> StoreResult<()> {
+        let mood = *self.mood.lock().unwrap();
+        let Mood::Hanging(deadline) = mood else { return Ok(()) };
+        tokio::time::sleep(deadline).await;
+        Err(StoreError::Failed("no answer within the deadline".into()))
+    }
 }
 
 #[async_trait]
@@ -47,7 +57,7 @@ impl Store for FaultyStore {
         self.commits.fetch_add(1, Ordering::SeqCst);
         let mood = *self.mood.lock().unwrap();
         match mood {
-            Mood::Well => self.inner.commit(responses).await,
+            Mood::Well | Mood::Hanging(_) => self.inner.commit(responses).await,
             Mood::Slow(pause) => {
                 tokio::time::sleep(pause).await;
                 self.inner.commit(responses).await
@@ -75,6 +85,7 @@ impl Store for FaultyStore {
     }
     async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>> {
         self.key_lookups.fetch_add(1, Ordering::SeqCst);
+        self.hang().await?;
         self.inner.find_app_by_key(key).await
     }
     async fn find_app(&self, app: AppId) -> StoreResult<Option<App>> {
@@ -87,12 +98,14 @@ impl Store for FaultyStore {
         self.inner.list_keys(app).await
     }
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {
+        self.hang().await?;
         self.inner.find_flow(flow).await
     }
     async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>> {
         self.inner.list_flows(app, page).await
     }
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
+        self.hang().await?;
         self.inner.find_version(version).await
     }
     async fn list_versions(
@@ -132,7 +145,7 @@ impl Store for FaultyStore {
         match *self.mood.lock().unwrap() {
             Mood::LosingTrack => return Err(StoreError::Unknown("sync failed".into())),
             Mood::Failing => return Err(StoreError::Failed("disk full".into())),
-            Mood::Well | Mood::Slow(_) => {}
+            Mood::Well | Mood::Slow(_) | Mood::Hanging(_) => {}
         }
         self.inner.check().await
     }

@@ -16,6 +16,7 @@ use crate::backend::{self, StoreAddress};
 use crate::config::LogFormat;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::Progress;
+use crate::tuning::Tuning;
 use crate::{logging, output};
 
 const FRESH_DESTINATION: &str = "an empty destination: a new file, or a newly made database";
@@ -31,8 +32,8 @@ pub(crate) async fn run(args: &MoveArgs) -> Outcome {
         ));
     }
     logging::start("warn", LogFormat::Text)?;
-    let source = backend::open_existing(&from).await?;
-    let destination = backend::open(&to).await?;
+    let source = backend::open_to_read(&from).await?;
+    let destination = backend::open(&to, &Tuning::default()).await?;
     let moved = move_all(&source, &destination).await;
     destination.close().await;
     source.close().await;

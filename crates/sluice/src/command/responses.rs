@@ -36,7 +36,7 @@ async fn follow(args: TailArgs) -> Outcome {
     let server = Server::new(args.server.clone())?;
     let mut place = Place::find(&server, &args).await?;
     let mut left = args.limit.unwrap_or(u64::MAX);
-    let mut away = false;
+    let (mut away, mut waits) = (false, false);
     while left > 0 {
         let page = match place.next(&server).await {
             Ok(page) => page,
@@ -60,7 +60,11 @@ async fn follow(args: TailArgs) -> Outcome {
             }
         }
         left = left.saturating_sub(page.fresh.len() as u64);
-        if page.is_last {
+        if page.is_last && left > 0 {
+            // Said once: without it, a flow that nobody answers looks like a command that hangs.
+            if !std::mem::replace(&mut waits, true) {
+                output::note("waiting for responses; Ctrl-C ends this");
+            }
             tokio::time::sleep(args.interval).await;
         }
     }

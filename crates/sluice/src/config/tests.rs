@@ -48,6 +48,71 @@ fn every_setting_can_stand_in_the_file_and_what_is_given_outright_wins() {
     assert_eq!((both.log.as_str(), both.log_format), ("debug", LogFormat::Text));
 }
 
+/// A store that the settings of PostgreSQL are for.
+const PG_STORE: &str = "store = \"postgres://u@h/d\"\n";
+
+#[test]
+fn the_settings_of_postgresql_come_from_flag_file_or_default() {
+    let defaults = settings(ServeArgs::default(), PG_STORE).unwrap().tuning;
+    assert_eq!(defaults, Tuning::default());
+    let file = format!(
+        "{PG_STORE}pg-connections = 30\npg-write-lanes = 7\npg-connect-timeout = 2\n\
+         pg-statement-timeout = 3\npg-commit-timeout = 4\npg-listen = false\n"
+    );
+    let seconds = Duration::from_secs;
+    let from_file = Tuning {
+        connections: 30,
+        write_lanes: 7,
+        connect_timeout: seconds(2),
+        statement_timeout: seconds(3),
+        commit_timeout: seconds(4),
+        listen: false,
+    };
+    assert_eq!(settings(ServeArgs::default(), &file).unwrap().tuning, from_file);
+    let given = ServeArgs {
+        pg_connections: Some(8),
+        pg_write_lanes: Some(1),
+        pg_connect_timeout: Some(20),
+        pg_statement_timeout: Some(20),
+        pg_commit_timeout: Some(10),
+        pg_listen: Some(true),
+        ..ServeArgs::default()
+    };
+    let from_flags = Tuning {
+        connections: 8,
+        write_lanes: 1,
+        connect_timeout: seconds(20),
+        statement_timeout: seconds(20),
+        commit_timeout: seconds(10),
+        listen: true,
+    };
+    assert_eq!(settings(given, &file).unwrap().tuning, from_flags);
+    let few = ServeArgs { pg_connections: Some(3), ..ServeArgs::default() };
+    assert_eq!(settings(few, PG_STORE).unwrap().tuning.write_lanes, 2, "one is left for reads");
+}
+
+#[test]
+fn a_setting_of_postgresql_that_cannot_be_is_a_mistake_of_usage() {
+    for (file, what) in [
+        ("pg-connections = 1", "pg-connections is out of range: 1 connections"),
+        ("pg-connections = 1001", "pg-connections is out of range"),
+        ("pg-write-lanes = 0", "pg-write-lanes is out of range"),
+        ("pg-write-lanes = 16", "leave no connection of 16 for reads"),
+        ("pg-connect-timeout = 0", "pg-connect-timeout is out of range"),
+        ("pg-statement-timeout = 21", "pg-statement-timeout is out of range"),
+        ("pg-commit-timeout = 11", "pg-commit-timeout is out of range"),
+    ] {
+        let failure = settings(ServeArgs::default(), &format!("{PG_STORE}{file}")).unwrap_err();
+        assert_eq!(failure.exit, crate::failure::Exit::Usage);
+        assert!(failure.to_string().contains(what), "{failure}");
+    }
+    for file in ["pg-connections = 9", "pg-commit-timeout = 9", "pg-listen = true"] {
+        let failure = settings(ServeArgs::default(), file).unwrap_err();
+        assert!(failure.to_string().contains("stores in SQLite"), "{failure}");
+        assert_eq!(failure.exit, crate::failure::Exit::Usage);
+    }
+}
+
 #[test]
 fn a_fault_of_the_file_is_named_with_what_was_likely_meant() {
     for (file, what, remedy) in [

@@ -14,10 +14,13 @@
 #[path = "../../../store/tests/support/cluster.rs"]
 mod cluster;
 mod edges;
+mod first;
 mod outage;
 mod restarts;
+mod silence;
 #[path = "../support/mod.rs"]
 mod support;
+mod tuning;
 mod upgrade;
 
 use std::time::Duration;
@@ -77,9 +80,13 @@ impl Site {
 
 impl Node {
     fn start(url: &str) -> Self {
+        Self::start_with(url, &[])
+    }
+
+    fn start_with(url: &str, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| {
-            command.args(["--store", url]).env("SLUICE_ADMIN_TOKEN", TOKEN)
+            command.args(["--store", url]).args(arguments).env("SLUICE_ADMIN_TOKEN", TOKEN)
         });
         Self { server, _folder: folder }
     }

@@ -8,7 +8,7 @@ use super::world::{
     Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, key_row, listed,
     public_revision, published_row, revision, token_row, try_apply,
 };
-use crate::{At, Change, FlowRow, Outcome, StoreError, Write};
+use crate::{At, Change, FlowRow, Outcome, Page, StoreError, Write};
 
 pub(super) async fn the_rows_of_a_change_are_written_all_or_none(store: TheStore) {
     let shop = Shop::open(&store).await;
@@ -84,6 +84,42 @@ pub(super) async fn of_two_changes_decided_at_once_one_is_a_conflict(store: TheS
         both => panic!("one of two should win: {both:?}"),
     };
     assert_eq!(store.find_flow(shop.flow.flow_id).await.unwrap().unwrap().flow.name, winner);
+}
+
+pub(super) async fn of_many_first_apps_or_tokens_at_once_one_is_made(store: TheStore) {
+    const CALLERS: usize = 8;
+    let mut callers = Vec::new();
+    for number in 0..CALLERS * 2 {
+        let store = Arc::clone(&store);
+        let (at, write) = match number % 2 {
+            0 => (At::FirstApp, Write::App(app_row())),
+            _ => (At::FirstToken, Write::Token(token_row())),
+        };
+        callers.push(tokio::spawn(async move {
+            match store.apply(at, Change::new(|| vec![write])).await {
+                Ok(()) => 1,
+                Err(StoreError::Conflict) => 0,
+                Err(other) => panic!("{at:?}: {other:?}"),
+            }
+        }));
+    }
+    let mut written = [0, 0];
+    for (number, caller) in callers.into_iter().enumerate() {
+        written[number % 2] += caller.await.unwrap();
+    }
+    assert_eq!(written, [1, 1], "apps and tokens");
+    assert_eq!(store.list_tokens().await.unwrap().len(), 1);
+    assert_eq!(store.list_apps(Page { after: None, limit: 9 }).await.unwrap().len(), 1);
+}
+
+pub(super) async fn where_there_is_an_app_or_a_token_a_first_one_is_a_conflict(store: TheStore) {
+    // There is none of either to begin with, and one says nothing about the other.
+    let token = vec![Write::Token(crate::TokenRow { revoked_at: Some(at(1)), ..token_row() })];
+    store.apply(At::FirstToken, Change::new(|| token)).await.unwrap();
+    assert_conflict_uncalled(&store, At::FirstToken).await;
+    let app = vec![Write::App(app_row())];
+    store.apply(At::FirstApp, Change::new(|| app)).await.unwrap();
+    assert_conflict_uncalled(&store, At::FirstApp).await;
 }
 
 pub(super) async fn nothing_is_written_to_the_app_while_a_change_is_made(store: TheStore) {

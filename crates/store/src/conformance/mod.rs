@@ -72,6 +72,8 @@ cases! {
         a_change_decided_on_an_older_revision_is_a_conflict
         a_change_to_an_app_that_does_not_exist_is_a_conflict
         of_two_changes_decided_at_once_one_is_a_conflict
+        of_many_first_apps_or_tokens_at_once_one_is_made
+        where_there_is_an_app_or_a_token_a_first_one_is_a_conflict
         nothing_is_written_to_the_app_while_a_change_is_made
         a_change_may_have_no_rows
         a_change_that_panics_is_not_written
@@ -120,6 +122,7 @@ cases! {
         a_record_takes_the_place_of_the_one_with_its_key
         reading_goes_on_from_any_place
         long_records_are_all_read_out
+        a_page_is_no_heavier_than_its_bound_whichever_text_is_long
         records_are_put_in_all_or_none
         a_retry_after_a_move_is_replayed
         work_goes_on_at_the_revisions_of_the_move;

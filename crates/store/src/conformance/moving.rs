@@ -110,6 +110,49 @@ pub(super) async fn long_records_are_all_read_out(store: TheStore) {
     assert!(all(&store, 10_000).await == records, "long records came out changed");
 }
 
+pub(super) async fn a_page_is_no_heavier_than_its_bound_whichever_text_is_long(store: TheStore) {
+    const LONG_BYTES: usize = 1_000_000;
+    /// The bound of a backend, the record that passes it, and what is not text.
+    const PAGE_BYTES_MAX: usize = 10_000_000;
+    let (app, long) = (app_row(), || "x".repeat(LONG_BYTES));
+    let flow = flow_row(app.app_id);
+    let version = published_row(&flow, 1);
+    let mut records = vec![
+        Record::App(App { row: app, revision: 1, public_revision: 1 }),
+        Record::Flow(flow.clone()),
+        Record::Version(version.clone()),
+    ];
+    for number in 0..12 {
+        let subject = long();
+        records.push(Record::Audit(crate::AuditRow { subject, ..audit_row(None) }));
+        for column in 0..5 {
+            let mut row = response_row(&flow, &version, 10 + number * 5 + column);
+            match column {
+                0 => row.answers = long(),
+                1 => row.identities = Some(long()),
+                2 => row.tags = Some(long()),
+                3 => row.context = Some(long()),
+                _ => row.flow_assignment_id = Some(long()),
+            }
+            records.push(Record::Response { row, idempotency_key: None });
+        }
+    }
+    for part in records.chunks(8) {
+        store.write_in(part.to_vec()).await.unwrap();
+    }
+    let (mut after, mut read) = (None, 0);
+    loop {
+        let page = store.read_out(after.as_ref(), 10_000).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.place());
+        read += page.len();
+        // Everything that a record holds is in its debug text.
+        let bytes: usize = page.iter().map(|record| format!("{record:?}").len()).sum();
+        assert!(bytes < PAGE_BYTES_MAX, "{} records of {bytes} bytes in a page", page.len());
+    }
+    assert_eq!(read, records.len());
+}
+
 pub(super) async fn records_are_put_in_all_or_none(store: TheStore) {
     let mut records = records();
     let orphan = Record::Flow(flow_row(app_row().app_id));

@@ -19,6 +19,8 @@ use super::transaction::{Transaction, end};
 use crate::{At, Change, StoreError, StoreResult, Write};
 
 const QUEUE: &str = "SELECT pg_advisory_xact_lock($1)";
+/// The queue of those who would write the first app or token; it is no app's.
+const FIRST_QUEUE: i64 = i64::from_be_bytes(*b"sluice 1");
 const LOCK: &str = "SELECT revision FROM apps WHERE app_id = $1 FOR UPDATE";
 
 /// Writes the rows that `change` makes, provided that the app still is as it was.
@@ -43,14 +45,19 @@ enum Then {
 
 async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then, Stop> {
     let mut touched = Touched::default();
-    if let At::App { app, expected } = at {
-        transaction.query(QUEUE, &[&queue_of(app)]).await?;
-        let found = transaction.query(LOCK, &[&app.uuid()]).await?;
-        let revision = found.first().map(|row| Cells::of(row).revision()).transpose()?;
-        if revision != Some(expected) {
-            return Err(StoreError::Conflict.into());
+    let as_expected = match at {
+        At::App { app, expected } => {
+            transaction.query(QUEUE, &[&queue_of(app)]).await?;
+            let found = transaction.query(LOCK, &[&app.uuid()]).await?;
+            touched.note(app, false);
+            found.first().map(|row| Cells::of(row).revision()).transpose()? == Some(expected)
         }
-        touched.note(app, false);
+        At::Instance => true,
+        At::FirstApp => is_empty(transaction, "SELECT NOT EXISTS (SELECT FROM apps)").await?,
+        At::FirstToken => is_empty(transaction, "SELECT NOT EXISTS (SELECT FROM tokens)").await?,
+    };
+    if !as_expected {
+        return Err(StoreError::Conflict.into());
     }
     // The change is the caller's code: it may block a little, and where it panics the store lives on.
     let mut writes = tokio::task::spawn_blocking(|| change.rows())
@@ -67,6 +74,15 @@ async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then
     }
     touched.advance(transaction).await?;
     Ok(Then::Commit)
+}
+
+/// Whether a table has no row. Those who would write its first one look one after another, and each sees
+/// what the one before it has committed.
+async fn is_empty(transaction: &Transaction, sql: &str) -> Result<bool, Stop> {
+    transaction.query(QUEUE, &[&FIRST_QUEUE]).await?;
+    let rows = transaction.query(sql, &[]).await?;
+    let empty = rows.first().map(|row| Cells::of(row).take()).transpose()?;
+    Ok(empty.unwrap_or(false))
 }
 
 /// What others name comes first.

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_postgres::Client;
 use tokio_postgres::error::{Error, SqlState};
 
@@ -80,9 +81,19 @@ pub enum ConnectError {
     #[error("PostgreSQL {found} is too old; 15 or newer is needed")]
     OldServer { found: String },
     #[error(
-        "PostgreSQL does not take the settings synchronous_commit=on and client_min_messages=warning (it says {found}): acknowledged rows could be lost"
+        "PostgreSQL does not keep {setting}={expected} in our sessions (it says {found}), so acknowledged rows could be lost: connect to it directly, or through a pooler that keeps the settings of a session"
     )]
-    NotDurable { found: String },
+    NotDurable { setting: &'static str, expected: &'static str, found: String },
+    #[error(
+        "PostgreSQL let us in, and then did not answer within {} s; look at its load, its locks and its log", deadline.as_secs_f32()
+    )]
+    Silent { deadline: Duration },
+    #[error("there is no database of Sluice at {place}: name one that a server has stored in")]
+    NoSchema { place: String },
+    #[error(
+        "the database at {place} has an older schema ({found}; this binary knows {known}): start a server of this binary on it once"
+    )]
+    OlderSchema { place: String, found: i64, known: i64 },
     #[error(
         "the database was written by a newer Sluice (schema {found}; this binary knows {known}): upgrade the binary"
     )]
@@ -98,23 +109,49 @@ pub enum ConnectError {
 }
 
 /// Opens one connection and looks whether the server will do.
-pub(super) async fn first(connector: &Connector) -> Result<(Client, JoinHandle<()>), ConnectError> {
+pub(super) async fn first(
+    connector: &Connector,
+    deadline: Duration,
+) -> Result<(Client, JoinHandle<()>), ConnectError> {
     let (client, driver) = connector.open(std::sync::Arc::new(|| {})).await.map_err(why)?;
     let asked = "SELECT current_setting('server_version_num')::int, \
          current_setting('server_version'), current_setting('synchronous_commit'), \
          current_setting('client_min_messages')";
     let failed = |error: Error| unreachable("its first answer", Told::of(&error).to_string());
-    let row = client.query_one(asked, &[]).await.map_err(failed)?;
+    let row = answered(deadline, client.query_one(asked, &[])).await?.map_err(failed)?;
     let (number, found): (i32, String) = (row.get(0), row.get(1));
     if number < SERVER_MIN {
         return Err(ConnectError::OldServer { found });
     }
-    let (durable, told): (String, String) = (row.get(2), row.get(3));
-    if !matches!(durable.as_str(), "on" | "remote_apply") || told != "warning" {
-        let found = format!("{durable} and client_min_messages={told}");
-        return Err(ConnectError::NotDurable { found });
-    }
+    kept(row.get(2), row.get(3))?;
     Ok((client, driver))
+}
+
+/// Whether the settings that the durability rests on are in force: that a COMMIT waits for its sync and
+/// standby, and that a warning about one that did not wait is told.
+fn kept(synchronous_commit: &str, client_min_messages: &str) -> Result<(), ConnectError> {
+    let found = |found: &str| found.to_owned();
+    match (synchronous_commit, client_min_messages) {
+        ("on" | "remote_apply", "warning") => Ok(()),
+        ("on" | "remote_apply", other) => Err(ConnectError::NotDurable {
+            setting: "client_min_messages",
+            expected: "warning",
+            found: found(other),
+        }),
+        (other, _) => Err(ConnectError::NotDurable {
+            setting: "synchronous_commit",
+            expected: "on",
+            found: found(other),
+        }),
+    }
+}
+
+/// Waits for an answer during the start; the pool, which has deadlines of its own, is not there yet.
+pub(super) async fn answered<T>(
+    deadline: Duration,
+    answer: impl Future<Output = T>,
+) -> Result<T, ConnectError> {
+    timeout(deadline, answer).await.map_err(|_| ConnectError::Silent { deadline })
 }
 
 /// The reason that tells most: what a server said goes before the silence of others.
@@ -171,5 +208,23 @@ fn of_error(place: String, error: &Error) -> ConnectError {
             ConnectError::NotAllowed { place, reason }
         }
         _ => ConnectError::Unreachable { place, reason },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setting_that_is_not_kept_is_named() {
+        assert!(kept("on", "warning").is_ok() && kept("remote_apply", "warning").is_ok());
+        for (settings, named) in [
+            (("off", "warning"), "synchronous_commit=on in our sessions (it says off)"),
+            (("local", "error"), "synchronous_commit=on in our sessions (it says local)"),
+            (("on", "error"), "client_min_messages=warning in our sessions (it says error)"),
+        ] {
+            let told = kept(settings.0, settings.1).unwrap_err().to_string();
+            assert!(told.contains(named), "{told}");
+        }
     }
 }

@@ -9,6 +9,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::Connect;
@@ -19,7 +20,9 @@ use tokio_postgres::tls::TlsStream;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::connect::ConnectError;
 use super::dsn::Dsn;
+use super::tls;
 
 /// What every session has in force. A weaker `synchronous_commit`, set for the role or the database,
 /// would lose acknowledged rows; a stricter one is left alone. A `client_min_messages` above `warning`
@@ -31,6 +34,9 @@ const SET_UP: &str = "SELECT set_config('synchronous_commit', CASE current_setti
      set_config('statement_timeout', '30s', false), \
      set_config('lock_timeout', '15s', false), \
      set_config('idle_in_transaction_session_timeout', '30s', false)";
+
+/// On top of it, where nothing may be written: the server itself sees to that.
+const READ_ONLY: &str = "SET default_transaction_read_only = on";
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -54,11 +60,30 @@ pub(super) struct Connector {
     tls: MakeRustlsConnect,
     /// For one host, from the first packet to the session's settings.
     deadline: Duration,
+    reads_only: bool,
+    /// The host that served last, by its place in the URL. It is asked first, so that one before it that
+    /// is silent costs its deadline once, and not with every connection.
+    served_last: Arc<AtomicUsize>,
 }
 
 impl Connector {
-    pub(super) fn new(dsn: Dsn, tls: MakeRustlsConnect, deadline: Duration) -> Self {
-        Self { dsn, tls, deadline }
+    pub(super) fn to(url: &str, deadline: Duration) -> Result<Self, ConnectError> {
+        let unusable = |reason| ConnectError::Url { reason };
+        let dsn = Dsn::parse(url).map_err(unusable)?;
+        let tls = tls::connector(&dsn).map_err(unusable)?;
+        let served_last = Arc::new(AtomicUsize::new(0));
+        Ok(Self { dsn, tls, deadline, reads_only: false, served_last })
+    }
+
+    /// Where the database is that served last, for messages.
+    pub(super) fn place(&self) -> String {
+        let last = self.dsn.hosts.get(self.served_last.load(Ordering::Relaxed));
+        last.map(Dsn::place).unwrap_or_default()
+    }
+
+    /// The same, for sessions that cannot write.
+    pub(super) fn for_reading(self) -> Self {
+        Self { reads_only: true, ..self }
     }
 
     /// The time within which `open` has ended.
@@ -68,9 +93,15 @@ impl Connector {
 
     pub(super) async fn open(&self, heard: Heard) -> Result<(Client, JoinHandle<()>), NotOpened> {
         let mut causes = Vec::new();
-        for config in &self.dsn.hosts {
+        let first = self.served_last.load(Ordering::Relaxed);
+        let hosts = || self.dsn.hosts.iter().enumerate();
+        let others = hosts().filter(|(place, _)| *place != first);
+        for (place, config) in hosts().skip(first).take(1).chain(others) {
             let cause = match timeout(self.deadline, self.open_one(config, &heard)).await {
-                Ok(Ok(opened)) => return Ok(opened),
+                Ok(Ok(opened)) => {
+                    self.served_last.store(place, Ordering::Relaxed);
+                    return Ok(opened);
+                }
                 Ok(Err(error)) => Cause::Pg(error),
                 Err(_) => Cause::Deadline,
             };
@@ -87,6 +118,9 @@ impl Connector {
         let (client, connection) = config.connect(self.tls.clone()).await?;
         let driver = tokio::spawn(drive(connection, Arc::clone(heard)));
         client.batch_execute(SET_UP).await?;
+        if self.reads_only {
+            client.batch_execute(READ_ONLY).await?;
+        }
         Ok((client, driver))
     }
 }

@@ -67,17 +67,19 @@ impl PgStore {
     /// to date where needed. Several hosts, separated by commas, are tried in turn. TLS is used where
     /// the server offers it and demanded with `sslmode=require`; the certificate is always verified,
     /// against the system's roots or those of `sslrootcert=FILE`.
+    ///
+    /// A server that lets us in and then hangs is given up after `statement_deadline`, a migration and
+    /// the wait for another node's excepted: these last as long as the server answers beside them.
     pub async fn connect(url: &str, options: Options) -> Result<Self, ConnectError> {
-        let url_error = |reason| ConnectError::Url { reason };
-        let dsn = dsn::Dsn::parse(url).map_err(url_error)?;
-        let tls = tls::connector(&dsn).map_err(url_error)?;
-        let connector = link::Connector::new(dsn, tls, options.connect_deadline);
-        let (mut client, _driver) = connect::first(&connector).await?;
-        schema::bring_up_to_date(&mut client, &connector).await?;
+        let connector = link::Connector::to(url, options.connect_deadline)?;
+        let deadline = options.statement_deadline;
+        let (mut client, _driver) = connect::first(&connector, deadline).await?;
+        schema::bring_up_to_date(&mut client, &connector, deadline).await?;
         drop(client);
         let listens = options.listen;
-        let pool = Arc::new(Pool::new(connector.clone(), options).map_err(url_error)?);
-        partitions::make_ahead(&pool).await;
+        let pool = Arc::new(Pool::new(connector.clone(), options)?);
+        // Best effort, as on every day that follows: a start does not wait longer for it.
+        let _late = tokio::time::timeout(deadline, partitions::make_ahead(&pool)).await;
         let changed = Arc::new(Notify::new());
         let mut tasks =
             vec![tokio::spawn(partitions::keep_ahead(Arc::clone(&pool))).abort_handle()];
@@ -86,6 +88,18 @@ impl PgStore {
             tasks.push(tokio::spawn(listening).abort_handle());
         }
         Ok(Self { pool, changed, listens, tasks })
+    }
+
+    /// Connects for reading alone. Nothing is made and no schema is brought up to date: a database that
+    /// has none, or an older one, is refused. The sessions are read-only, so that the server refuses
+    /// whatever would write.
+    pub async fn connect_to_read(url: &str, options: Options) -> Result<Self, ConnectError> {
+        let connector = link::Connector::to(url, options.connect_deadline)?.for_reading();
+        let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
+        schema::must_be_current(&client, connector.place(), options.statement_deadline).await?;
+        drop(client);
+        let pool = Arc::new(Pool::new(connector, options)?);
+        Ok(Self { pool, changed: Arc::new(Notify::new()), listens: false, tasks: Vec::new() })
     }
 
     /// Drops the partitions of months that ended before `time`: their responses are gone at once, with

@@ -17,7 +17,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Row, Statement};
 
 use super::codec::Cells;
-use super::connect::Options;
+use super::connect::{ConnectError, Options};
 use super::failure::{Stop, Told};
 use super::link::Connector;
 use super::stall::Stall;
@@ -42,7 +42,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    pub(super) fn new(connector: Connector, options: Options) -> Result<Self, String> {
+    pub(super) fn new(connector: Connector, options: Options) -> Result<Self, ConnectError> {
         let longest = connector.longest() + Duration::from_millis(200);
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_connect(Config::new(), connector, recycling);
@@ -62,7 +62,7 @@ impl Pool {
             .pre_recycle(sign_of_life)
             .runtime(Runtime::Tokio1)
             .build()
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| ConnectError::Url { reason: error.to_string() })?;
         let gate = Arc::new(Semaphore::new(WORK_MAX as usize));
         Ok(Self { inner, options, gate, stall: Stall::default() })
     }

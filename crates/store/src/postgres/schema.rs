@@ -4,6 +4,9 @@
 //! connection; the others wait for it and find nothing left to do. All pending migrations and their
 //! entries in the history are one transaction, so a node that is killed half way leaves the schema as
 //! it was, its lock goes with its connection, and the next node begins again.
+//!
+//! A migration may take long, and so may another node's. A server that hangs must not: whatever is
+//! waited for without a deadline is waited for only while the other connection is answered.
 
 use std::time::Duration;
 
@@ -17,6 +20,8 @@ use super::link::Connector;
 
 /// How long to wait for another node that migrates.
 const LOCK_DEADLINE: Duration = Duration::from_secs(120);
+/// How often the other connection asks for a sign of life meanwhile.
+const BEAT: Duration = Duration::from_secs(1);
 /// How often to try to make the table that is locked, while another node makes it too.
 const LOCK_TRIES: u32 = 5;
 
@@ -28,21 +33,21 @@ mod embedded {
 pub(super) async fn bring_up_to_date(
     client: &mut Client,
     connector: &Connector,
+    deadline: Duration,
 ) -> Result<(), ConnectError> {
-    if is_current(client).await? {
+    if is_current(client, deadline).await? {
         return Ok(());
     }
-    let (lock, _driver) = connect::first(connector).await?;
-    take_lock(&lock).await?;
+    let (lock, _driver) = connect::first(connector, deadline).await?;
+    attended(client, deadline, take_lock(&lock, deadline)).await??;
     // Another node may have done it while this one waited.
-    if is_current(client).await? {
+    if is_current(client, deadline).await? {
         return Ok(());
     }
-    client
-        .batch_execute("SET statement_timeout = 0; SET lock_timeout = 0")
-        .await
-        .map_err(|error| cannot(&error))?;
-    let done = embedded::migrations::runner().set_grouped(true).run_async(client).await;
+    let unlimited = client.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0");
+    connect::answered(deadline, unlimited).await?.map_err(|error| cannot(&error))?;
+    let runner = embedded::migrations::runner().set_grouped(true);
+    let done = attended(&lock, deadline, runner.run_async(client)).await?;
     done.map(|_| ()).map_err(|error| {
         let source = std::error::Error::source(&error)
             .and_then(|source| source.downcast_ref::<Error>())
@@ -51,13 +56,55 @@ pub(super) async fn bring_up_to_date(
     })
 }
 
+/// Looks whether the schema is the one that this binary knows, and changes nothing.
+pub(super) async fn must_be_current(
+    client: &Client,
+    place: String,
+    deadline: Duration,
+) -> Result<(), ConnectError> {
+    if is_current(client, deadline).await? {
+        return Ok(());
+    }
+    let found = applied(client, deadline).await?.last().map(|(version, _)| i64::from(*version));
+    let runner = embedded::migrations::runner();
+    let versions = runner.get_migrations().iter().map(refinery::Migration::version);
+    let known = versions.max().map_or(0, i64::from);
+    Err(match found {
+        Some(found) => ConnectError::OlderSchema { place, found, known },
+        None => ConnectError::NoSchema { place },
+    })
+}
+
+/// Waits for something that may take long, for as long as another connection is answered.
+async fn attended<T>(
+    other: &Client,
+    deadline: Duration,
+    work: impl Future<Output = T>,
+) -> Result<T, ConnectError> {
+    let silence = async {
+        loop {
+            tokio::time::sleep(BEAT).await;
+            let answer = connect::answered(deadline, other.batch_execute("SELECT")).await;
+            match answer {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => return cannot(&error),
+                Err(silent) => return silent,
+            }
+        }
+    };
+    tokio::select! {
+        done = work => Ok(done),
+        error = silence => Err(error),
+    }
+}
+
 /// Holds the lock until the connection is closed.
-async fn take_lock(client: &Client) -> Result<(), ConnectError> {
+async fn take_lock(client: &Client, deadline: Duration) -> Result<(), ConnectError> {
     let mut tries = 0;
     loop {
-        let made = client.batch_execute("CREATE TABLE IF NOT EXISTS migration_lock ()").await;
+        let make = client.batch_execute("CREATE TABLE IF NOT EXISTS migration_lock ()");
         tries += 1;
-        match made {
+        match connect::answered(deadline, make).await? {
             Ok(()) => break,
             Err(error) if made_by_another(&error) && tries < LOCK_TRIES => {}
             Err(error) => return Err(cannot(&error)),
@@ -86,8 +133,8 @@ pub(super) fn made_by_another(error: &Error) -> bool {
 }
 
 /// Whether every known migration is there; a history that this binary did not write is an error.
-async fn is_current(client: &Client) -> Result<bool, ConnectError> {
-    let applied = history(client).await.map_err(|error| cannot(&error))?;
+async fn is_current(client: &Client, deadline: Duration) -> Result<bool, ConnectError> {
+    let applied = applied(client, deadline).await?;
     let runner = embedded::migrations::runner();
     let mut known: Vec<_> = runner.get_migrations().iter().collect();
     known.sort_by_key(|migration| migration.version());
@@ -105,6 +152,11 @@ async fn is_current(client: &Client) -> Result<bool, ConnectError> {
         }
     }
     Ok(applied.len() == known.len())
+}
+
+async fn applied(client: &Client, deadline: Duration) -> Result<Vec<(i32, String)>, ConnectError> {
+    let history = connect::answered(deadline, history(client)).await?;
+    history.map_err(|error| cannot(&error))
 }
 
 /// The versions in the database's history with their checksums, oldest first.

@@ -19,11 +19,17 @@ use crate::{
 /// Writes the rows that `change` makes, provided that the app still is as it was.
 pub(super) fn change(connection: &Connection, at: At, change: Change) -> Result<((), Then), Stop> {
     let mut touched = Touched::default();
-    if let At::App { app, expected } = at {
-        if revision(connection, app)? != Some(expected) {
-            return Err(Stop::Answer(StoreError::Conflict));
+    let as_expected = match at {
+        At::App { app, expected } => {
+            touched.note(app, false);
+            revision(connection, app)? == Some(expected)
         }
-        touched.note(app, false);
+        At::Instance => true,
+        At::FirstApp => is_empty(connection, "SELECT NOT EXISTS (SELECT 1 FROM apps)")?,
+        At::FirstToken => is_empty(connection, "SELECT NOT EXISTS (SELECT 1 FROM tokens)")?,
+    };
+    if !as_expected {
+        return Err(Stop::Answer(StoreError::Conflict));
     }
     // The change is the caller's code; if it panics, this thread and the database live on.
     let writes = catch_unwind(AssertUnwindSafe(|| change.rows()))
@@ -38,6 +44,10 @@ pub(super) fn change(connection: &Connection, at: At, change: Change) -> Result<
     }
     touched.advance(connection)?;
     Ok(((), Then::Commit))
+}
+
+fn is_empty(connection: &Connection, sql: &str) -> Result<bool> {
+    connection.query_row(sql, [], |row| row.get(0))
 }
 
 fn revision(connection: &Connection, app: AppId) -> Result<Option<u64>> {

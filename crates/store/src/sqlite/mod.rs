@@ -53,6 +53,13 @@ impl SqliteStore {
         Ok(Self { writer, readers })
     }
 
+    /// Opens a database that is there already and whose schema is this binary's; any other is refused, and
+    /// left as it is.
+    pub fn open_to_read(path: &Path, options: Options) -> Result<Self, OpenError> {
+        open::must_be_current(path, &options)?;
+        Self::open(path, options)
+    }
+
     /// The version of the SQLite inside this binary.
     pub fn sqlite_version() -> &'static str {
         rusqlite::version()

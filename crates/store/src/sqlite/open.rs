@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::connection::{self, Role};
 use super::schema;
@@ -48,6 +48,10 @@ pub enum OpenError {
     Locked { path: PathBuf },
     #[error("the database {} was written by a newer Sluice (schema {found}; this binary knows {known}): upgrade the binary", path.display())]
     NewerSchema { path: PathBuf, found: i64, known: i64 },
+    #[error("there is no database of Sluice in {}: name the file that a server has stored in", path.display())]
+    NoSchema { path: PathBuf },
+    #[error("the database {} has an older schema ({found}; this binary knows {known}): start a server of this binary on it once", path.display())]
+    OlderSchema { path: PathBuf, found: i64, known: i64 },
     #[error("the schema of {} is not the one that this binary made ({detail}): use the binary that wrote it, or a copy from a backup", path.display())]
     OtherSchema { path: PathBuf, detail: String },
     #[error("the file {} is not a database of Sluice, or its first page is damaged: choose another path, or restore it from a backup", path.display())]
@@ -90,6 +94,17 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection, OpenErr
             result => return result,
         }
     }
+}
+
+/// Looks at the schema over a connection that cannot write.
+pub(super) fn must_be_current(path: &Path, options: &Options) -> Result<(), OpenError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(path, flags);
+    let connection = opened.map_err(|error| OpenError::of(path, error))?;
+    let wait = connection.busy_timeout(options.busy_timeout);
+    wait.map_err(|error| OpenError::of(path, error))?;
+    schema::refuse_foreign(&connection, path)?;
+    schema::must_be_current(&connection, path)
 }
 
 fn connect_and_migrate(path: &Path, options: &Options) -> Result<Connection, OpenError> {

@@ -52,6 +52,21 @@ pub(super) fn bring_up_to_date(connection: &mut Connection, path: &Path) -> Resu
     }
 }
 
+/// Refuses a schema that would have to be made or brought up to date.
+pub(super) fn must_be_current(connection: &Connection, path: &Path) -> Result<(), OpenError> {
+    let runner = embedded::migrations::runner();
+    if is_current(connection, &runner, path)? {
+        return Ok(());
+    }
+    let applied = history(connection).map_err(|error| OpenError::of(path, error))?;
+    let versions = runner.get_migrations().iter().map(refinery::Migration::version);
+    let (path, known) = (path.to_owned(), versions.max().map_or(0, i64::from));
+    Err(match applied.last() {
+        Some((found, _)) => OpenError::OlderSchema { path, found: *found, known },
+        None => OpenError::NoSchema { path },
+    })
+}
+
 /// Whether every known migration is there; a history that this binary did not write is an error.
 fn is_current(
     connection: &Connection,

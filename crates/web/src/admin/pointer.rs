@@ -15,6 +15,9 @@ use serde::forward_to_deserialize_any;
 use serde_json::Value;
 use sluice_flow::definition::Fault;
 
+/// How the message about a field that should not be there begins.
+pub(super) const UNKNOWN: &str = "is not known here";
+
 /// Reads a value, or gives every fault of its members.
 pub(super) fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, Vec<Fault>> {
     let mut faults = Vec::new();
@@ -97,7 +100,7 @@ impl serde::de::Error for Misread {
             [] => "this takes no fields".to_owned(),
             known => format!("known are {}", known.join(", ")),
         };
-        Self::custom(format_args!("is not known here; {known}")).beneath(field)
+        Self::custom(format_args!("{UNKNOWN}; {known}")).beneath(field)
     }
 
     fn missing_field(field: &'static str) -> Self {

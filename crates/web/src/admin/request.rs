@@ -128,7 +128,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
-        Ok(Self(read_query(pairs(parts)?, Vec::new())?))
+        Ok(Self(read_query(pairs(parts)?, Vec::new(), "")?))
     }
 }
 
@@ -152,7 +152,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for TaggedQuery<T>
                 None => others.push((name, value)),
             }
         }
-        Ok(Self { query: read_query(others, faults)?, tags })
+        Ok(Self { query: read_query(others, faults, ", tag.NAME")?, tags })
     }
 }
 
@@ -164,9 +164,11 @@ fn pairs(parts: &Parts) -> Result<Vec<(String, String)>, Refused> {
     Ok(pairs)
 }
 
+/// Reads the parameters; `besides` is what the list of known ones is to name on top of the type's own.
 fn read_query<T: DeserializeOwned>(
     pairs: Vec<(String, String)>,
     mut faults: Vec<Fault>,
+    besides: &str,
 ) -> Result<T, Refused> {
     let mut members = Map::new();
     for (name, value) in pairs {
@@ -179,7 +181,9 @@ fn read_query<T: DeserializeOwned>(
     match pointer::read(Value::Object(members)) {
         Ok(read) if faults.is_empty() => Ok(read),
         Ok(_) => Err(AdminError::Invalid(faults).into()),
-        Err(more) => {
+        Err(mut more) => {
+            let unknown = |fault: &&mut Fault| fault.message.starts_with(pointer::UNKNOWN);
+            more.iter_mut().filter(unknown).for_each(|fault| fault.message.push_str(besides));
             faults.extend(more);
             Err(AdminError::Invalid(faults).into())
         }

@@ -96,7 +96,13 @@ async fn a_wrong_filter_is_refused_not_ignored() {
     let (app, _) = site.app().await;
     let flow = site.flow(&app).await;
     for (query, faults) in [
-        ("tags.plan=x", vec![("/tags.plan", "is not known here; known are limit, after,")]),
+        (
+            "tags.plan=x",
+            vec![(
+                "/tags.plan",
+                "is not known here; known are limit, after, version, from, to, order, tag.NAME",
+            )],
+        ),
         ("tag.=x", vec![("/tag.", "must name a tag")]),
         ("version=x", vec![("/version", "must be fv_ followed by 22")]),
         ("from=yesterday", vec![("/from", "must be an RFC 3339 time")]),

@@ -1,8 +1,8 @@
 //! Everything, table by table, in the order of [`Place`].
 //!
 //! Each table is walked along an index from where the last page ended. A page ends at its limit, or
-//! when it is heavy: definitions and answers can be long, and a page is held in memory as a whole. The
-//! weighing is done in the database, by the lengths that it knows without reading the texts.
+//! when it is heavy: any text can be long, and a page is held in memory as a whole. The weighing is done
+//! in the database, by the lengths that it knows without reading the texts.
 //!
 //! The planner is told to walk: it guesses how many rows stand behind a place from the app alone, finds
 //! "hardly any" at the last app, and would then read and sort the rest of the table for every page.
@@ -18,7 +18,7 @@ use super::super::transaction::Transaction;
 use super::limit;
 use crate::{Place, Record, StoreResult, Table};
 
-/// What the long texts of one page may weigh; the record that passes it is the last.
+/// What the texts of one page may weigh; the record that passes it is the last.
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
 /// In force until the transaction ends.
@@ -91,22 +91,16 @@ async fn walk(
 type Read = fn(&mut Cells) -> StoreResult<Record>;
 
 fn select(table: Table) -> (String, Read) {
-    let (name, columns, key, long, read): (_, _, &[&str], _, Read) = match table {
-        Table::Apps => ("apps", APP, &[], "allowed_origins", |it| codec::app(it).map(Record::App)),
-        Table::Keys => ("api_keys", KEY, &["api_key"], "''", |it| codec::key(it).map(Record::Key)),
-        Table::Flows => ("flows", FLOW, &["flow_id"], "''", |it| codec::flow(it).map(Record::Flow)),
-        Table::Versions => ("versions", VERSION, &["flow_version_id"], "definition", |it| {
+    let (name, columns, key, read): (_, _, &[&str], Read) = match table {
+        Table::Apps => ("apps", APP, &[], |it| codec::app(it).map(Record::App)),
+        Table::Keys => ("api_keys", KEY, &["api_key"], |it| codec::key(it).map(Record::Key)),
+        Table::Flows => ("flows", FLOW, &["flow_id"], |it| codec::flow(it).map(Record::Flow)),
+        Table::Versions => ("versions", VERSION, &["flow_version_id"], |it| {
             codec::version(it).map(Record::Version)
         }),
-        Table::Tokens => {
-            ("tokens", TOKEN, &["token_id"], "''", |it| codec::token(it).map(Record::Token))
-        }
-        Table::Audit => {
-            ("audit", AUDIT, &["audit_id"], "detail", |it| codec::audit(it).map(Record::Audit))
-        }
-        Table::Responses => {
-            ("responses", RESPONSE, &["flow_id", "response_id"], "answers", response)
-        }
+        Table::Tokens => ("tokens", TOKEN, &["token_id"], |it| codec::token(it).map(Record::Token)),
+        Table::Audit => ("audit", AUDIT, &["audit_id"], |it| codec::audit(it).map(Record::Audit)),
+        Table::Responses => ("responses", RESPONSE, &["flow_id", "response_id"], response),
     };
     let key_column = match table {
         Table::Responses => ", idempotency_key",
@@ -114,14 +108,31 @@ fn select(table: Table) -> (String, Read) {
     };
     let order = ["app_id"].iter().chain(key).copied().collect::<Vec<_>>().join(", ");
     let beyond = (3..=3 + key.len()).map(|it| format!("${it}")).collect::<Vec<_>>().join(", ");
+    let weighs: String = texts(table)
+        .iter()
+        .map(|column| format!("coalesce(octet_length({column}), 0) + "))
+        .collect();
     let sql = format!(
         "SELECT {columns}{key_column} FROM (SELECT *, \
-         coalesce(sum(octet_length({long}) + 256) OVER (ORDER BY {order} \
+         coalesce(sum({weighs}256) OVER (ORDER BY {order} \
          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before \
          FROM (SELECT * FROM {name} WHERE ({order}) > ({beyond}) ORDER BY {order} LIMIT $1) AS page) \
          AS {name} WHERE bytes_before < $2 ORDER BY {order}"
     );
     (sql, read)
+}
+
+/// The columns without a fixed length, as [`Record::weight_bytes`] weighs them.
+fn texts(table: Table) -> &'static [&'static str] {
+    match table {
+        Table::Apps => &["name", "allowed_origins"],
+        Table::Keys => &[],
+        Table::Flows => &["name"],
+        Table::Versions => &["definition"],
+        Table::Tokens => &["name", "scopes"],
+        Table::Audit => &["actor", "action", "subject", "detail"],
+        Table::Responses => &["answers", "identities", "tags", "context", "flow_assignment_id"],
+    }
 }
 
 fn response(cells: &mut Cells) -> StoreResult<Record> {

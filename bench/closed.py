@@ -1,0 +1,96 @@
+"""A scenario of the closed loop: lanes take turns with wrk, round by round, and are compared within a round."""
+
+import contextlib
+import dataclasses
+
+import load
+from contestants import READS, SLUICES
+
+# Unmeasured: Node compiles its hot code, pools open their connections.
+WARM_UP_SECONDS = 3
+# What is formed wherever both are in a scenario.
+PAIRS = [(sluice, other) for sluice in SLUICES for other in ("limit", "reference")]
+
+
+@dataclasses.dataclass
+class Lane:
+    label: str
+    contestant: str
+    # What it is sent, in turn.
+    kinds: list[str]
+
+
+def lanes(names, *kinds):
+    return [Lane(name, name, list(kinds)) for name in names]
+
+
+def measure(bench, its_lanes, connections, pairs=PAIRS):
+    with contextlib.ExitStack() as stack:
+        chosen = [lane for lane in its_lanes if lane.contestant in bench.only]
+        reads = {kind for lane in chosen for kind in lane.kinds if kind in READS}
+        started = start(bench, stack, {lane.contestant for lane in chosen}, reads)
+        before = {name: one.count_stored() for name, one in started.items() if one.count_stored}
+        requests = {lane.label: [started[lane.contestant].request(kind) for kind in lane.kinds] for lane in chosen}
+        seeded = {name: started[name].count_stored() - count for name, count in before.items()}
+        loads = {lane.label: [] for lane in chosen}
+        for seconds in [bench.warm_up(WARM_UP_SECONDS)] + [bench.seconds] * bench.rounds:
+            for lane in chosen:
+                one = started[lane.contestant]
+                loads[lane.label].append(load.closed(one, requests[lane.label], seconds, connections))
+        stored = {name: one.count_stored() - before[name] for name, one in started.items() if one.count_stored}
+    return {
+        "connections": connections,
+        "lanes": [of_lane(lane, loads[lane.label]) for lane in chosen],
+        "figures": [figure for pair in pairs if (figure := ratio(loads, *pair))],
+        "complaints": complaints(chosen, loads, stored, seeded),
+    }
+
+
+def start(bench, stack, names, reads):
+    """Sluice first: how long its replies are says what the bare GETs answer."""
+    started, sizes = {}, {}
+    for name in sorted(names, key=lambda name: name not in SLUICES):
+        started[name] = bench.start(stack, name, sizes)
+        if name in SLUICES and not sizes:
+            sizes.update({kind: body_bytes(started[name], kind) for kind in reads})
+    return started
+
+
+def body_bytes(one, kind):
+    _, body = load.sent.Client(one.url).insist(one.request(kind))
+    return len(body)
+
+
+def of_lane(lane, loads):
+    measured = [one for one in loads[1:] if load.is_valid(one)]
+    return {
+        "label": lane.label,
+        "rates": [load.rate(one) for one in measured],
+        "p50Ms": [one["p50_ms"] for one in measured],
+        "p99Ms": [one["p99_ms"] for one in measured],
+    }
+
+
+def ratio(loads, one, other):
+    """Formed within each round; the first is the warm-up."""
+    if one not in loads or other not in loads:
+        return None
+    rounds = list(zip(loads[one], loads[other]))[1:]
+    values = [load.rate(mine) / load.rate(its) for mine, its in rounds if load.is_valid(mine) and load.is_valid(its)]
+    return {"name": f"{one} / {other}", "unit": "×", "values": values}
+
+
+def complaints(chosen, loads, stored, seeded):
+    """What makes the run void. A goal that is not reached is not that: machines differ."""
+    found = []
+    for lane in chosen:
+        if invalid := [one for one in loads[lane.label] if not load.is_valid(one)]:
+            refused, lost = (sum(one[key] for one in invalid) for key in ("refused", "lost"))
+            found.append(f"{lane.label}: {len(invalid)} rounds met {refused} wrong replies, {lost} lost connections")
+    for name, count in stored.items():
+        of_name = [one for lane in chosen if lane.contestant == name for one in loads[lane.label]]
+        least = seeded[name] + sum(one["stored"] for one in of_name)
+        most = seeded[name] + sum(one["storedAtMost"] for one in of_name)
+        if not least <= count <= most:
+            found.append(f"{name}: {least:,} to {most:,} should be stored, and {count:,} are")
+    return found

@@ -1,0 +1,133 @@
+"""What a large store costs: submissions, pages, the summary and the start, beside a small one in the same run."""
+
+import contextlib
+import datetime
+import json
+import os
+import subprocess
+import time
+
+import cluster
+import contestants
+import load
+import sent
+from filled import filled
+
+CONNECTIONS = 64
+SMALL_ROWS, QUICK_SMALL_ROWS = 100_000, 2_000
+# A page is asked for so often, unless that takes longer than so many seconds.
+ASKED, ASKED_SECONDS = 20, 10
+# Long enough for a checkpoint that an earlier load has left.
+SETTLE_SECONDS = 2
+
+
+def measure(bench, names):
+    result = {"connections": CONNECTIONS, "rows": bench.options.rows, "figures": [], "notes": [], "complaints": []}
+    for name in (name for name in names if name in bench.only):
+        with both(bench, name) as (small, large):
+            submit(bench, small, large, result)
+            with contextlib.ExitStack() as stack:
+                ask(large.start(stack), result)
+    return result
+
+
+def start_up(bench, names):
+    figures = []
+    for name in (name for name in names if name in bench.only):
+        with both(bench, name) as stores:
+            for title, store in zip(("small", "large"), stores):
+                values = [ready_ms(store) for _ in range(max(5, bench.rounds))]
+                figures.append({"name": f"{name}, {title} store", "unit": "ms", "values": values})
+    return {"rows": bench.options.rows, "figures": figures}
+
+
+@contextlib.contextmanager
+def both(bench, name):
+    small = QUICK_SMALL_ROWS if bench.options.quick else SMALL_ROWS
+    with filled(bench, name, small) as one, filled(bench, name, bench.options.rows) as other:
+        yield one, other
+
+
+def submit(bench, small, large, result):
+    with contextlib.ExitStack() as stack:
+        ones = [small.start(stack), large.start(stack)]
+        loads = [[], []]
+        before = [one.count_stored() for one in ones]
+        for seconds in [bench.warm_up(3)] + [bench.seconds] * bench.rounds:
+            for one, its_loads in zip(ones, loads):
+                time.sleep(0 if bench.options.quick else SETTLE_SECONDS)
+                its_loads.append(load.closed(one, [one.request("submit")], seconds, CONNECTIONS))
+        stored = [one.count_stored() - count for one, count in zip(ones, before)]
+    for title, its_loads, count in zip(("small", "large"), loads, stored):
+        rates = [load.rate(one) for one in its_loads[1:]]
+        result["figures"].append({"name": f"submit, {title}", "unit": "a second", "values": rates})
+        least, most = (sum(one[key] for one in its_loads) for key in ("stored", "storedAtMost"))
+        if not least <= count <= most or not all(map(load.is_valid, its_loads)):
+            result["complaints"].append(f"the {title} store: wrong replies, or {count:,} are stored instead of {least:,}")
+    rounds = list(zip(*loads))[1:]
+    ratios = [load.rate(of_large) / load.rate(of_small) for of_small, of_large in rounds]
+    result["figures"].append({"name": "submit, large / small", "unit": "×", "values": ratios})
+
+
+def ask(one, result):
+    """Pages of the large store, one after the other over one connection."""
+    client = sent.Client(one.url, timeout=120)
+    flow = f"/flows/{one.about['flowId']}"
+    get = lambda query: json.loads(client.insist(contestants.admin_request("GET", f"{flow}/responses?{query}"))[1])
+    first, last = get("limit=1")["items"][0], get("limit=1&order=desc")["items"][0]
+    middle = between(first["receivedAt"], last["receivedAt"])
+    deep = get(f"limit=1&from={middle}")["items"][0]["responseId"]
+    pages = {
+        "first": "", "newest first": "order=desc", "deep": f"after={deep}", "of a thousand, deep": f"limit=1000&after={deep}",
+        "from the middle of the time": f"from={middle}", "one version": f"version={one.about['flowVersionId']}",
+        "the older version, deep": f"version={one.about['olderVersionId']}&after={deep}",
+        "a tag of a third": "tag.plan=team", "a tag of one in 10,000": "tag.seldom=yes",
+        "a tag of the first ten": "tag.rare=yes",
+    }
+    for title, query in pages.items():
+        request = contestants.admin_request("GET", f"{flow}/responses?{query}")
+        result["figures"].append({"name": f"page, {title}", "unit": "ms", "values": times_ms(client, request)})
+    summary = contestants.admin_request("GET", f"{flow}/summary")
+    if client.send(summary)[0] == 404:
+        result["notes"].append("summary: this build has none")
+    else:
+        result["figures"].append({"name": "summary", "unit": "ms", "values": times_ms(client, summary)})
+
+
+def times_ms(client, request):
+    values, end = [], time.monotonic() + ASKED_SECONDS
+    while len(values) < ASKED and (not values or time.monotonic() < end):
+        start = time.perf_counter()
+        client.insist(request)
+        values.append((time.perf_counter() - start) * 1000)
+    return values
+
+
+def between(one, other):
+    at = [datetime.datetime.fromisoformat(text.replace("Z", "+00:00")) for text in (one, other)]
+    return (at[0] + (at[1] - at[0]) / 2).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def ready_ms(store):
+    """From the start of the process until /readyz answers 200."""
+    port = cluster.free_port()
+    command = contestants.serve(store.store, f"127.0.0.1:{port}")
+    environment = {"PATH": os.environ["PATH"], **contestants.SETTINGS}
+    start = time.perf_counter()
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    try:
+        while not is_ready(port):
+            if process.poll() is not None:
+                raise SystemExit(f"the server ended with {process.returncode} instead of becoming ready")
+            time.sleep(0.001)
+        return (time.perf_counter() - start) * 1000
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+def is_ready(port):
+    try:
+        return sent.Client(f"http://127.0.0.1:{port}").send(sent.Request("/readyz"))[0] == 200
+    except ConnectionError:
+        return False

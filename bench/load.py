@@ -1,0 +1,104 @@
+"""The load generators: wrk for as much as a server takes, `pace` for a rate that does not wait for it.
+
+Both give a dictionary that says how many requests were answered, in what time, how many replies were
+not what they should be, and how many rows the good ones say are stored.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+import urllib.parse
+
+import sent
+from contestants import RELEASE, ROOT
+
+# A reply that takes long is slow, which the percentiles show; it is not lost.
+TIMEOUT = "30s"
+# How far replies to reads may be from the first one's length, on average: the request's number is in them.
+BYTES_OFF_MAX = 8
+
+
+def closed(one, requests, seconds, connections):
+    """All connections send, wait for the reply, and send again; several requests are sent in turn."""
+    reads = [request for request in requests if request.text is None]
+    # With a text to look for, every reply is handed to the script; without any, bytes are counted.
+    expected = {(request.status, request.text or "", request.times): request for request in requests}
+    replies = list(expected.values()) if len(reads) < len(requests) else []
+    bytes_each = reply_bytes(one.url, requests[0]) if not replies else None
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as spec:
+        spec.write("return " + lua(specification(one.url, requests, replies)))
+        spec.flush()
+        command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", TIMEOUT, "--latency"]
+        command += ["-s", ROOT / "bench" / "wrk.lua", one.url]
+        environment = {**os.environ, "SLUICE_BENCH_SPEC": spec.name}
+        output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    load = json.loads(output.splitlines()[-1])
+    load["stored"] = sum(seen * request.stores for seen, request in zip(load["seen"], replies))
+    # What was under way at the end may be stored, and nobody was told.
+    load["storedAtMost"] = load["stored"] + connections * max(request.stores for request in requests)
+    load["connections"] = connections
+    if bytes_each:
+        off = abs(load["bytes"] / max(1, load["requests"]) - bytes_each)
+        load["refused"] = load["bad_status"] if off <= BYTES_OFF_MAX else load["requests"]
+    return load
+
+
+def specification(url, requests, replies):
+    return {
+        "host": urllib.parse.urlsplit(url).netloc,
+        "requests": [
+            {"method": one.method, "path": one.path, "headers": one.headers, "body": one.body} for one in requests
+        ],
+        "replies": [{"status": one.status, "text": one.text or "", "times": one.times} for one in replies],
+    }
+
+
+def lua(value):
+    """A value in the syntax of Lua. Strings hold visible ASCII, of which Lua reads what Python writes."""
+    if value is None:
+        return "nil"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"[{lua(key)}]={lua(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "{" + ",".join(map(lua, value)) + "}"
+    return json.dumps(value)
+
+
+def reply_bytes(url, request):
+    """How long a good reply is as it comes over the wire, headers included."""
+    client = sent.Client(url)
+    client.insist(request)
+    client.connection.connect()  # anew, to read the bytes as they are
+    lines = [f"{request.method} {request.path} HTTP/1.1", f"host: {client.connection.host}", "connection: close"]
+    lines += [f"{name}: {value}" for name, value in request.headers.items()]
+    client.connection.sock.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+    reply = b""
+    while piece := client.connection.sock.recv(65536):
+        reply += piece
+    head, body = reply.split(b"\r\n\r\n", 1)
+    kept = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection:")]
+    return len(b"\r\n".join(kept)) + 4 + len(body)
+
+
+def open_loop(one, request, seconds, connections, rate):
+    """So many requests a second, come what may; latencies count from when each should have been sent."""
+    at = urllib.parse.urlsplit(one.url).netloc
+    lines = [f"{request.method} {request.path} HTTP/1.1", f"host: {at}"]
+    lines += [f"{name}: {value}" for name, value in request.headers.items()]
+    lines += [f"content-length: {len(request.body)}", "", request.body]
+    command = [RELEASE / "examples" / "pace", at, str(rate), str(seconds), str(connections), request.text]
+    done = subprocess.run(command, input="\r\n".join(lines), check=True, capture_output=True, text=True)
+    load = json.loads(done.stdout)
+    load["stored"] = load["requests"] * request.stores
+    load["storedAtMost"] = load["stored"] + load["lost"] * request.stores
+    load["connections"] = connections
+    return load
+
+
+def is_valid(load):
+    return load["refused"] == 0 and load["lost"] == 0 and load["requests"] > 0
+
+
+def rate(load):
+    return load["requests"] * 1e6 / load["microseconds"]

@@ -1,0 +1,83 @@
+"""The table of scenarios. A new one is a line here; one that is no plain load is a file of its own.
+
+`run` takes the bench and gives a dictionary: `figures` (each a name, a unit and its values by round), and
+where there are any `lanes`, `notes` and `complaints`. Goals are in targets.py.
+"""
+
+import dataclasses
+import typing
+
+import growth
+import latency
+import memory
+from closed import PAIRS, Lane, lanes, measure
+from contestants import NAMES, SLUICES
+
+WITHOUT_REFERENCE = ("limit", *SLUICES)
+# Four reads of the flow and four of its questions for every two that answer.
+MIXED = ["resolve", "snapshot", "submit", "resolve", "snapshot", "resolve", "snapshot", "submit", "resolve", "snapshot"]
+
+
+@dataclasses.dataclass
+class Scenario:
+    name: str
+    about: str
+    run: typing.Callable
+    contestants: tuple[str, ...]
+    # Whether it is part of the whole, or is run only when it is named.
+    usual: bool = True
+
+
+def of_file(name, about, run, contestants, usual=True):
+    return Scenario(name, about, lambda bench: run(bench, contestants), contestants, usual)
+
+
+def closed(name, about, its_lanes, connections=64, pairs=PAIRS):
+    names = tuple(dict.fromkeys(lane.contestant for lane in its_lanes))
+    return Scenario(name, about, lambda bench: measure(bench, its_lanes, connections, pairs), names)
+
+
+SNAPSHOT_304 = lanes(WITHOUT_REFERENCE, "snapshot-304") + [Lane("sluice-sqlite 200", "sluice-sqlite", ["snapshot"])]
+
+SCENARIOS = [
+    *(
+        closed(f"submit-{count}", "submissions", lanes(NAMES, "submit"), count)
+        for count in (1, 64, 256)
+    ),
+    *(
+        closed(f"batch-{count}", "batches of ten submissions", lanes(NAMES, "batch"), count)
+        for count in (1, 64, 256)
+    ),
+    closed("refused", "submissions without a required answer", lanes(WITHOUT_REFERENCE, "refused")),
+    closed("replay", "one submission again and again, with its key", lanes(WITHOUT_REFERENCE, "replay")),
+    closed("resolve", "which version is the latest", lanes(WITHOUT_REFERENCE, "resolve")),
+    closed("snapshot", "the questions of a version", lanes(WITHOUT_REFERENCE, "snapshot")),
+    closed("snapshot-gzip", "the questions, compressed", lanes(WITHOUT_REFERENCE, "snapshot-gzip")),
+    closed(
+        "snapshot-304", "the questions, not modified", SNAPSHOT_304,
+        pairs=[*PAIRS, ("sluice-sqlite", "sluice-sqlite 200")],
+    ),
+    closed("mixed", "80 % reads, 20 % submissions", lanes(WITHOUT_REFERENCE, *MIXED)),
+    of_file("latency", "at half of the peak, sent steadily", latency.measure, NAMES),
+    of_file("memory", "resident, idle and under load", memory.measure, SLUICES),
+    of_file("start-up", "until ready, with many responses stored", growth.start_up, ("sluice-sqlite",)),
+    of_file("growth", "a large store beside a small one", growth.measure, ("sluice-sqlite",)),
+    # Filling a PostgreSQL so far takes a quarter of an hour.
+    of_file("postgres-growth", "the same on PostgreSQL", growth.measure, ("sluice-postgres",), usual=False),
+]
+
+
+def usual():
+    return [one for one in SCENARIOS if one.usual]
+
+
+def choose(names):
+    """Those named, or whose name begins so: `submit` is all three of them."""
+    unknown = [name for name in names if not any(fits(one, name) for one in SCENARIOS)]
+    if unknown:
+        raise ValueError(f"no scenario {', '.join(unknown)}; there are {', '.join(one.name for one in SCENARIOS)}")
+    return [one for one in SCENARIOS if any(fits(one, name) for name in names)]
+
+
+def fits(scenario, name):
+    return scenario.name == name or scenario.name.startswith(f"{name}-")

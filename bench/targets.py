@@ -1,0 +1,41 @@
+"""The goals, all of them: which figure of which scenario, and what it should come to.
+
+Names may hold `*`. A figure that is not here has no goal and is printed all the same.
+"""
+
+import fnmatch
+
+AT_LEAST, AT_MOST = "at least", "at most"
+
+TARGETS = [
+    ("submit-64", "sluice-sqlite / limit", AT_LEAST, 0.80),
+    ("submit-256", "sluice-sqlite / limit", AT_LEAST, 0.80),
+    ("submit-64", "sluice-sqlite / reference", AT_LEAST, 40),
+    ("submit-256", "sluice-sqlite / reference", AT_LEAST, 40),
+    ("submit-64", "sluice-postgres / reference", AT_LEAST, 15),
+    ("submit-256", "sluice-postgres / reference", AT_LEAST, 15),
+    ("resolve", "sluice-* / limit", AT_LEAST, 0.85),
+    ("snapshot", "sluice-* / limit", AT_LEAST, 0.85),
+    ("snapshot-gzip", "sluice-* / limit", AT_LEAST, 0.85),
+    ("snapshot-304", "sluice-sqlite / sluice-sqlite 200", AT_LEAST, 1),
+    ("latency", "sluice-sqlite p99", AT_MOST, 10),
+    ("memory", "sluice-* idle", AT_MOST, 64),
+    ("memory", "sluice-* under load", AT_MOST, 256),
+    ("memory", "sluice-* growth", AT_MOST, 4),
+    ("growth", "submit, large / small", AT_LEAST, 0.9),
+    ("growth", "summary", AT_MOST, 50),
+    ("growth", "page, *", AT_MOST, 20),
+    ("start-up", "*, large store", AT_MOST, 100),
+]
+
+
+def target(scenario, figure):
+    """The sense and the bound, or None."""
+    for of_scenario, of_figure, sense, bound in TARGETS:
+        if scenario == of_scenario and fnmatch.fnmatchcase(figure, of_figure):
+            return sense, bound
+    return None
+
+
+def is_met(value, sense, bound):
+    return value >= bound if sense == AT_LEAST else value <= bound

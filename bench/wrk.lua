@@ -1,0 +1,70 @@
+-- What wrk sends, and what it makes of the replies: a table that bench/load.py writes names both.
+--
+-- One request is sent as it is, several in turn. Where the table says what good replies bear, every
+-- reply is read, since a refusal may come with status 200; where it does not (reads), wrk's own count
+-- of bytes is checked by bench/load.py instead, so that the load spends little on each reply.
+local spec = dofile(os.getenv("SLUICE_BENCH_SPEC"))
+local thread_of_load
+
+-- Globals, so that `done` can fetch them from the thread of the load.
+refused = 0
+seen = {}
+
+function setup(thread)
+   thread_of_load = thread
+end
+
+local first = spec.requests[1]
+wrk.method, wrk.path, wrk.body, wrk.headers = first.method, first.path, first.body, first.headers
+
+if #spec.requests > 1 then
+   local raw, turn = {}, 0
+
+   function init()
+      for index, one in ipairs(spec.requests) do
+         one.headers["Host"] = spec.host
+         raw[index] = wrk.format(one.method, one.path, one.headers, one.body)
+      end
+   end
+
+   function request()
+      turn = turn % #raw + 1
+      return raw[turn]
+   end
+end
+
+-- Without a text, it is anything but the reply to a submission.
+local function times(body, text)
+   if text == "" then return body:find('"success":', 1, true) and 0 or 1 end
+   local count, at = 0, 1
+   while true do
+      local _, last = body:find(text, at, true)
+      if not last then return count end
+      count, at = count + 1, last + 1
+   end
+end
+
+if #spec.replies > 0 then
+   for index in ipairs(spec.replies) do seen[index] = 0 end
+
+   function response(status, _, body)
+      for index, good in ipairs(spec.replies) do
+         if status == good.status and times(body, good.text) == good.times then
+            seen[index] = seen[index] + 1
+            return
+         end
+      end
+      refused = refused + 1
+   end
+end
+
+function done(summary, latency, _)
+   local errors = summary.errors
+   print(string.format(
+      '{"requests":%d,"microseconds":%d,"bytes":%d,"refused":%d,"lost":%d,"bad_status":%d,'
+         .. '"p50_ms":%.3f,"p99_ms":%.3f,"p999_ms":%.3f,"seen":[%s]}',
+      summary.requests, summary.duration, summary.bytes, thread_of_load:get("refused"),
+      errors.connect + errors.read + errors.write + errors.timeout, errors.status,
+      latency:percentile(50) / 1000, latency:percentile(99) / 1000, latency:percentile(99.9) / 1000,
+      table.concat(thread_of_load:get("seen"), ",")))
+end

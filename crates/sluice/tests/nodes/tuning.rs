@@ -1,0 +1,105 @@
+//! The settings of PostgreSQL reach it: seen from the server's side, and by how long a client waits.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+
+use super::support::{http, submission, submit};
+use super::{Demo, Node, Site};
+
+/// The sessions of the node, whatever they do.
+const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'sluice'";
+const LISTENING: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'sluice' AND query LIKE 'LISTEN%'";
+/// A deadline of one second, on a busy machine; the usual one is ten.
+const ABOUT_A_SECOND: std::ops::Range<Duration> =
+    Duration::from_millis(900)..Duration::from_secs(6);
+
+fn number(site: &Site, sql: &str) -> usize {
+    site.cluster.psql(&site.database, sql)[0].parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_bounded_as_set_and_without_listening_changes_still_arrive() {
+    let (mut site, demo) = Site::start(1);
+    let writer = site.nodes.pop().unwrap();
+    let others = number(&site, SESSIONS);
+    let tuned = ["--pg-connections", "3", "--pg-write-lanes", "2", "--pg-listen=off"];
+    let node = Node::start_with(&site.url(), &tuned);
+    let http = http();
+    // Far more at once than there are connections, of reads that no memory answers.
+    let reads: Vec<_> = (0..40)
+        .map(|number| {
+            let url = format!("{}/api/v1/pk_{number:022}/flows/{}", node.server.base, demo.flow);
+            let http = http.clone();
+            tokio::spawn(async move { http.get(url).send().await.unwrap().status().as_u16() })
+        })
+        .collect();
+    for read in reads {
+        assert_eq!(read.await.unwrap(), 401);
+    }
+    let url = node.server.submit_url(&demo.api_key);
+    submit(&http, &url, "tuned", &submission(&demo.version, "tuned")).await.expect("stored");
+    let ours = number(&site, SESSIONS) - others;
+    assert!((1..=3).contains(&ours), "{ours} sessions");
+    assert_eq!(number(&site, LISTENING), 1, "the other node's alone");
+
+    let path = format!("/flow_versions/{}/republish", demo.version);
+    let version = writer.admin(Method::POST, &path, None).await["flowVersionId"].take();
+    let published = Instant::now();
+    let resolve = format!("flows/{}", demo.flow);
+    while node.get(&http, &demo.api_key, &resolve).await.1["flowVersionId"] != version {
+        assert!(published.elapsed() < Duration::from_secs(2), "the publish is not seen");
+    }
+}
+
+/// How long a submission takes that is refused for now.
+async fn refused_after(node: &Node, api_key: &str, demo: &Demo) -> Duration {
+    let began = Instant::now();
+    let request = http().post(node.server.submit_url(api_key));
+    let reply = request.json(&submission(&demo.version, "late")).send().await.unwrap();
+    assert_eq!(reply.status(), 503);
+    began.elapsed()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_and_commits_are_given_up_after_the_time_that_was_set() {
+    let (site, demo) = Site::start(1);
+    let site = Arc::new(site);
+    let tuned = ["--pg-statement-timeout", "1", "--pg-commit-timeout", "1"];
+    let node = Node::start_with(&site.url(), &tuned);
+    let url = node.server.submit_url(&demo.api_key);
+    submit(&http(), &url, "before", &submission(&demo.version, "x")).await.expect("stored");
+
+    let lock = "BEGIN; LOCK TABLE apps IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12)";
+    let of_holder = Arc::clone(&site);
+    let holder = tokio::task::spawn_blocking(move || {
+        of_holder.cluster.psql(&of_holder.database, lock);
+    });
+    let held = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    while number(&site, held) == 0 {
+        assert!(!holder.is_finished(), "nobody holds the lock");
+    }
+    let took = refused_after(&node, &format!("pk_{:022}", 7), &demo).await;
+    assert!(ABOUT_A_SECOND.contains(&took), "a statement was given up after {took:?}");
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    site.cluster.psql(&site.database, end);
+    holder.await.expect_err("it was ended, which its client takes for a failure");
+
+    site.cluster.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    site.cluster.psql("postgres", "SELECT pg_reload_conf()");
+    let began = Instant::now();
+    let took = loop {
+        // Until the server has read its settings again, commits are confirmed.
+        let request = http().post(node.server.submit_url(&demo.api_key));
+        let asked = Instant::now();
+        let reply = request.json(&submission(&demo.version, "late")).send().await.unwrap();
+        if reply.status() == 503 {
+            break asked.elapsed();
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "every commit is confirmed");
+    };
+    assert!(ABOUT_A_SECOND.contains(&took), "a commit was given up after {took:?}");
+    site.cluster.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
+    site.cluster.psql("postgres", "SELECT pg_reload_conf()");
+}
