@@ -466,7 +466,9 @@ fn a_text_without_escapes_is_borrowed_from_the_input() {
     let Submission { answers, flow_version_id, .. } = parse(bytes.as_bytes()).unwrap();
     assert!(matches!(flow_version_id, Cow::Borrowed("fv_1")));
     assert!(matches!(answers.get("a"), Some(Texts::One(Cow::Borrowed("plain")))));
-    assert!(matches!(answers.get("b"), Some(Texts::One(Cow::Owned(text))) if text == "a \"quote\""));
+    assert!(
+        matches!(answers.get("b"), Some(Texts::One(Cow::Owned(text))) if text == "a \"quote\"")
+    );
 }
 
 #[test]

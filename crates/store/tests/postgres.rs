@@ -460,3 +460,27 @@ async fn every_transaction_has_its_settings_whatever_the_session_has() {
     assert_eq!(cluster.sql(&database, seen).await, ["on warning"; 4]);
     store.close().await;
 }
+
+/// Makes rows of one answer impossible to store.
+const REFUSE: &str =
+    "ALTER TABLE responses ADD CONSTRAINT refused CHECK (answers <> '{\"refused\":\"x\"}')";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_whose_rows_are_refused_stores_none_of_them_and_nothing_is_in_doubt() {
+    let cluster = start();
+    let database = cluster.database().await;
+    let store = open(&cluster, &database).await;
+    put_app(&store).await;
+    cluster.sql(&database, REFUSE).await;
+    let mut refused = response(now(), 2, 1);
+    refused.row.answers = "{\"refused\":\"x\"}".to_owned();
+    let batch = vec![response(now(), 1, 1), refused, response(now(), 3, 1)];
+    let failure = store.commit(batch.clone()).await.unwrap_err();
+    assert!(matches!(failure, StoreError::Failed(_)), "{failure:?}");
+    let left =
+        "SELECT count(*)::text FROM responses UNION ALL SELECT count(*)::text FROM idempotency";
+    assert_eq!(cluster.sql(&database, left).await, ["0", "0"]);
+    cluster.sql(&database, "ALTER TABLE responses DROP CONSTRAINT refused").await;
+    assert_eq!(store.commit(batch).await.unwrap(), [Outcome::Stored; 3]);
+    store.close().await;
+}

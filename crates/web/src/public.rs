@@ -33,11 +33,7 @@ pub(crate) const VERSION: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}
 pub(crate) fn router(engine: Arc<Engine>) -> Router {
     let flow = get(resolve).options(preflight).fallback(method_not_allowed);
     let version = get(snapshot).options(preflight).fallback(method_not_allowed);
-    Router::new()
-        .route(FLOW, flow)
-        .route(VERSION, version)
-        .fallback(no_route)
-        .with_state(engine)
+    Router::new().route(FLOW, flow).route(VERSION, version).fallback(no_route).with_state(engine)
 }
 
 async fn resolve(State(engine): State<Arc<Engine>>, request: Request) -> Response {

@@ -141,7 +141,15 @@ mod tests {
 
     #[test]
     fn a_text_is_stored_as_a_serialiser_writes_it() {
-        for text in ["", "plain", "grün 1", "a\"b", "back\\slash", "\n\t\u{1}\u{1f}", "\u{7f}\u{2028}\u{1F600}"] {
+        for text in [
+            "",
+            "plain",
+            "grün 1",
+            "a\"b",
+            "back\\slash",
+            "\n\t\u{1}\u{1f}",
+            "\u{7f}\u{2028}\u{1F600}",
+        ] {
             let mut out = String::new();
             string(&mut out, text);
             assert_eq!(out, serde_json::to_string(text).unwrap());

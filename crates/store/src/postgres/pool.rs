@@ -108,7 +108,7 @@ impl Pool {
         let mut lease = self.lease().await?;
         let rows =
             within(self.options.statement_deadline, "answer", lease.query(sql, params)).await;
-        lease.settle(rows.as_ref().map(|_| ()));
+        lease.settle(rows.as_ref().err());
         rows.map_err(Stop::of_statement)?.iter().map(|row| read(&mut Cells::of(row))).collect()
     }
 
@@ -161,9 +161,9 @@ impl Lease {
         self.permit.take()
     }
 
-    /// Says whether the connection may be used again after this result.
-    pub(super) fn settle(&mut self, result: Result<(), &Stop>) {
-        self.clean = !result.is_err_and(Stop::ends_connection);
+    /// Says that the work has ended, and by what if not well: whether the connection may be used again.
+    pub(super) fn settle(&mut self, stop: Option<&Stop>) {
+        self.clean = !stop.is_some_and(Stop::ends_connection);
     }
 }
 

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{FutureExt, TryFutureExt};
 use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, TryFutureExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::{Row, Statement};
@@ -96,7 +96,7 @@ impl Transaction {
         let _permit = lease.take_permit();
         let mut committing = tokio::spawn(async move {
             let result = last(&lease).await;
-            lease.settle(result.as_ref().map_err(NotCommitted::stop));
+            lease.settle(result.as_ref().err().map(NotCommitted::stop));
             result
         });
         match timeout(pool.options().commit_deadline, &mut committing).await {
@@ -119,7 +119,7 @@ impl Transaction {
     /// Takes everything back. A connection on which that fails is closed, which does the same.
     pub(super) async fn roll_back(mut self) {
         let result = self.within(async { Ok(self.lease.batch_execute("ROLLBACK").await?) }).await;
-        self.lease.settle(result.as_ref().map(|_| ()));
+        self.lease.settle(result.as_ref().err());
     }
 
     /// Takes back what came before `stop`, where the connection still can.
@@ -136,10 +136,7 @@ impl Transaction {
 }
 
 /// Waits for a COMMIT that was given up, only to learn when that is over.
-async fn await_the_end(
-    pool: Arc<Pool>,
-    mut committing: JoinHandle<Result<(), NotCommitted>>,
-) {
+async fn await_the_end(pool: Arc<Pool>, mut committing: JoinHandle<Result<(), NotCommitted>>) {
     if timeout(HANGING_MAX, &mut committing).await.is_err() {
         // The connection goes with the task.
         committing.abort();
