@@ -86,7 +86,8 @@ def complaints(chosen, loads, stored, seeded):
     for lane in chosen:
         if invalid := [one for one in loads[lane.label] if not load.is_valid(one)]:
             refused, lost = (sum(one[key] for one in invalid) for key in ("refused", "lost"))
-            found.append(f"{lane.label}: {len(invalid)} rounds met {refused} wrong replies, {lost} lost connections")
+            found.append(f"{lane.label}: {len(invalid)} rounds met {refused} wrong replies, {lost} lost connections"
+                         f" {invalid[0]['first_wrong']}")
     for name, count in stored.items():
         of_name = [one for lane in chosen if lane.contestant == name for one in loads[lane.label]]
         least = seeded[name] + sum(one["stored"] for one in of_name)

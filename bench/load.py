@@ -33,7 +33,8 @@ def closed(one, requests, seconds, connections):
         command += ["-s", ROOT / "bench" / "wrk.lua", one.url]
         environment = {**os.environ, "SLUICE_BENCH_SPEC": spec.name}
         output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-    load = json.loads(output.splitlines()[-1])
+    wrong, figures = output.splitlines()[-2:]
+    load = {**json.loads(figures), "first_wrong": wrong.removeprefix("wrong: ")}
     load["stored"] = sum(seen * request.stores for seen, request in zip(load["seen"], replies))
     # What was under way at the end may be stored, and nobody was told.
     load["storedAtMost"] = load["stored"] + connections * max(request.stores for request in requests)

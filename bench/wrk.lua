@@ -8,6 +8,7 @@ local thread_of_load
 
 -- Globals, so that `done` can fetch them from the thread of the load.
 refused = 0
+first_wrong = ""
 seen = {}
 
 function setup(thread)
@@ -55,11 +56,13 @@ if #spec.replies > 0 then
          end
       end
       refused = refused + 1
+      if refused == 1 then first_wrong = status .. " " .. body:sub(1, 300) end
    end
 end
 
 function done(summary, latency, _)
    local errors = summary.errors
+   print("wrong: " .. thread_of_load:get("first_wrong"):gsub("%c", " "))
    print(string.format(
       '{"requests":%d,"microseconds":%d,"bytes":%d,"refused":%d,"lost":%d,"bad_status":%d,'
          .. '"p50_ms":%.3f,"p99_ms":%.3f,"p999_ms":%.3f,"seen":[%s]}',
