@@ -71,7 +71,7 @@ def set_up(needed):
 
 
 def build():
-    command = ["cargo", "build", "--release", "--quiet", "-p", "sluice", "-p", "sluice-web", "--bin", "sluice"]
+    command = ["cargo", "build", "--profile", "dist", "--quiet", "-p", "sluice", "-p", "sluice-web", "--bin", "sluice"]
     for example in EXAMPLES:
         command += ["--example", example]
     subprocess.run(command, cwd=ROOT, check=True)

@@ -15,7 +15,7 @@ import typing
 import sent
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RELEASE = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+RELEASE = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist"
 TOKEN = "token-of-the-first-figure-0123456789"
 NAMES = ("limit", "sluice-sqlite", "sluice-postgres", "reference")
 SLUICES = ("sluice-sqlite", "sluice-postgres")

@@ -21,7 +21,7 @@ pub fn judge(snapshot: &Snapshot, answers: &TextMap<'_>) -> Vec<Issue> {
     }
     if known < answers.len() {
         let unknown = answers.names().filter(|id| definition.question(id).is_none());
-        issues.extend(unknown.map(|id| unknown_question(id)));
+        issues.extend(unknown.map(unknown_question));
     }
     issues
 }
