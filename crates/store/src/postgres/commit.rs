@@ -10,8 +10,9 @@
 //! begins and locks, one for keys where there are any, and one that stores and commits. The COMMIT is
 //! sent without waiting for what stores: had that failed, the server would take the COMMIT as a rollback.
 //!
-//! PostgreSQL lets a stream of share locks pass by whoever waits to change the row. An advisory lock,
-//! which is fair, makes them queue; where it is not there, a change only waits longer.
+//! The lock is an advisory one. It costs no write, where a share lock on the app's row writes to that
+//! row with every commit, and it is fair, where a stream of share locks passes by whoever waits to change
+//! the row. It is one server's own, so on a distributed database the row is locked as well.
 //!
 //! A transaction that stored nothing is committed all the same when it found a response that a retry
 //! asks about: its COMMIT is confirmed only when that response is on the standby too.
@@ -32,15 +33,17 @@ use super::codec::Cells;
 use super::columns::{Columns, GIVEN, NAMES};
 use super::failure::Stop;
 use super::pool::{Lease, Pool};
-use super::transaction::{NotCommitted, Transaction};
+use super::transaction::{BEGIN, NotCommitted, SET_AND_QUEUE, Transaction};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
 
 /// How often a transaction that lost against another one is tried.
 const TRIES: u32 = 5;
 
-/// Fair against changes, see above; the number is made of the app's id.
-pub(super) const QUEUE_SHARED: &str = "SELECT pg_advisory_xact_lock_shared($1)";
-const LOCK: &str = "SELECT public_revision FROM apps WHERE app_id = $1 FOR SHARE";
+/// For the apps after the first; see [`SET_AND_QUEUE`].
+const QUEUE: &str = "SELECT pg_advisory_xact_lock_shared($1)";
+/// A statement of its own after the lock, so that it sees what was committed while waiting for it.
+const READ: &str = "SELECT public_revision FROM apps WHERE app_id = $1";
+const READ_AND_LOCK: &str = "SELECT public_revision FROM apps WHERE app_id = $1 FOR SHARE";
 const UNDER_KEYS: &str =
     "SELECT key, response_id, digest FROM idempotency WHERE app_id = $1 AND key = ANY($2)";
 
@@ -226,28 +229,31 @@ async fn begin_and_lock(
     transaction: &Transaction,
     apps: &[AppId],
 ) -> Result<Vec<Option<u64>>, Stop> {
-    let queue = transaction.prepare(QUEUE_SHARED).await?;
-    let lock = transaction.prepare(LOCK).await?;
+    let begin = transaction.prepare(BEGIN).await?;
+    let read = if transaction.is_spread() { READ_AND_LOCK } else { READ };
+    let read = transaction.prepare(read).await?;
     let mut newest = Vec::with_capacity(apps.len());
     for (index, app) in apps.iter().enumerate() {
+        let queue = if index == 0 { SET_AND_QUEUE } else { QUEUE };
+        let queue = transaction.prepare(queue).await?;
         let (number, id) = (queue_of(*app), app.uuid());
         let (number, id): ([&(dyn ToSql + Sync); 1], [&(dyn ToSql + Sync); 1]) = ([&number], [&id]);
         let begin = async {
             match index {
-                0 => transaction.begin().await,
+                0 => transaction.send(&begin, &[]).await.map(drop),
                 _ => Ok(()),
             }
         };
         // Each is sent when it is first polled, and they are polled from left to right.
-        let (begun, queued, locked) = tokio::join!(
+        let (begun, queued, read) = tokio::join!(
             biased;
             begin,
             transaction.send(&queue, &number),
-            transaction.send(&lock, &id)
+            transaction.send(&read, &id)
         );
         begun?;
         queued?;
-        newest.push(locked?.first().map(|row| Cells::of(row).revision()).transpose()?);
+        newest.push(read?.first().map(|row| Cells::of(row).revision()).transpose()?);
     }
     Ok(newest)
 }

@@ -127,6 +127,14 @@ pub(super) async fn first(
     Ok((client, driver))
 }
 
+/// Whether tables may be spread over several servers: whether Citus is in this database.
+pub(super) async fn is_spread(client: &Client, deadline: Duration) -> Result<bool, ConnectError> {
+    let asked = "SELECT count(*) FROM pg_extension WHERE extname = 'citus'";
+    let failed = |error: Error| unreachable("its first answer", Told::of(&error).to_string());
+    let row = answered(deadline, client.query_one(asked, &[])).await?.map_err(failed)?;
+    Ok(row.get::<_, i64>(0) > 0)
+}
+
 /// Whether the settings that the durability rests on are in force: that a COMMIT waits for its sync and
 /// standby, and that a warning about one that did not wait is told.
 fn kept(synchronous_commit: &str, client_min_messages: &str) -> Result<(), ConnectError> {
