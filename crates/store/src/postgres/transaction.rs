@@ -8,11 +8,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, TryFutureExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::{CopyInSink, Row, Statement};
 
 use super::failure::Stop;
 use super::pool::{Lease, Params, Pool, within};
@@ -83,6 +84,12 @@ impl Transaction {
         params: Params<'_>,
     ) -> Result<Vec<Row>, Stop> {
         self.within(async { Ok(self.lease.send(statement, params).await?) }).await
+    }
+
+    /// Begins to copy into a table; sent as soon as it is polled, if it was prepared before.
+    pub(super) async fn copy(&self, sql: &str) -> Result<CopyInSink<Bytes>, Stop> {
+        let statement = self.prepare(sql).await?;
+        self.within(async { Ok(self.lease.copy_in(&statement).await?) }).await
     }
 
     pub(super) async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Stop> {
