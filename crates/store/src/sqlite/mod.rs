@@ -28,8 +28,8 @@ use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId};
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, Digest, FeedPosition, FlowState,
-    IdempotencyKey, KeyRow, NewResponse, Outcome, Page, Place, Record, ResponseQuery, ResponseRow,
-    Store, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
+    IdempotencyKey, IdentityKeyRow, KeyRow, NewResponse, Outcome, Page, Place, Record,
+    ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
 };
 use read::responses::Walk;
 use read::{apps, flows, instance, out, responses};
@@ -100,6 +100,10 @@ impl Store for SqliteStore {
 
     async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
         self.readers.read(move |it| apps::keys(it, app)).await
+    }
+
+    async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
+        self.readers.read(move |it| apps::identity_keys(it, app)).await
     }
 
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {
