@@ -29,7 +29,7 @@ use uuid::Uuid;
 
 use super::codec::Cells;
 use super::failure::Stop;
-use super::last::{COPY, Copying, Last};
+use super::last::{COPY, Copying, Last, STORE, Way};
 use super::pool::Pool;
 use super::transaction::{BEGIN, NotCommitted, SET_AND_QUEUE, Transaction};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
@@ -111,27 +111,23 @@ async fn attempt(
     responses: &Arc<Vec<NewResponse>>,
 ) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
-    let Decided { outcomes, to_store, copy } = match decide(&transaction, responses).await {
+    let Decided { outcomes, to_store, way } = match decide(&transaction, responses).await {
         Ok(decided) => decided,
         Err(stop) => return Err(transaction.stop(stop).await.into()),
     };
-    let says_stored = |outcome: &Outcome| matches!(outcome, Outcome::Stored | Outcome::Replayed(_));
-    match outcomes.iter().any(says_stored) {
-        true => {
-            let last = Last { responses: Arc::clone(responses), to_store, copy };
-            let is_spread = pool.is_spread();
-            transaction
-                .end_with(move |lease| match is_spread {
-                    true => async move { last.insert_and_commit(lease).await }.boxed(),
-                    false => async move { last.copy_and_commit(lease).await }.boxed(),
-                })
-                .await?;
+    let last = Last { responses: Arc::clone(responses), to_store };
+    match way {
+        Some(Way::Copy(copy)) => {
+            let copied =
+                transaction.end_with(move |lease| last.copy_and_commit(copy, lease).boxed());
+            copied.await?;
         }
-        false => {
-            // Begun in vain, it ends with an error of the server's, which the rollback takes back.
-            drop(copy);
-            transaction.roll_back().await;
+        Some(Way::Insert(store)) => {
+            let inserted =
+                transaction.end_with(move |lease| last.insert_and_commit(store, lease).boxed());
+            inserted.await?;
         }
+        None => transaction.roll_back().await,
     }
     Ok(outcomes)
 }
@@ -141,7 +137,8 @@ struct Decided {
     outcomes: Vec<Outcome>,
     /// By app, the places of its rows in the call.
     to_store: Vec<(AppId, Vec<usize>)>,
-    copy: Option<Copying>,
+    /// How they go in; absent where there is nothing to commit.
+    way: Option<Way>,
 }
 
 async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<Decided, Stop> {
@@ -175,7 +172,17 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
             transaction.query(READ_AND_LOCK, &[&app.uuid()]).await?;
         }
     }
-    Ok(Decided { outcomes, to_store, copy })
+    let says_stored = |outcome: &Outcome| matches!(outcome, Outcome::Stored | Outcome::Replayed(_));
+    let way = match (outcomes.iter().any(says_stored), copy) {
+        // A copy that was begun in vain ends with an error of the server's; the rollback takes it back.
+        (false, _) => None,
+        (true, Some(copy)) => Some(Way::Copy(copy)),
+        (true, None) if transaction.is_spread() => {
+            Some(Way::Insert(transaction.prepare(&STORE).await?))
+        }
+        (true, None) => Some(Way::Copy(Box::pin(transaction.copy(&COPY).await?))),
+    };
+    Ok(Decided { outcomes, to_store, way })
 }
 
 /// What goes with the first exchange.
@@ -227,10 +234,13 @@ async fn begin_and_lock(
                 }
             }
         );
-        begun?;
-        queued?;
-        newest.push(read?.first().map(|row| Cells::of(row).revision()).transpose()?);
-        copy = copying?.map(Box::pin);
+        let refused = copying.is_err();
+        let locked = begun.and(queued.map(drop)).and(read).and_then(|row| Ok((row, copying?)));
+        // Whatever was refused first: where the copy was, too, the connection is out of step.
+        let (row, copying) =
+            locked.map_err(|stop| if refused { stop.out_of_step() } else { stop })?;
+        newest.push(row.first().map(|row| Cells::of(row).revision()).transpose()?);
+        copy = copying.map(Box::pin);
     }
     Ok((newest, copy))
 }
