@@ -7,7 +7,10 @@
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 
-use crate::{App, AuditRow, FlowRow, IdempotencyKey, KeyRow, ResponseRow, TokenRow, VersionRow};
+use crate::{
+    App, AuditRow, FlowRow, IdempotencyKey, InvitationRow, KeyRow, ResponseRow, TokenRow,
+    VersionRow,
+};
 
 /// One row of any table, with all that a backend keeps of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +22,7 @@ pub enum Record {
     Token(TokenRow),
     Audit(AuditRow),
     Response { row: ResponseRow, idempotency_key: Option<IdempotencyKey> },
+    Invitation(InvitationRow),
 }
 
 /// The tables, in the order of their records.
@@ -32,10 +36,11 @@ pub enum Table {
     Tokens,
     Audit,
     Responses,
+    Invitations,
 }
 
 impl Table {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Apps,
         Self::Keys,
         Self::Flows,
@@ -43,6 +48,7 @@ impl Table {
         Self::Tokens,
         Self::Audit,
         Self::Responses,
+        Self::Invitations,
     ];
 
     pub fn name(self) -> &'static str {
@@ -54,6 +60,7 @@ impl Table {
             Self::Tokens => "tokens",
             Self::Audit => "audit",
             Self::Responses => "responses",
+            Self::Invitations => "invitations",
         }
     }
 }
@@ -80,6 +87,7 @@ impl Record {
             Self::Token(_) => Table::Tokens,
             Self::Audit(_) => Table::Audit,
             Self::Response { .. } => Table::Responses,
+            Self::Invitation(_) => Table::Invitations,
         }
     }
 
@@ -102,6 +110,7 @@ impl Record {
                 let ids = [row.flow_id.uuid(), row.response_id.uuid()];
                 place(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
             }
+            Self::Invitation(row) => place(Some(row.app_id), row.assignment_id.uuid().as_bytes()),
         }
     }
 
@@ -124,6 +133,10 @@ impl Record {
             Self::Response { row, .. } => {
                 let others = [&row.identities, &row.tags, &row.context, &row.flow_assignment_id];
                 row.answers.len() + others.into_iter().flatten().map(String::len).sum::<usize>()
+            }
+            Self::Invitation(row) => {
+                let texts = [&row.invitee.user_id, &row.invitee.email];
+                texts.into_iter().flatten().map(String::len).sum()
             }
         };
         REST_BYTES + texts

@@ -55,7 +55,7 @@ fn response(app: &AppRow, number: u32, public_revision: u64, answers: &str) -> N
         flow_assignment_id: None,
         digest: [1; 32],
     };
-    NewResponse { row, idempotency_key: None, public_revision }
+    NewResponse { row, idempotency_key: None, public_revision, invitation: None }
 }
 
 async fn put_app(store: &SqliteStore, app: &AppRow) {

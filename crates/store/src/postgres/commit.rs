@@ -6,6 +6,9 @@
 //! app and name it, so that on a distributed database each is one worker's business; as one statement
 //! with a CTE that writes, Citus refuses it.
 //!
+//! Where responses bear invitations, these are locked before any key is taken, and completed together with
+//! the storing; nobody else pays for that.
+//!
 //! Every exchange with the server costs a turn of two processes, so there are as few as can be: one that
 //! begins and locks, one for keys where there are any, and one that stores and commits. The COMMIT is
 //! sent without waiting for what stores: had that failed, the server would take the COMMIT as a rollback.
@@ -16,6 +19,7 @@
 //! A transaction that stored nothing is committed all the same when it found a response that a retry
 //! asks about: its COMMIT is confirmed only when that response is on the standby too.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::poll_fn;
 use std::sync::{Arc, LazyLock};
@@ -23,7 +27,7 @@ use std::task::Poll;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use sluice_flow::id::{AppId, ResponseId};
+use sluice_flow::id::{AppId, AssignmentId, ResponseId};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -31,6 +35,7 @@ use uuid::Uuid;
 use super::codec::Cells;
 use super::columns::{Columns, GIVEN, NAMES};
 use super::failure::Stop;
+use super::invitations::{self, COMPLETE, Completions, Locked};
 use super::pool::{Lease, Pool};
 use super::transaction::{NotCommitted, Transaction};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
@@ -153,7 +158,8 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     let mut outcomes = vec![Outcome::Stale; responses.len()];
     let mut to_store = Vec::with_capacity(apps.len());
     for ((app, mut batch), newest) in by_app.into_iter().zip(newest) {
-        batch.claim(newest);
+        let invitations = batch.lock_invitations(transaction, app).await?;
+        batch.claim(newest, &invitations);
         batch.take_keys(transaction, app).await?;
         batch.look_up_keys(transaction, app).await?;
         to_store.push((app, batch.to_store.iter().map(|(index, _)| *index).collect()));
@@ -180,16 +186,33 @@ async fn store_and_commit(
         to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect();
     let params: Vec<_> = columns.iter().map(Columns::params).collect();
     let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
+    let completed: Vec<_> = to_store
+        .iter()
+        .filter_map(|(app, places)| {
+            Completions::of(*app, places.iter().map(|&place| &responses[place]))
+        })
+        .collect();
+    let complete = match completed.is_empty() {
+        true => None,
+        false => Some(lease.prepare_cached(COMPLETE).await),
+    };
+    let complete = complete.transpose().map_err(|e| NotCommitted::Before(e.into()))?;
+    let completing: Vec<_> = completed.iter().map(Completions::params).collect();
+    let completes = complete.iter().flat_map(|statement| {
+        completing.iter().map(|params| lease.execute(statement, params).boxed())
+    });
     let commit = async { lease.batch_execute("COMMIT").await.map(|()| 0) };
-    let mut ended = in_order(stores.chain([commit.boxed()]).collect()).await.into_iter();
-    for (of_app, stored) in columns.iter().zip(ended.by_ref()) {
+    let sent = stores.chain(completes).chain([commit.boxed()]).collect();
+    let mut ended = in_order(sent).await.into_iter();
+    let lengths = columns.iter().map(Columns::len).chain(completed.iter().map(Completions::len));
+    for (expected, stored) in lengths.zip(ended.by_ref()) {
         // Once sent, COMMIT may have been carried out where the server did not say that it refused.
         let stored = stored.map_err(|error| match error.as_db_error() {
             Some(_) => NotCommitted::Before(error.into()),
             None => NotCommitted::At(error.into()),
         })?;
-        if stored != of_app.len() as u64 {
-            let why = "fewer rows were stored than sent";
+        if stored != expected as u64 {
+            let why = "fewer rows were written than sent";
             return Err(NotCommitted::At(StoreError::InDoubt(why.into()).into()));
         }
     }
@@ -260,16 +283,51 @@ struct Batch<'a> {
     /// Judged at the newest public revision, the first of the call under their key, and that key free.
     to_store: Vec<(usize, &'a NewResponse)>,
     taken: HashMap<IdempotencyKey, (ResponseId, Digest)>,
+    /// Their invitation takes no response, or not theirs: it is claimed by the row with this place.
+    uninvited: HashMap<usize, Option<usize>>,
 }
 
 impl<'a> Batch<'a> {
-    fn claim(&mut self, newest: Option<u64>) {
+    /// The invitations that these rows bear, locked; mostly there are none, and nothing is asked.
+    async fn lock_invitations(
+        &self,
+        transaction: &Transaction,
+        app: AppId,
+    ) -> Result<Locked, Stop> {
+        let invited = self.rows.iter().filter_map(|(_, response)| response.invitation);
+        let ids: Vec<Uuid> = invited.map(|invited| invited.assignment_id.uuid()).collect();
+        match ids.is_empty() {
+            true => Ok(Locked::new()),
+            false => invitations::lock(transaction, app, &ids).await,
+        }
+    }
+
+    fn claim(&mut self, newest: Option<u64>, invitations: &Locked) {
         let mut keys = HashSet::new();
+        let mut claimed = HashMap::new();
+        let uninvited = &mut self.uninvited;
         let fresh = self.rows.iter().filter(|(_, it)| newest == Some(it.public_revision));
+        let invited = |(index, it): &&(usize, &'a NewResponse)| {
+            let Some(invited) = it.invitation else { return true };
+            if !is_open(invitations, it, invited.assignment_id) {
+                uninvited.insert(*index, None);
+                return false;
+            }
+            match claimed.entry(invited.assignment_id) {
+                Entry::Occupied(by) => {
+                    uninvited.insert(*index, Some(*by.get()));
+                    false
+                }
+                Entry::Vacant(free) => {
+                    free.insert(*index);
+                    true
+                }
+            }
+        };
         let first = |(_, it): &&(usize, &'a NewResponse)| {
             it.idempotency_key.is_none_or(|key| keys.insert(key))
         };
-        self.to_store = fresh.filter(first).copied().collect();
+        self.to_store = fresh.filter(invited).filter(first).copied().collect();
         // In one order everywhere, so that two batches never wait for each other's keys.
         self.to_store.sort_by_key(|(_, response)| response.idempotency_key);
     }
@@ -309,7 +367,7 @@ impl<'a> Batch<'a> {
 
     /// Told row by row, as if they had come one after another.
     fn outcomes(mut self) -> Vec<(usize, Outcome)> {
-        let mut stored: HashSet<usize> = self.to_store.iter().map(|(index, _)| *index).collect();
+        let stored: HashSet<usize> = self.to_store.iter().map(|(index, _)| *index).collect();
         let mut told = Vec::with_capacity(self.rows.len());
         for (index, response) in self.rows {
             let (id, digest) = (response.row.response_id, response.row.digest);
@@ -317,16 +375,29 @@ impl<'a> Batch<'a> {
             let outcome = match taken {
                 Some((by, theirs)) if *theirs == digest => Outcome::Replayed(*by),
                 Some(_) => Outcome::KeyReused,
-                None if stored.remove(&index) => {
+                None if stored.contains(&index) => {
                     self.taken.extend(response.idempotency_key.map(|key| (key, (id, digest))));
                     Outcome::Stored
                 }
-                None => Outcome::Stale,
+                None => match self.uninvited.get(&index) {
+                    Some(None) => Outcome::Uninvited,
+                    Some(Some(by)) if stored.contains(by) => Outcome::Uninvited,
+                    // Whoever claimed the invitation was not stored, so it may be free after all.
+                    Some(Some(_)) | None => Outcome::Stale,
+                },
             };
             told.push((index, outcome));
         }
         told
     }
+}
+
+/// Whether the invitation takes this response, at the time at which it was received.
+fn is_open(invitations: &Locked, response: &NewResponse, id: AssignmentId) -> bool {
+    let row = &response.row;
+    invitations.get(&id).is_some_and(|(flow, times)| {
+        *flow == row.flow_id && times.state(row.response_id.made_at()).refusal().is_none()
+    })
 }
 
 fn under_key(row: &Row) -> StoreResult<(IdempotencyKey, (ResponseId, Digest))> {

@@ -7,6 +7,7 @@ use sluice_flow::id::{AppId, ResponseId};
 use sluice_flow::submission::Admission;
 
 use super::codec::{Cells, bytes};
+use super::invitations;
 use super::transaction::{Stop, Then};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
 
@@ -49,7 +50,8 @@ fn one(
     response: &NewResponse,
     fresh: bool,
 ) -> Result<Outcome> {
-    if fresh && store(insert, response)? {
+    // Where there is an invitation the key comes first: a retry finds its own invitation used.
+    if fresh && response.invitation.is_none() && store(insert, response)? {
         return Ok(Outcome::Stored);
     }
     let taken = match &response.idempotency_key {
@@ -59,7 +61,16 @@ fn one(
     Ok(match taken {
         Some((id, digest)) if digest == response.row.digest => Outcome::Replayed(id),
         Some(_) => Outcome::KeyReused,
-        None => Outcome::Stale,
+        None => match response.invitation.filter(|_| fresh) {
+            Some(invited) if invitations::complete(connection, &response.row, invited)? => {
+                match store(insert, response)? {
+                    true => Outcome::Stored,
+                    false => return Err(rusqlite::Error::StatementChangedRows(0)),
+                }
+            }
+            Some(_) => Outcome::Uninvited,
+            None => Outcome::Stale,
+        },
     })
 }
 
