@@ -3,6 +3,8 @@
 //! The first line names the columns, in any order: `userId`, `email`, `expiresAt`. Every faulty line is told
 //! with its number; a column that is not known is a fault, so that a mistyped one is not silently lost.
 
+use std::collections::HashSet;
+
 use sluice_flow::definition::Fault;
 use sluice_flow::time::Timestamp;
 
@@ -20,6 +22,15 @@ const COLUMNS: [&str; 3] = [USER_ID, EMAIL, EXPIRES_AT];
 
 /// Reads people, or every fault of the file's form. Whether an address is one is judged later.
 pub fn read(file: &[u8]) -> Result<Vec<NewInvitation>, Vec<Fault>> {
+    read_up_to(FILE_LINES_MAX, file)
+}
+
+/// The same of a file of any length, for whoever sends it in parts.
+pub fn read_all(file: &[u8]) -> Result<Vec<NewInvitation>, Vec<Fault>> {
+    read_up_to(usize::MAX, file)
+}
+
+fn read_up_to(lines_max: usize, file: &[u8]) -> Result<Vec<NewInvitation>, Vec<Fault>> {
     let file = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -47,8 +58,8 @@ pub fn read(file: &[u8]) -> Result<Vec<NewInvitation>, Vec<Fault>> {
             Ok(person) => people.push(person),
             Err(found) => faults.extend(found),
         }
-        if people.len() > FILE_LINES_MAX {
-            let what = format!("is beyond the {FILE_LINES_MAX} people of one file; split the file");
+        if people.len() > lines_max {
+            let what = format!("is beyond the {lines_max} people of one file; split the file");
             return Err(vec![fault(&format!("/{line}"), what)]);
         }
     }
@@ -135,6 +146,35 @@ fn person(
         }
     }
     if faults.is_empty() { Ok(person) } else { Err(faults) }
+}
+
+/// Every line with somebody who stands on an earlier one, too.
+pub fn twice(people: &[NewInvitation]) -> Vec<Fault> {
+    let mut seen = HashSet::new();
+    let double = |person: &&NewInvitation| {
+        let NewInvitation { invitee, .. } = person;
+        let user = invitee.user_id.clone().map(|user| (USER_ID, user));
+        let email = invitee.email_key().map(|email| (EMAIL, email));
+        // Both are noted, whether or not the first is known.
+        let known = [user, email].into_iter().flatten().filter(|it| !seen.insert(it.clone()));
+        known.count() > 0
+    };
+    let doubles = people.iter().filter(double);
+    let what = "is on an earlier line, too; take one out, or leave out who is invited";
+    doubles.map(|it| fault(&format!("/{}", it.line.unwrap_or_default()), what)).collect()
+}
+
+/// People as [`read`] takes them.
+pub fn write_people(people: &[NewInvitation]) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let _infallible = writer.write_record(COLUMNS);
+    for NewInvitation { invitee, expires_at, .. } in people {
+        let expires_at = expires_at.map(|time| time.to_string()).unwrap_or_default();
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let fields = [text(&invitee.user_id), text(&invitee.email), expires_at];
+        let _infallible = writer.write_record(fields);
+    }
+    writer.into_inner().unwrap_or_default()
 }
 
 /// The invitations with their ids and links, under a first line of names.

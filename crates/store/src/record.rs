@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 
 use crate::{
-    App, AuditRow, FlowRow, IdempotencyKey, InvitationRow, KeyRow, ResponseRow, TokenRow,
-    VersionRow,
+    App, AuditRow, FlowRow, IdempotencyKey, IdentityKeyRow, InvitationRow, KeyRow, ResponseRow,
+    TokenRow, VersionRow,
 };
 
 /// One row of any table, with all that a backend keeps of it.
@@ -17,6 +17,7 @@ use crate::{
 pub enum Record {
     App(App),
     Key(KeyRow),
+    IdentityKey(IdentityKeyRow),
     Flow(FlowRow),
     Version(VersionRow),
     Token(TokenRow),
@@ -31,6 +32,8 @@ pub enum Record {
 pub enum Table {
     Apps,
     Keys,
+    #[serde(rename = "identity_keys")]
+    IdentityKeys,
     Flows,
     Versions,
     Tokens,
@@ -40,9 +43,10 @@ pub enum Table {
 }
 
 impl Table {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Apps,
         Self::Keys,
+        Self::IdentityKeys,
         Self::Flows,
         Self::Versions,
         Self::Tokens,
@@ -55,6 +59,7 @@ impl Table {
         match self {
             Self::Apps => "apps",
             Self::Keys => "keys",
+            Self::IdentityKeys => "identity_keys",
             Self::Flows => "flows",
             Self::Versions => "versions",
             Self::Tokens => "tokens",
@@ -68,7 +73,7 @@ impl Table {
 /// Where a [`Record`] stands in the order of all records: tables in the order of the enum, then the
 /// app's id (the nil id for what belongs to none), then the row's own key, as bytes.
 ///
-/// The key of an app is empty, that of an API key its text, that of a response its flow's id followed
+/// The key of an app is empty, that of an API key its text, that of an identity key its `kid`, that of a response its flow's id followed
 /// by its own; any other is the id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
@@ -82,6 +87,7 @@ impl Record {
         match self {
             Self::App(_) => Table::Apps,
             Self::Key(_) => Table::Keys,
+            Self::IdentityKey(_) => Table::IdentityKeys,
             Self::Flow(_) => Table::Flows,
             Self::Version(_) => Table::Versions,
             Self::Token(_) => Table::Tokens,
@@ -100,6 +106,7 @@ impl Record {
         match self {
             Self::App(app) => place(Some(app.row.app_id), &[]),
             Self::Key(key) => place(Some(key.app_id), key.api_key.as_str().as_bytes()),
+            Self::IdentityKey(key) => place(Some(key.app_id), key.kid.as_bytes()),
             Self::Flow(flow) => place(Some(flow.app_id), flow.flow_id.uuid().as_bytes()),
             Self::Version(version) => {
                 place(Some(version.app_id), version.flow_version_id.uuid().as_bytes())
@@ -123,6 +130,9 @@ impl Record {
                 app.row.name.len() + origins
             }
             Self::Key(_) => 0,
+            Self::IdentityKey(key) => {
+                key.kid.len() + key.material.len() + key.issuer.as_ref().map_or(0, String::len)
+            }
             Self::Flow(flow) => flow.name.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),
@@ -130,10 +140,7 @@ impl Record {
                 let texts = [&audit.actor, &audit.action, &audit.subject, &audit.detail];
                 texts.into_iter().map(String::len).sum()
             }
-            Self::Response { row, .. } => {
-                let others = [&row.identities, &row.tags, &row.context, &row.flow_assignment_id];
-                row.answers.len() + others.into_iter().flatten().map(String::len).sum::<usize>()
-            }
+            Self::Response { row, .. } => row.texts_len(),
             Self::Invitation(row) => {
                 let texts = [&row.invitee.user_id, &row.invitee.email];
                 texts.into_iter().flatten().map(String::len).sum()

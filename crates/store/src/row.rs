@@ -38,6 +38,8 @@ pub struct AppRow {
     /// Origins that browsers may call from; empty means any.
     pub allowed_origins: Vec<String>,
     pub grace_window_seconds: Option<u32>,
+    /// The longest that an identity token may be valid; absent means the default.
+    pub token_lifetime_seconds: Option<u32>,
     pub created_at: Timestamp,
 }
 
@@ -53,6 +55,31 @@ pub struct App {
 pub struct KeyRow {
     pub app_id: AppId,
     pub api_key: ApiKey,
+    pub created_at: Timestamp,
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What an identity token can be verified by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum IdentityKeyKind {
+    /// A secret that both sides hold.
+    Hs256,
+    PublicKey,
+    /// The address of a set of public keys.
+    Jwks,
+}
+
+/// A key of an app for identity tokens. `kid` is unique within the app, revoked keys included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityKeyRow {
+    pub app_id: AppId,
+    pub kid: String,
+    pub kind: IdentityKeyKind,
+    /// The sealed secret, the public key as a JWK, or the URL; empty once revoked.
+    pub material: String,
+    /// The `iss` that tokens under this key must bear.
+    pub issuer: Option<String>,
     pub created_at: Timestamp,
     pub revoked_at: Option<Timestamp>,
 }
@@ -147,6 +174,14 @@ pub struct ResponseRow {
     pub digest: Digest,
 }
 
+impl ResponseRow {
+    /// How long its texts are, in bytes, all together.
+    pub(crate) fn texts_len(&self) -> usize {
+        let others = [&self.identities, &self.tags, &self.context, &self.flow_assignment_id];
+        self.answers.len() + others.into_iter().flatten().map(String::len).sum::<usize>()
+    }
+}
+
 /// What became of one response of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -205,6 +240,7 @@ pub struct AuditRow {
 pub enum Write {
     App(AppRow),
     Key(KeyRow),
+    IdentityKey(IdentityKeyRow),
     Flow(FlowRow),
     Version(VersionRow),
     Token(TokenRow),
@@ -219,7 +255,7 @@ impl Write {
     /// Whether the public API can see it: then the app's public revision grows.
     pub fn is_public(&self) -> bool {
         match self {
-            Self::App(_) | Self::Key(_) | Self::Flow(_) => true,
+            Self::App(_) | Self::Key(_) | Self::IdentityKey(_) | Self::Flow(_) => true,
             Self::Version(version) => version.times.published_at.is_some(),
             Self::Token(_)
             | Self::Audit(_)

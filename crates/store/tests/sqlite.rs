@@ -34,6 +34,7 @@ fn app_row(number: u64) -> AppRow {
         identity_verification: IdentityVerification::Off,
         allowed_origins: Vec::new(),
         grace_window_seconds: None,
+        token_lifetime_seconds: None,
         created_at: Timestamp::from_millis(1),
     }
 }

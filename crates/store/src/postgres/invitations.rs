@@ -9,7 +9,6 @@ use std::sync::LazyLock;
 use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
 use sluice_flow::invitation::{InvitationTimes, Invitee, day_of};
 use sluice_flow::time::Timestamp;
-use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::codec::Cells;
@@ -18,8 +17,8 @@ use super::pool::{Params, Pool};
 use super::read::limit;
 use super::transaction::Transaction;
 use crate::{
-    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, StoreResult,
-    state_in_sql,
+    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, StoreError,
+    StoreResult, state_in_sql,
 };
 
 pub(super) const INVITATION: &str = "app_id, flow_id, assignment_id, user_id, email, created_at, \
@@ -187,45 +186,32 @@ pub(super) async fn lock(
     Ok(locked)
 }
 
-pub(super) const COMPLETE: &str = "UPDATE invitations SET completed_at = given.completed_at, \
+const COMPLETE: &str = "UPDATE invitations SET completed_at = given.completed_at, \
      response_id = given.response_id FROM unnest($2::uuid[], $3::bigint[], $4::uuid[]) \
      AS given (assignment_id, completed_at, response_id) \
      WHERE invitations.app_id = $1 AND invitations.assignment_id = given.assignment_id";
 
-/// The invitations of one app that are completed, as the parameters of [`COMPLETE`].
-#[derive(Debug)]
-pub(super) struct Completions {
-    app: Uuid,
-    assignment_id: Vec<Uuid>,
-    completed_at: Vec<i64>,
-    response_id: Vec<Option<Uuid>>,
-}
-
-impl Completions {
-    /// Those of these responses, if any has one.
-    pub(super) fn of<'a>(
-        app: AppId,
-        responses: impl Iterator<Item = &'a NewResponse>,
-    ) -> Option<Self> {
-        let (mut assignment_id, mut completed_at, mut response_id) = (vec![], vec![], vec![]);
-        for response in responses {
-            let Some(invited) = response.invitation else { continue };
-            let (id, at) = (response.row.response_id, response.row.response_id.made_at());
-            assignment_id.push(invited.assignment_id.uuid());
-            completed_at.push(if invited.linked { at } else { day_of(at) }.as_millis());
-            response_id.push(invited.linked.then(|| id.uuid()));
-        }
-        let app = app.uuid();
-        let some = !assignment_id.is_empty();
-        some.then_some(Self { app, assignment_id, completed_at, response_id })
+/// Completes the invitations of these responses, which are locked and open; mostly there are none.
+pub(super) async fn complete<'a>(
+    transaction: &Transaction,
+    app: AppId,
+    responses: impl Iterator<Item = &'a NewResponse>,
+) -> Result<(), Stop> {
+    let (mut assignments, mut times, mut named) = (Vec::new(), Vec::new(), Vec::new());
+    for response in responses {
+        let Some(invited) = response.invitation else { continue };
+        let (id, at) = (response.row.response_id, response.row.response_id.made_at());
+        assignments.push(invited.assignment_id.uuid());
+        times.push(if invited.linked { at } else { day_of(at) }.as_millis());
+        named.push(invited.linked.then(|| id.uuid()));
     }
-
-    pub(super) fn len(&self) -> usize {
-        self.assignment_id.len()
+    if assignments.is_empty() {
+        return Ok(());
     }
-
-    pub(super) fn params(&self) -> [&(dyn ToSql + Sync); 4] {
-        [&self.app, &self.assignment_id, &self.completed_at, &self.response_id]
+    let params: Params = &[&app.uuid(), &assignments, &times, &named];
+    match transaction.execute(COMPLETE, params).await? == assignments.len() as u64 {
+        true => Ok(()),
+        false => Err(StoreError::Failed("a locked invitation is not there".into()).into()),
     }
 }
 

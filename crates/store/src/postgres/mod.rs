@@ -14,9 +14,11 @@ mod codec;
 mod columns;
 mod commit;
 mod connect;
+mod copy;
 mod dsn;
 mod failure;
 mod invitations;
+mod last;
 mod link;
 mod listen;
 mod partitions;
@@ -41,9 +43,9 @@ use tokio::task::AbortHandle;
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, Digest, FeedPosition, FlowState,
-    IdempotencyKey, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, NewResponse, Outcome,
-    Page, Place, Record, ResponseQuery, ResponseRow, Store, StoreError, StoreResult, TokenHash,
-    TokenRow, VersionRow, VersionState,
+    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
+    NewResponse, Outcome, Page, Place, Record, ResponseQuery, ResponseRow, Store, StoreError,
+    StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -78,9 +80,10 @@ impl PgStore {
         let deadline = options.statement_deadline;
         let (mut client, _driver) = connect::first(&connector, deadline).await?;
         schema::bring_up_to_date(&mut client, &connector, deadline).await?;
+        let spread = options.distributed || connect::is_spread(&client, deadline).await?;
         drop(client);
         let listens = options.listen;
-        let pool = Arc::new(Pool::new(connector.clone(), options)?);
+        let pool = Arc::new(Pool::new(connector.clone(), options, spread)?);
         // Best effort, as on every day that follows: a start does not wait longer for it.
         let _late = tokio::time::timeout(deadline, partitions::make_ahead(&pool)).await;
         let changed = Arc::new(Notify::new());
@@ -101,7 +104,7 @@ impl PgStore {
         let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
         schema::must_be_current(&client, connector.place(), options.statement_deadline).await?;
         drop(client);
-        let pool = Arc::new(Pool::new(connector, options)?);
+        let pool = Arc::new(Pool::new(connector, options, false)?);
         Ok(Self { pool, changed: Arc::new(Notify::new()), listens: false, tasks: Vec::new() })
     }
 
@@ -178,6 +181,10 @@ impl Store for PgStore {
 
     async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
         apps::keys(&self.pool, app).await
+    }
+
+    async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
+        apps::identity_keys(&self.pool, app).await
     }
 
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {

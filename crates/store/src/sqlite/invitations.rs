@@ -8,8 +8,7 @@ use sluice_flow::time::Timestamp;
 use super::codec::{Cells, bytes};
 use super::read::{limit, many, one};
 use crate::{
-    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, Invited, ResponseRow,
-    state_in_sql,
+    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, state_in_sql,
 };
 
 pub(super) const INVITATION: &str = "app_id, flow_id, assignment_id, user_id, email, created_at, \
@@ -128,11 +127,9 @@ pub(super) fn step(connection: &Connection, step: &InvitationStep) -> Result<Opt
 }
 
 /// Completes the invitation that a response came with; says whether it was open.
-pub(super) fn complete(
-    connection: &Connection,
-    response: &ResponseRow,
-    invited: Invited,
-) -> Result<bool> {
+pub(super) fn complete(connection: &Connection, response: &NewResponse) -> Result<bool> {
+    let Some(invited) = response.invitation else { return Ok(false) };
+    let response = &response.row;
     let at = response.response_id.made_at();
     let (completed_at, response_id) = match invited.linked {
         true => (at, Some(bytes!(response.response_id))),

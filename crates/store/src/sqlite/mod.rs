@@ -31,9 +31,9 @@ use sluice_flow::time::Timestamp;
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, Digest, FeedPosition, FlowState,
-    IdempotencyKey, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, NewResponse, Outcome,
-    Page, Place, Record, ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow,
-    VersionRow, VersionState,
+    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
+    NewResponse, Outcome, Page, Place, Record, ResponseQuery, ResponseRow, Store, StoreResult,
+    TokenHash, TokenRow, VersionRow, VersionState,
 };
 use read::responses::Walk;
 use read::{apps, flows, instance, out, responses};
@@ -104,6 +104,10 @@ impl Store for SqliteStore {
 
     async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
         self.readers.read(move |it| apps::keys(it, app)).await
+    }
+
+    async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
+        self.readers.read(move |it| apps::identity_keys(it, app)).await
     }
 
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {

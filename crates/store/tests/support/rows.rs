@@ -12,6 +12,7 @@ pub(crate) fn app_row() -> AppRow {
         identity_verification: IdentityVerification::Off,
         allowed_origins: Vec::new(),
         grace_window_seconds: None,
+        token_lifetime_seconds: None,
         created_at: Timestamp::from_millis(1),
     }
 }

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::super::codec::{self, APP, AUDIT, Cells, FLOW, KEY, RESPONSE, TOKEN, VERSION};
+use super::super::codec::{
+    self, APP, AUDIT, Cells, FLOW, IDENTITY_KEY, KEY, RESPONSE, TOKEN, VERSION,
+};
 use super::super::failure::Stop;
 use super::super::invitations::{self, INVITATION};
 use super::super::pool::{Params, Pool};
@@ -78,7 +80,7 @@ async fn walk(
     let (text, ids) = (String::from_utf8_lossy(&after.key), ids(&after.key));
     let params: Params = match after.table {
         Table::Apps => &[&rows, &bytes, &app],
-        Table::Keys => &[&rows, &bytes, &app, &&*text],
+        Table::Keys | Table::IdentityKeys => &[&rows, &bytes, &app, &&*text],
         Table::Responses => &[&rows, &bytes, &app, &ids[0], &ids[1]],
         Table::Flows | Table::Versions | Table::Tokens | Table::Audit | Table::Invitations => {
             &[&rows, &bytes, &app, &ids[0]]
@@ -95,6 +97,9 @@ fn select(table: Table) -> (String, Read) {
     let (name, columns, key, read): (_, _, &[&str], Read) = match table {
         Table::Apps => ("apps", APP, &[], |it| codec::app(it).map(Record::App)),
         Table::Keys => ("api_keys", KEY, &["api_key"], |it| codec::key(it).map(Record::Key)),
+        Table::IdentityKeys => ("identity_keys", IDENTITY_KEY, &["kid"], |it| {
+            codec::identity_key(it).map(Record::IdentityKey)
+        }),
         Table::Flows => ("flows", FLOW, &["flow_id"], |it| codec::flow(it).map(Record::Flow)),
         Table::Versions => ("versions", VERSION, &["flow_version_id"], |it| {
             codec::version(it).map(Record::Version)
@@ -131,6 +136,7 @@ fn texts(table: Table) -> &'static [&'static str] {
     match table {
         Table::Apps => &["name", "allowed_origins"],
         Table::Keys => &[],
+        Table::IdentityKeys => &["kid", "material", "issuer"],
         Table::Flows => &["name"],
         Table::Versions => &["definition"],
         Table::Tokens => &["name", "scopes"],
