@@ -124,19 +124,21 @@ async fn a_damaged_copy_is_not_equal() {
     }
 }
 
+/// Changes of one column each, with the column's name.
+macro_rules! columns {
+    ($($record:pat => $($place:expr => $value:expr),+;)+) => {
+        [$($((
+            stringify!($place),
+            (|record: &mut Record| match record {
+                $record => { $place = $value; true }
+                _ => false,
+            }) as fn(&mut Record) -> bool,
+        )),+),+]
+    };
+}
+
 #[test]
 fn every_column_of_every_table_is_in_the_digest() {
-    macro_rules! columns {
-        ($($record:pat => $($place:expr => $value:expr),+;)+) => {
-            [$($((
-                stringify!($place),
-                (|record: &mut Record| match record {
-                    $record => { $place = $value; true }
-                    _ => false,
-                }) as fn(&mut Record) -> bool,
-            )),+),+]
-        };
-    }
     let changes = columns! {
         Record::App(app) =>
             app.row.app_id => id(), app.row.name => text(), app.row.allowed_origins => vec![text()],
