@@ -118,10 +118,6 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_LISTEN", value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<String>,
 
-    /// Where respondents reach this server, for personal links [default: the address listened on]
-    #[arg(long, env = "SLUICE_PUBLIC_URL", value_name = "URL")]
-    pub(crate) public_url: Option<String>,
-
     /// Folder for everything that is stored; made if missing [default: ./sluice-data]
     #[arg(long, env = "SLUICE_DATA", value_name = "FOLDER")]
     pub(crate) data: Option<PathBuf>,
@@ -129,6 +125,10 @@ pub(crate) struct ServeArgs {
     /// Where to store: sqlite:PATH or postgres://… [default: sqlite:<data>/sluice.db]
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
+
+    /// Where respondents reach this server, for personal links [default: the address listened on]
+    #[arg(long, env = "SLUICE_PUBLIC_URL", value_name = "URL")]
+    pub(crate) public_url: Option<String>,
 
     /// Connections to the database, at most; one more listens [default: 16]
     #[arg(long, env = "SLUICE_PG_CONNECTIONS", value_name = "COUNT", help_heading = PG)]
