@@ -17,6 +17,7 @@ pub enum Missing {
     Draft,
     Response,
     Token,
+    Invitation,
 }
 
 impl Missing {
@@ -30,6 +31,7 @@ impl Missing {
             Self::Draft => "draft",
             Self::Response => "response",
             Self::Token => "token",
+            Self::Invitation => "invitation",
         }
     }
 
@@ -42,6 +44,7 @@ impl Missing {
             Self::Draft => "draft_not_found",
             Self::Response => "response_not_found",
             Self::Token => "token_not_found",
+            Self::Invitation => "invitation_not_found",
         }
     }
 }

@@ -20,11 +20,16 @@ use crate::tokens::hash_of;
 /// How often changes by other processes are looked for.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
 
+/// Where a server listens that was told nothing.
+const PUBLIC_URL_DEFAULT: &str = "http://127.0.0.1:8080";
+
 /// What an operator can set.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// An admin token from the environment, valid while this process runs.
     pub admin_token: Option<String>,
+    /// Where respondents reach this service, for personal links; without a slash at its end.
+    pub public_url: Option<String>,
 }
 
 /// The service cannot do this now; the caller may try again after so many seconds.
@@ -60,6 +65,7 @@ pub struct Engine {
     pub(crate) committer: Committer,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) environment_token: Option<[u8; 32]>,
+    pub(crate) public_url: String,
     lost: watch::Sender<bool>,
     feed: tokio::task::JoinHandle<()>,
 }
@@ -98,6 +104,7 @@ impl Engine {
             committer,
             metrics,
             environment_token,
+            public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             lost,
             feed,
         }))

@@ -22,6 +22,8 @@ mod flows;
 pub mod idempotency;
 mod ids;
 pub mod intake;
+pub mod invitation_files;
+mod invitations;
 pub mod metrics;
 pub mod moving;
 mod publish;
@@ -38,6 +40,7 @@ pub use apps::{AppDetail, AppPatch};
 pub use engine::{Engine, Options, Unavailable};
 pub use flows::{Draft, FlowPatch, NewFlow};
 pub use intake::{Receipt, SubmitError};
+pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};
 pub use publish::Published;
 pub use registry::{AppView, NoFlow, Resolved};
 pub use responses::ResponseFilter;
@@ -47,8 +50,8 @@ pub use tokens::{NewToken, TokenSecret};
 /// The rows that transports show, so that they need not know the store.
 pub mod rows {
     pub use sluice_store::{
-        AppRow, AuditRow, FlowRow, FlowState, IdentityVerification, Order, Page, ResponseRow,
-        Scope, TokenRow, VersionRow, VersionState,
+        AppRow, AuditRow, FlowRow, FlowState, IdentityVerification, InvitationCounts,
+        InvitationRow, Order, Page, ResponseRow, Scope, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};

@@ -4,6 +4,7 @@
 //! are optional here even where a default exists: only [`crate::config`] knows all four sources.
 
 mod client;
+mod invite;
 mod moving;
 
 use std::ffi::OsString;
@@ -18,6 +19,7 @@ pub(crate) use client::{
     ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
 };
 
+pub(crate) use invite::{AddArgs, ImportArgs, InviteCommand, InvitedArgs};
 pub(crate) use moving::MoveArgs;
 
 use crate::config::LogFormat;
@@ -74,6 +76,9 @@ pub(crate) enum Command {
     /// Create admin tokens
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Invite people to a flow, each with a personal link
+    #[command(subcommand)]
+    Invite(InviteCommand),
     /// Move everything of one database into another
     Move(MoveArgs),
 }
@@ -120,6 +125,10 @@ pub(crate) struct ServeArgs {
     /// Where to store: sqlite:PATH or postgres://… [default: sqlite:<data>/sluice.db]
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
+
+    /// Where respondents reach this server, for personal links [default: the address listened on]
+    #[arg(long, env = "SLUICE_PUBLIC_URL", value_name = "URL")]
+    pub(crate) public_url: Option<String>,
 
     /// Connections to the database, at most; one more listens [default: 16]
     #[arg(long, env = "SLUICE_PG_CONNECTIONS", value_name = "COUNT", help_heading = PG)]

@@ -3,6 +3,7 @@
 //! The port is taken before the store is opened, so that a second server on the same port ends
 //! before it touches anything; what connects meanwhile waits in the listener's queue.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use sluice_engine::{Engine, Options, Store, StoreError};
 use sluice_web::{App, Limits};
 use tokio::net::TcpListener;
 
-use crate::banner::banner;
+use crate::banner::{banner, base_url};
 use crate::config::Settings;
 use crate::demo;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
@@ -30,7 +31,7 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
     let address = listener.local_addr().map_err(|error| unbound(&settings.listen, &error))?;
     let store = backend::open(&settings.store, &settings.tuning).await?;
     let stored_in = settings.store.to_string();
-    let engine = start(store, &settings).await?;
+    let engine = start(store, &settings, address).await?;
     let made = demo::first_start(&engine, settings.demo, settings.admin_token.is_some()).await?;
     // A reader of the banner that has gone is no reason not to serve.
     let _gone = output::print(&banner(address, &stored_in, &made));
@@ -85,9 +86,14 @@ fn unbound(listen: &str, error: &std::io::Error) -> Failure {
     }
 }
 
-async fn start(store: Arc<dyn Store>, settings: &Settings) -> Result<Arc<Engine>, Failure> {
+async fn start(
+    store: Arc<dyn Store>,
+    settings: &Settings,
+    address: SocketAddr,
+) -> Result<Arc<Engine>, Failure> {
     let admin_token = settings.admin_token.as_ref().map(|token| token.0.clone());
-    let options = Options { admin_token };
+    let public_url = settings.public_url.clone().unwrap_or_else(|| base_url(address));
+    let options = Options { admin_token, public_url: Some(public_url) };
     Engine::start(store, Arc::new(SystemClock), options).await.map_err(|error: StoreError| {
         tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");
         let remedy = match &error {

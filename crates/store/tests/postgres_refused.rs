@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
 
+#[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod support;
 
 use std::time::Duration;

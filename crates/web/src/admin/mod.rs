@@ -13,6 +13,7 @@ mod audit;
 mod auth;
 mod drafts;
 mod flows;
+mod invitations;
 mod keys;
 mod page;
 mod pointer;
@@ -54,6 +55,7 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(drafts::routes())
         .merge(versions::routes())
         .merge(responses::routes())
+        .merge(invitations::routes())
         .merge(tokens::routes())
         .merge(audit::routes())
 }

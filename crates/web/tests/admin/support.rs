@@ -78,7 +78,10 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         let store = either::open(folder.path()).await;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
-        let options = Options { admin_token: Some(ROOT.to_owned()) };
+        let options = Options {
+            admin_token: Some(ROOT.to_owned()),
+            public_url: Some("https://ask.example".to_owned()),
+        };
         let engine = Engine::start(store, clock.clone(), options).await.unwrap();
         let router = App::new(Arc::clone(&engine), Limits::default());
         Self { engine, clock, router, _folder: folder }
