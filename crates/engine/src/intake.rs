@@ -5,6 +5,7 @@
 //! is on stable storage.
 
 use sluice_flow::id::{FlowVersionId, ResponseId};
+use sluice_flow::identity::{self, Claims};
 use sluice_flow::issue::{Code, Issue};
 use sluice_flow::judge::judge;
 use sluice_flow::lifecycle::Accepting;
@@ -75,7 +76,18 @@ impl Engine {
         input: Option<&[u8]>,
         key: Option<&IdempotencyKey>,
     ) -> Result<Receipt, SubmitError> {
-        let result = self.take_in(app, input, key).await;
+        self.submit_as(app, input, key, None).await
+    }
+
+    /// The same for a caller who has proven who they are ([`Engine::identify`]).
+    pub async fn submit_as(
+        &self,
+        app: &AppView,
+        input: Option<&[u8]>,
+        key: Option<&IdempotencyKey>,
+        claims: Option<&Claims>,
+    ) -> Result<Receipt, SubmitError> {
+        let result = self.take_in(app, input, key, claims).await;
         self.metrics.count(match &result {
             Ok(Receipt::Accepted(Accepted { replayed: false, .. })) => Counted::Stored,
             Ok(Receipt::Accepted(_)) => Counted::Replayed,
@@ -92,13 +104,15 @@ impl Engine {
         app: &AppView,
         input: Option<&[u8]>,
         key: Option<&IdempotencyKey>,
+        claims: Option<&Claims>,
     ) -> Result<Receipt, SubmitError> {
         let Some(input) = input else { return Ok(Receipt::Refused(vec![submission::absent()])) };
-        let submission = match submission::parse(input) {
+        let mut submission = match submission::parse(input) {
             Ok(submission) => submission,
             Err(Unfit::Refused(issues)) => return Ok(Receipt::Refused(issues)),
             Err(Unfit::Malformed(reason)) => return Err(SubmitError::Malformed(reason)),
         };
+        let (verified, mismatches) = self.matched(app, &mut submission, claims);
         for _ in 0..REJUDGE_MAX {
             let version = match submission.flow_version_id.parse() {
                 Ok(id) => self.registry.version(app.app_id, id).await?,
@@ -107,13 +121,13 @@ impl Engine {
             let Some(version) = version else {
                 return Ok(Receipt::Refused(vec![Issue::of_version(Code::FlowVersionNotFound)]));
             };
-            match self.verdict(&version, &submission) {
+            match self.verdict(&version, &submission, &mismatches) {
                 Verdict::Refused(issues) => {
-                    let replay = self.replay(&version, &submission, key).await?;
+                    let replay = self.replay(&version, &submission, key, verified).await?;
                     return Ok(replay.unwrap_or(Receipt::Refused(issues)));
                 }
                 Verdict::Admitted { accepts_until, grace } => {
-                    let response = response_of(&version, &submission, key);
+                    let response = response_of(&version, &submission, key, verified);
                     let settled = self.committer.store(Pending { response, accepts_until }).await;
                     match settled {
                         Ok(Settled::Stale) => self.registry.forget(&[app.app_id]),
@@ -125,7 +139,30 @@ impl Engine {
         Err(Unavailable::OVERLOADED.into())
     }
 
-    fn verdict(&self, version: &VersionView, submission: &Submission<'_>) -> Verdict {
+    /// Holds the submission against the token. Whether it is verified, and what is to be refused for it;
+    /// where mismatches are only counted, the submission is as good as one without a token.
+    fn matched(
+        &self,
+        app: &AppView,
+        submission: &mut Submission<'_>,
+        claims: Option<&Claims>,
+    ) -> (bool, Vec<Issue>) {
+        let Some(claims) = claims else { return (false, Vec::new()) };
+        let mismatches = identity::mismatches(claims, &submission.identities);
+        if mismatches.is_empty() {
+            identity::fill(claims, submission);
+            return (true, mismatches);
+        }
+        let refused = self.is_mismatch_refused(app);
+        (false, if refused { mismatches } else { Vec::new() })
+    }
+
+    fn verdict(
+        &self,
+        version: &VersionView,
+        submission: &Submission<'_>,
+        mismatches: &[Issue],
+    ) -> Verdict {
         let now = self.now();
         let accepting = version.accepting(now);
         if let Some(mut issue) = accepting.refusal() {
@@ -137,6 +174,9 @@ impl Engine {
         let Some(published) = &version.published else {
             return Verdict::Refused(vec![Issue::of_version(Code::NotOpenYet)]);
         };
+        if !mismatches.is_empty() {
+            return Verdict::Refused(mismatches.to_vec());
+        }
         let issues = judge(&published.snapshot, &submission.answers);
         if !issues.is_empty() {
             return Verdict::Refused(issues);
@@ -157,6 +197,7 @@ impl Engine {
         version: &VersionView,
         submission: &Submission<'_>,
         key: Option<&IdempotencyKey>,
+        verified: bool,
     ) -> Result<Option<Receipt>, SubmitError> {
         let Some(key) = key else { return Ok(None) };
         let hash = key.hash(version.app_id);
@@ -165,7 +206,7 @@ impl Engine {
         else {
             return Ok(None);
         };
-        Ok(Some(if digest == response_of(version, submission, None).row.digest {
+        Ok(Some(if digest == response_of(version, submission, None, verified).row.digest {
             Receipt::Accepted(Accepted { response_id, grace: None, replayed: true })
         } else {
             Receipt::Refused(vec![Issue::key_reused()])
@@ -192,6 +233,7 @@ fn response_of(
     version: &VersionView,
     submission: &Submission<'_>,
     key: Option<&IdempotencyKey>,
+    verified: bool,
 ) -> NewResponse {
     let identities = match submission.admission {
         Admission::Admitted => submission.identities_json(),
@@ -205,7 +247,8 @@ fn response_of(
         admission: submission.admission,
         answers: submission.answers_json(),
         identities,
-        identity_verified: false,
+        // It speaks of the identities beside it; without them it would only tell who has a token.
+        identity_verified: verified && submission.admission == Admission::Admitted,
         respondent_id: None,
         tags: submission.tags_json(),
         context: submission.context_json(),

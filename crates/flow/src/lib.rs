@@ -15,6 +15,7 @@
 
 pub mod definition;
 pub mod id;
+pub mod identity;
 pub mod issue;
 pub mod judge;
 pub mod lifecycle;
