@@ -1,8 +1,9 @@
 //! Many responses in one transaction: the main road's only write.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Result, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Result, ToSql, params};
 use sluice_flow::id::{AppId, ResponseId};
 use sluice_flow::submission::Admission;
 
@@ -10,11 +11,32 @@ use super::codec::{Cells, bytes};
 use super::transaction::{Stop, Then};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
 
-const STORE: &str = "INSERT INTO responses (app_id, flow_id, flow_version_id, response_id, \
-     admitted, answers, identities, identity_verified, respondent_id, tags, context, \
-     flow_assignment_id, digest, idempotency_key) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
-     ON CONFLICT (app_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING";
+const COLUMNS: &str = "app_id, flow_id, flow_version_id, response_id, admitted, answers, \
+     identities, identity_verified, respondent_id, tags, context, flow_assignment_id, digest, \
+     idempotency_key";
+const COLUMN_COUNT: usize = 14;
+
+/// How many rows go into one statement: as many as there are, in the largest pieces.
+///
+/// A statement opens its tables and finds its places in them anew each time it is run, which costs as
+/// much as a row; and rows that come one after another in one statement go to the end of each index
+/// without a search.
+const PIECES: [usize; 3] = [32, 8, 1];
+
+static STORE_PIECES: LazyLock<[String; PIECES.len()]> = LazyLock::new(|| {
+    PIECES.map(|rows| {
+        let row = format!("({})", ["?"; COLUMN_COUNT].join(", "));
+        format!("INSERT INTO responses ({COLUMNS}) VALUES {}", vec![row; rows].join(", "))
+    })
+});
+
+static STORE_UNDER_KEY: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "INSERT INTO responses ({COLUMNS}) VALUES ({}) \
+         ON CONFLICT (app_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING",
+        ["?"; COLUMN_COUNT].join(", ")
+    )
+});
 
 const UNDER_KEY: &str =
     "SELECT response_id, digest FROM responses WHERE app_id = ?1 AND idempotency_key = ?2";
@@ -24,8 +46,8 @@ pub(super) fn responses(
     connection: &Connection,
     responses: &[NewResponse],
 ) -> Result<(Vec<Outcome>, Then), Stop> {
-    let mut insert = connection.prepare_cached(STORE)?;
     let mut revisions = HashMap::new();
+    let mut plain = Vec::with_capacity(responses.len());
     let mut outcomes = Vec::with_capacity(responses.len());
     for response in responses {
         let app = response.row.app_id;
@@ -34,8 +56,16 @@ pub(super) fn responses(
             None => *revisions.entry(app).or_insert(public_revision(connection, app)?),
         };
         let fresh = newest == Some(response.public_revision);
-        outcomes.push(one(connection, &mut insert, response, fresh)?);
+        outcomes.push(match response.idempotency_key {
+            None if fresh => {
+                plain.push(&response.row);
+                Outcome::Stored
+            }
+            None => Outcome::Stale,
+            Some(_) => under_key(connection, response, fresh)?,
+        });
     }
+    store(connection, &plain)?;
     let then = match outcomes.contains(&Outcome::Stored) {
         true => Then::Commit,
         false => Then::Forget,
@@ -43,16 +73,30 @@ pub(super) fn responses(
     Ok((outcomes, then))
 }
 
-fn one(
-    connection: &Connection,
-    insert: &mut CachedStatement,
-    response: &NewResponse,
-    fresh: bool,
-) -> Result<Outcome> {
-    if fresh && store(insert, response)? {
+/// Stores rows that have no key to conflict with.
+fn store(connection: &Connection, mut rows: &[&ResponseRow]) -> Result<()> {
+    for (count, sql) in PIECES.into_iter().zip(STORE_PIECES.iter()) {
+        if rows.len() < count {
+            continue;
+        }
+        let mut insert = connection.prepare_cached(sql)?;
+        while let Some((piece, rest)) = rows.split_at_checked(count) {
+            for (index, row) in piece.iter().enumerate() {
+                bind(&mut insert, index * COLUMN_COUNT, row, None)?;
+            }
+            insert.raw_execute()?;
+            rows = rest;
+        }
+    }
+    Ok(())
+}
+
+fn under_key(connection: &Connection, response: &NewResponse, fresh: bool) -> Result<Outcome> {
+    let key = response.idempotency_key.as_ref();
+    if fresh && put(&mut connection.prepare_cached(&STORE_UNDER_KEY)?, &response.row, key)? == 1 {
         return Ok(Outcome::Stored);
     }
-    let taken = match &response.idempotency_key {
+    let taken = match key {
         Some(key) => find_by_idempotency_key(connection, response.row.app_id, key)?,
         None => None,
     };
@@ -63,34 +107,44 @@ fn one(
     })
 }
 
-/// Whether the row was stored; it is not where its idempotency key is taken.
-fn store(insert: &mut CachedStatement, response: &NewResponse) -> Result<bool> {
-    let written = put(insert, &response.row, response.idempotency_key.as_ref())?;
-    Ok(written == 1)
-}
-
-/// Runs a statement that takes the columns of a response in the order of [`STORE`].
+/// Runs a statement that takes one response, in the order of [`COLUMNS`].
 pub(super) fn put(
     insert: &mut CachedStatement,
     row: &ResponseRow,
     idempotency_key: Option<&IdempotencyKey>,
 ) -> Result<usize> {
-    insert.execute(params![
-        bytes!(row.app_id),
-        bytes!(row.flow_id),
-        bytes!(row.flow_version_id),
-        bytes!(row.response_id),
-        row.admission == Admission::Admitted,
-        row.answers,
-        row.identities,
-        row.identity_verified,
-        row.respondent_id.map(|id| bytes!(id)),
-        row.tags,
-        row.context,
-        row.flow_assignment_id,
-        row.digest,
-        idempotency_key,
-    ])
+    bind(insert, 0, row, idempotency_key)?;
+    insert.raw_execute()
+}
+
+/// Binds a response to the parameters after the first `before`.
+fn bind(
+    insert: &mut CachedStatement,
+    before: usize,
+    row: &ResponseRow,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<()> {
+    let respondent_id = row.respondent_id.map(|id| bytes!(id));
+    let columns: [&dyn ToSql; COLUMN_COUNT] = [
+        &bytes!(row.app_id),
+        &bytes!(row.flow_id),
+        &bytes!(row.flow_version_id),
+        &bytes!(row.response_id),
+        &(row.admission == Admission::Admitted),
+        &row.answers,
+        &row.identities,
+        &row.identity_verified,
+        &respondent_id,
+        &row.tags,
+        &row.context,
+        &row.flow_assignment_id,
+        &row.digest,
+        &idempotency_key,
+    ];
+    for (index, column) in columns.into_iter().enumerate() {
+        insert.raw_bind_parameter(before + index + 1, column)?;
+    }
+    Ok(())
 }
 
 fn public_revision(connection: &Connection, app: AppId) -> Result<Option<u64>> {

@@ -112,7 +112,6 @@ impl From<Denied> for Fault {
         match denied {
             Denied::UnknownKey => {
                 Self::new(Code::Unauthorized, "The API key is unknown or revoked.")
-                    .because("api_key_invalid")
             }
             Denied::Token(TokenRefused::Missing) => Self::new(
                 Code::Unauthorized,

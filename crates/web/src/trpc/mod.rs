@@ -17,6 +17,7 @@ mod request;
 mod stream;
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
@@ -223,7 +224,8 @@ async fn submit(
     key: Option<&IdempotencyKey>,
     claims: Option<&Claims>,
 ) -> Outcome {
-    let submit = transport.engine.submit_as(app, input, key, claims);
+    // Pinned where it stands, since it is large and each of the two around it would move it.
+    let submit = pin!(transport.engine.submit_as(app, input, key, claims));
     let caught = AssertUnwindSafe(submit).catch_unwind();
     match tokio::time::timeout(transport.limits.request_timeout, caught).await {
         Ok(Ok(result)) => Ok(result?),
