@@ -25,13 +25,13 @@ const PRIVATE_MEMBERS: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
 
 /// A key that a signature can be checked with.
 pub(crate) enum Verifier {
-    Secret(hmac::Key),
+    Secret(Box<hmac::Key>),
     Public(Algorithm, ParsedPublicKey),
 }
 
 impl Verifier {
     pub(crate) fn of_secret(secret: &str) -> Self {
-        Self::Secret(hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()))
+        Self::Secret(Box::new(hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())))
     }
 
     pub(crate) fn algorithm(&self) -> Algorithm {

@@ -85,7 +85,7 @@ struct AppKey {
 }
 
 enum Material {
-    Key(Box<Verifier>),
+    Key(Verifier),
     Set {
         url: String,
     },
@@ -159,7 +159,7 @@ impl Verifying {
                 stored.and_then(|key| key.verifier())
             }
         };
-        let material = key.map_or(Material::Closed, |key| Material::Key(Box::new(key)));
+        let material = key.map_or(Material::Closed, Material::Key);
         AppKey { kid: row.kid, issuer: row.issuer, material }
     }
 
