@@ -18,6 +18,7 @@ pub enum Missing {
     Draft,
     Response,
     Token,
+    Invitation,
 }
 
 impl Missing {
@@ -32,6 +33,7 @@ impl Missing {
             Self::Draft => "draft",
             Self::Response => "response",
             Self::Token => "token",
+            Self::Invitation => "invitation",
         }
     }
 
@@ -45,6 +47,7 @@ impl Missing {
             Self::Draft => "draft_not_found",
             Self::Response => "response_not_found",
             Self::Token => "token_not_found",
+            Self::Invitation => "invitation_not_found",
         }
     }
 }

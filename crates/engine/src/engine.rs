@@ -21,6 +21,9 @@ use crate::verify::{KeySource, MasterKeySource, Verifying};
 /// How often changes by other processes are looked for.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
 
+/// Where a server listens that was told nothing.
+const PUBLIC_URL_DEFAULT: &str = "http://127.0.0.1:8080";
+
 /// What an operator can set.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -30,6 +33,8 @@ pub struct Options {
     pub master_keys: Option<Arc<dyn MasterKeySource>>,
     /// The way to key sets that others publish; without it none can be used.
     pub key_source: Option<Arc<dyn KeySource>>,
+    /// Where respondents reach this service, for personal links; without a slash at its end.
+    pub public_url: Option<String>,
 }
 
 /// The service cannot do this now; the caller may try again after so many seconds.
@@ -66,6 +71,7 @@ pub struct Engine {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) verifying: Verifying,
     pub(crate) environment_token: Option<[u8; 32]>,
+    pub(crate) public_url: String,
     lost: watch::Sender<bool>,
     feed: tokio::task::JoinHandle<()>,
 }
@@ -106,6 +112,7 @@ impl Engine {
             metrics,
             verifying,
             environment_token,
+            public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             lost,
             feed,
         }))

@@ -4,14 +4,14 @@
 //! A refusal stores nothing, not even the idempotency key; an acceptance is sent only after the row
 //! is on stable storage.
 
-use sluice_flow::id::{FlowVersionId, ResponseId};
+use sluice_flow::id::{AssignmentId, FlowVersionId, ResponseId};
 use sluice_flow::identity::{self, Claims};
 use sluice_flow::issue::{Code, Issue};
 use sluice_flow::judge::judge;
 use sluice_flow::lifecycle::Accepting;
 use sluice_flow::submission::{self, Admission, Submission, Unfit};
 use sluice_flow::time::Timestamp;
-use sluice_store::{Digest, NewResponse, ResponseRow, StoreError};
+use sluice_store::{Digest, InvitationRow, Invited, NewResponse, ResponseRow, StoreError};
 use uuid::Uuid;
 
 use crate::commit::{Pending, Settled, Shed};
@@ -121,16 +121,19 @@ impl Engine {
             let Some(version) = version else {
                 return Ok(Receipt::Refused(vec![Issue::of_version(Code::FlowVersionNotFound)]));
             };
-            match self.verdict(&version, &submission, &mismatches) {
+            let invitation = self.named_invitation(&submission).await?;
+            let invitation = invitation.as_ref();
+            match self.verdict(&version, &submission, &mismatches, invitation) {
                 Verdict::Refused(issues) => {
-                    let replay = self.replay(&version, &submission, key, verified).await?;
-                    return Ok(replay.unwrap_or(Receipt::Refused(issues)));
+                    let replay = self.replay(&version, &submission, invitation, key, verified);
+                    return Ok(replay.await?.unwrap_or(Receipt::Refused(issues)));
                 }
                 Verdict::Admitted { accepts_until, grace } => {
-                    let response = response_of(&version, &submission, key, verified);
+                    let response = response_of(&version, &submission, invitation, key, verified);
                     let settled = self.committer.store(Pending { response, accepts_until }).await;
                     match settled {
                         Ok(Settled::Stale) => self.registry.forget(&[app.app_id]),
+                        Ok(Settled::Uninvited) => {}
                         settled => return receipt(settled, grace),
                     }
                 }
@@ -157,11 +160,25 @@ impl Engine {
         (false, if refused { mismatches } else { Vec::new() })
     }
 
+    /// The invitation whose id the submission bears, whosever it is. Any other text is the caller's own
+    /// id and costs no look into the store.
+    async fn named_invitation(
+        &self,
+        submission: &Submission<'_>,
+    ) -> Result<Option<InvitationRow>, SubmitError> {
+        let id = submission.flow_assignment_id.as_deref();
+        let Some(id) = id.and_then(|text| text.parse::<AssignmentId>().ok()) else {
+            return Ok(None);
+        };
+        Ok(self.store.find_invitation(id).await?)
+    }
+
     fn verdict(
         &self,
         version: &VersionView,
         submission: &Submission<'_>,
         mismatches: &[Issue],
+        invitation: Option<&InvitationRow>,
     ) -> Verdict {
         let now = self.now();
         let accepting = version.accepting(now);
@@ -176,6 +193,10 @@ impl Engine {
         };
         if !mismatches.is_empty() {
             return Verdict::Refused(mismatches.to_vec());
+        }
+        let invitation = invitation.filter(|row| is_to(row, version));
+        if let Some(code) = invitation.and_then(|row| row.times.state(now).refusal()) {
+            return Verdict::Refused(vec![Issue::of_invitation(code)]);
         }
         let issues = judge(&published.snapshot, &submission.answers);
         if !issues.is_empty() {
@@ -196,6 +217,7 @@ impl Engine {
         &self,
         version: &VersionView,
         submission: &Submission<'_>,
+        invitation: Option<&InvitationRow>,
         key: Option<&IdempotencyKey>,
         verified: bool,
     ) -> Result<Option<Receipt>, SubmitError> {
@@ -206,7 +228,8 @@ impl Engine {
         else {
             return Ok(None);
         };
-        Ok(Some(if digest == response_of(version, submission, None, verified).row.digest {
+        let response = response_of(version, submission, invitation, None, verified);
+        Ok(Some(if digest == response.row.digest {
             Receipt::Accepted(Accepted { response_id, grace: None, replayed: true })
         } else {
             Receipt::Refused(vec![Issue::key_reused()])
@@ -222,19 +245,35 @@ fn receipt(settled: Result<Settled, Shed>, grace: Option<Grace>) -> Result<Recei
         Ok(Settled::Replayed(id)) => accepted(id, true),
         Ok(Settled::KeyReused) => Ok(Receipt::Refused(vec![Issue::key_reused()])),
         Ok(Settled::Failed) => Err(Unavailable::STORE_DOWN.into()),
-        Ok(Settled::Unknown | Settled::Stale) => Err(Unavailable::OUTCOME_UNKNOWN.into()),
+        Ok(Settled::Unknown | Settled::Stale | Settled::Uninvited) => {
+            Err(Unavailable::OUTCOME_UNKNOWN.into())
+        }
         Err(Shed) => Err(Unavailable::OVERLOADED.into()),
     }
 }
 
+/// Whether an invitation is one to the flow of this version. Any other is nothing but the caller's id.
+fn is_to(invitation: &InvitationRow, version: &VersionView) -> bool {
+    invitation.app_id == version.app_id && invitation.flow_id == version.flow_id
+}
+
 /// What is stored of a submission. This is the boundary of consent: with `collection_only`, nothing
-/// that names the respondent goes further than here.
+/// that names the respondent goes further than here: no identity, and no id of an invitation, which leads
+/// to whoever was invited, also where a page's address or a tag bears it.
 fn response_of(
     version: &VersionView,
     submission: &Submission<'_>,
+    invitation: Option<&InvitationRow>,
     key: Option<&IdempotencyKey>,
     verified: bool,
 ) -> NewResponse {
+    let admitted = submission.admission == Admission::Admitted;
+    let hidden = invitation.filter(|_| !admitted).map(|row| row.assignment_id.to_string());
+    let without_hidden = |text: Option<String>| match &hidden {
+        Some(id) => text.map(|text| text.replace(id, AssignmentId::PREFIX)),
+        None => text,
+    };
+    let flow_assignment_id = submission.flow_assignment_id.as_deref().filter(|_| hidden.is_none());
     let identities = match submission.admission {
         Admission::Admitted => submission.identities_json(),
         Admission::CollectionOnly => None,
@@ -250,9 +289,9 @@ fn response_of(
         // It speaks of the identities beside it; without them it would only tell who has a token.
         identity_verified: verified && submission.admission == Admission::Admitted,
         respondent_id: None,
-        tags: submission.tags_json(),
-        context: submission.context_json(),
-        flow_assignment_id: submission.flow_assignment_id.as_deref().map(str::to_owned),
+        tags: without_hidden(submission.tags_json()),
+        context: without_hidden(submission.context_json()),
+        flow_assignment_id: flow_assignment_id.map(str::to_owned),
         digest: [0; 32],
     };
     row.digest = digest_of(&row);
@@ -260,6 +299,9 @@ fn response_of(
         row,
         idempotency_key: key.map(|key| key.hash(version.app_id)),
         public_revision: version.public_revision,
+        invitation: invitation
+            .filter(|row| is_to(row, version))
+            .map(|row| Invited { assignment_id: row.assignment_id, linked: admitted }),
     }
 }
 

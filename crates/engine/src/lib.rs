@@ -23,6 +23,8 @@ pub mod idempotency;
 mod identity_keys;
 mod ids;
 pub mod intake;
+pub mod invitation_files;
+mod invitations;
 pub mod metrics;
 pub mod moving;
 mod publish;
@@ -41,6 +43,7 @@ pub use engine::{Engine, Options, Unavailable};
 pub use flows::{Draft, FlowPatch, NewFlow};
 pub use identity_keys::{NewIdentityKey, Resealed, VerificationReport};
 pub use intake::{Receipt, SubmitError};
+pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};
 pub use publish::Published;
 pub use registry::{AppView, NoFlow, Resolved};
 pub use responses::ResponseFilter;
@@ -51,7 +54,8 @@ pub use tokens::{NewToken, TokenSecret};
 pub mod rows {
     pub use sluice_store::{
         AppRow, AuditRow, FlowRow, FlowState, IdentityKeyKind, IdentityKeyRow,
-        IdentityVerification, Order, Page, ResponseRow, Scope, TokenRow, VersionRow, VersionState,
+        IdentityVerification, InvitationCounts, InvitationRow, Order, Page, ResponseRow, Scope,
+        TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};

@@ -11,11 +11,14 @@
 //! 4. [`lifecycle`]: what a version is at an instant;
 //! 5. [`judge`]: the answers against the version's own questions.
 //!
+//! Beside it stands [`invitation`]: for whom a flow was assigned, and what such an assignment is at an instant.
+//!
 //! A refusal is a value ([`issue::Issue`], theirs); this crate has no errors of its own.
 
 pub mod definition;
 pub mod id;
 pub mod identity;
+pub mod invitation;
 pub mod issue;
 pub mod judge;
 pub mod lifecycle;

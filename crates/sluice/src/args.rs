@@ -4,6 +4,7 @@
 //! are optional here even where a default exists: only [`crate::config`] knows all four sources.
 
 mod client;
+mod invite;
 mod key;
 mod moving;
 
@@ -19,6 +20,7 @@ pub(crate) use client::{
     ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
 };
 
+pub(crate) use invite::{AddArgs, ImportArgs, InviteCommand, InvitedArgs};
 pub(crate) use key::{KeyCommand, RotateArgs};
 pub(crate) use moving::MoveArgs;
 
@@ -79,6 +81,9 @@ pub(crate) enum Command {
     /// Rotate the master key of signing secrets
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Invite people to a flow, each with a personal link
+    #[command(subcommand)]
+    Invite(InviteCommand),
     /// Move everything of one database into another
     Move(MoveArgs),
 }
@@ -126,6 +131,10 @@ pub(crate) struct ServeArgs {
     /// Where to store: sqlite:PATH or postgres://… [default: sqlite:<data>/sluice.db]
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
+
+    /// Where respondents reach this server, for personal links [default: the address listened on]
+    #[arg(long, env = "SLUICE_PUBLIC_URL", value_name = "URL")]
+    pub(crate) public_url: Option<String>,
 
     /// Connections to the database, at most; one more listens [default: 16]
     #[arg(long, env = "SLUICE_PG_CONNECTIONS", value_name = "COUNT", help_heading = PG)]

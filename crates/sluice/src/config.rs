@@ -64,6 +64,8 @@ impl std::fmt::Debug for Secret {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) listen: String,
+    /// Without a slash at its end.
+    pub(crate) public_url: Option<String>,
     pub(crate) store: StoreAddress,
     pub(crate) tuning: Tuning,
     pub(crate) demo: bool,
@@ -127,6 +129,7 @@ impl Settings {
         let drain_seconds = DRAIN_TIMEOUT.of(given.drain_timeout.or(file.drain_timeout))?;
         Ok(Self {
             listen: listen_address(listen)?,
+            public_url: given.public_url.or(file.public_url).map(public_url).transpose()?,
             store,
             tuning,
             demo: !given.no_demo.or(file.no_demo).unwrap_or(false),
@@ -241,6 +244,22 @@ fn listen_address(text: String) -> Result<String, Failure> {
     Err(Failure::usage(
         format!("the address to listen on is not ADDRESS:PORT: {text:?}"),
         "write for example --listen 127.0.0.1:8080, or 0.0.0.0:8080 for all interfaces",
+    ))
+}
+
+fn public_url(text: String) -> Result<String, Failure> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let fits = |rest: &str| {
+        let plain =
+            |c: char| c.is_ascii_graphic() && !matches!(c, '?' | '#' | '"' | '<' | '>' | ' ');
+        !rest.is_empty() && !rest.starts_with('/') && rest.chars().all(plain)
+    };
+    if rest.is_some_and(fits) {
+        return Ok(text.trim_end_matches('/').to_owned());
+    }
+    Err(Failure::usage(
+        format!("the public address is no http address: {text:?}"),
+        "write for example --public-url https://feedback.example.com",
     ))
 }
 

@@ -81,6 +81,7 @@ async fn dispatch(command: Command) -> Outcome {
         Command::App(app) => command::app::run(app).await,
         Command::Token(args::TokenCommand::Create(token)) => command::token::create(token).await,
         Command::Key(args::KeyCommand::Rotate(rotate)) => command::key::rotate(rotate).await,
+        Command::Invite(invite) => command::invite::run(invite).await,
         Command::Move(moving) => command::moving::run(&moving).await,
     }
 }

@@ -3,6 +3,7 @@
 //! The port is taken before the store is opened, so that a second server on the same port ends
 //! before it touches anything; what connects meanwhile waits in the listener's queue.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use sluice_web::{App, KeyFetcher, Limits};
 use tokio::net::TcpListener;
 
 use crate::backend::StoreAddress;
-use crate::banner::banner;
+use crate::banner::{banner, base_url};
 use crate::config::Settings;
 use crate::demo;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
@@ -35,7 +36,7 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
     if let StoreAddress::Sqlite(_) = settings.store {
         settings.master_keys.prepare()?;
     }
-    let engine = start(store, &settings).await?;
+    let engine = start(store, &settings, address).await?;
     must_open(&engine).await?;
     let made = demo::first_start(&engine, settings.demo, settings.admin_token.is_some()).await?;
     // A reader of the banner that has gone is no reason not to serve.
@@ -91,12 +92,18 @@ fn unbound(listen: &str, error: &std::io::Error) -> Failure {
     }
 }
 
-async fn start(store: Arc<dyn Store>, settings: &Settings) -> Result<Arc<Engine>, Failure> {
+async fn start(
+    store: Arc<dyn Store>,
+    settings: &Settings,
+    address: SocketAddr,
+) -> Result<Arc<Engine>, Failure> {
     let admin_token = settings.admin_token.as_ref().map(|token| token.0.clone());
+    let public_url = settings.public_url.clone().unwrap_or_else(|| base_url(address));
     let options = Options {
         admin_token,
         master_keys: Some(settings.master_keys.source()),
         key_source: Some(Arc::new(KeyFetcher::new(settings.jwks.clone()))),
+        public_url: Some(public_url),
     };
     Engine::start(store, Arc::new(SystemClock), options).await.map_err(|error: StoreError| {
         tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 
 use crate::{
-    App, AuditRow, FlowRow, IdempotencyKey, IdentityKeyRow, KeyRow, ResponseRow, TokenRow,
-    VersionRow,
+    App, AuditRow, FlowRow, IdempotencyKey, IdentityKeyRow, InvitationRow, KeyRow, ResponseRow,
+    TokenRow, VersionRow,
 };
 
 /// One row of any table, with all that a backend keeps of it.
@@ -23,6 +23,7 @@ pub enum Record {
     Token(TokenRow),
     Audit(AuditRow),
     Response { row: ResponseRow, idempotency_key: Option<IdempotencyKey> },
+    Invitation(InvitationRow),
 }
 
 /// The tables, in the order of their records.
@@ -38,10 +39,11 @@ pub enum Table {
     Tokens,
     Audit,
     Responses,
+    Invitations,
 }
 
 impl Table {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -50,6 +52,7 @@ impl Table {
         Self::Tokens,
         Self::Audit,
         Self::Responses,
+        Self::Invitations,
     ];
 
     pub fn name(self) -> &'static str {
@@ -62,6 +65,7 @@ impl Table {
             Self::Tokens => "tokens",
             Self::Audit => "audit",
             Self::Responses => "responses",
+            Self::Invitations => "invitations",
         }
     }
 }
@@ -89,6 +93,7 @@ impl Record {
             Self::Token(_) => Table::Tokens,
             Self::Audit(_) => Table::Audit,
             Self::Response { .. } => Table::Responses,
+            Self::Invitation(_) => Table::Invitations,
         }
     }
 
@@ -112,6 +117,7 @@ impl Record {
                 let ids = [row.flow_id.uuid(), row.response_id.uuid()];
                 place(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
             }
+            Self::Invitation(row) => place(Some(row.app_id), row.assignment_id.uuid().as_bytes()),
         }
     }
 
@@ -135,6 +141,10 @@ impl Record {
                 texts.into_iter().map(String::len).sum()
             }
             Self::Response { row, .. } => row.texts_len(),
+            Self::Invitation(row) => {
+                let texts = [&row.invitee.user_id, &row.invitee.email];
+                texts.into_iter().flatten().map(String::len).sum()
+            }
         };
         REST_BYTES + texts
     }

@@ -102,7 +102,9 @@ async fn of_several_nodes_that_start_at_once_one_migrates() {
         assert!(node.find_app(app_row().app_id).await.unwrap().is_some());
     }
     let history = cluster.sql(&database, "SELECT version FROM refinery_schema_history").await;
-    let once: Vec<String> = (1..=history.len()).map(|version| version.to_string()).collect();
+    let mut once = history.clone();
+    once.sort();
+    once.dedup();
     assert!(!history.is_empty() && history == once, "each once, in order: {history:?}");
 }
 

@@ -72,11 +72,11 @@ impl<'a> Cells<'a> {
         number.map(|it| u32::try_from(it).map_err(|error| self.unreadable(error))).transpose()
     }
 
-    fn time(&mut self) -> StoreResult<Timestamp> {
+    pub(super) fn time(&mut self) -> StoreResult<Timestamp> {
         self.take().map(Timestamp::from_millis)
     }
 
-    fn optional_time(&mut self) -> StoreResult<Option<Timestamp>> {
+    pub(super) fn optional_time(&mut self) -> StoreResult<Option<Timestamp>> {
         Ok(self.take::<Option<i64>>()?.map(Timestamp::from_millis))
     }
 
@@ -87,7 +87,7 @@ impl<'a> Cells<'a> {
     }
 
     /// A value that is kept as one word, as serde names it.
-    fn word<T: DeserializeOwned>(&mut self) -> StoreResult<T> {
+    pub(super) fn word<T: DeserializeOwned>(&mut self) -> StoreResult<T> {
         let word: String = self.take()?;
         serde_json::from_value(serde_json::Value::String(word))
             .map_err(|error| self.unreadable(error))

@@ -6,6 +6,9 @@
 //! app and name it, so that on a distributed database each is one worker's business; as one statement
 //! with a CTE that writes, Citus refuses it.
 //!
+//! Where responses bear invitations, these are locked before any key is taken, and completed once it is
+//! known who is stored; nobody else pays for that.
+//!
 //! Every exchange with the server costs a turn of two processes, so there are as few as can be: one that
 //! begins and locks, one for keys where there are any, and one that stores and commits. The COMMIT is
 //! sent without waiting for what stores: had that failed, the server would take the COMMIT as a rollback.
@@ -18,17 +21,19 @@
 //! asks about: its COMMIT is confirmed only when that response is on the standby too. A COMMIT waits only
 //! where its transaction wrote, so such a one locks the app's row, which is a write.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use sluice_flow::id::{AppId, ResponseId};
+use sluice_flow::id::{AppId, AssignmentId, ResponseId};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::codec::Cells;
 use super::failure::Stop;
+use super::invitations::{self, Locked};
 use super::last::{COPY, Copying, Last};
 use super::pool::Pool;
 use super::transaction::{BEGIN, NotCommitted, SET_AND_QUEUE, Transaction};
@@ -150,20 +155,23 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
         by_app.entry(response.row.app_id).or_default().rows.push((index, response));
     }
     let apps: Vec<_> = by_app.keys().copied().collect();
-    let keyed = responses.iter().any(|response| response.idempotency_key.is_some());
+    let asks = |it: &NewResponse| it.idempotency_key.is_some() || it.invitation.is_some();
+    let asks = responses.iter().any(asks);
     let with = match transaction.is_spread() {
         true => With::RowLock,
-        // Where no key must be taken first, the copy is begun in the first exchange.
-        false if !keyed && apps.len() == 1 => With::Copy,
+        // Where no key must be taken first, and no invitation, the copy is begun in the first exchange.
+        false if !asks && apps.len() == 1 => With::Copy,
         false => With::Nothing,
     };
     let (newest, copy) = begin_and_lock(transaction, &apps, with).await?;
     let mut outcomes = vec![Outcome::Stale; responses.len()];
     let mut to_store = Vec::with_capacity(apps.len());
     for ((app, mut batch), newest) in by_app.into_iter().zip(newest) {
-        batch.claim(newest);
+        let locked = batch.lock_invitations(transaction, app).await?;
+        batch.claim(newest, &locked);
         batch.take_keys(transaction, app).await?;
         batch.look_up_keys(transaction, app).await?;
+        invitations::complete(transaction, app, batch.to_store.iter().map(|(_, it)| *it)).await?;
         to_store.push((app, batch.to_store.iter().map(|(index, _)| *index).collect()));
         for (index, outcome) in batch.outcomes() {
             outcomes[index] = outcome;
@@ -243,16 +251,51 @@ struct Batch<'a> {
     /// Judged at the newest public revision, the first of the call under their key, and that key free.
     to_store: Vec<(usize, &'a NewResponse)>,
     taken: HashMap<IdempotencyKey, (ResponseId, Digest)>,
+    /// Their invitation takes no response, or not theirs: it is claimed by the row with this place.
+    uninvited: HashMap<usize, Option<usize>>,
 }
 
 impl<'a> Batch<'a> {
-    fn claim(&mut self, newest: Option<u64>) {
+    /// The invitations that these rows bear, locked; mostly there are none, and nothing is asked.
+    async fn lock_invitations(
+        &self,
+        transaction: &Transaction,
+        app: AppId,
+    ) -> Result<Locked, Stop> {
+        let invited = self.rows.iter().filter_map(|(_, response)| response.invitation);
+        let ids: Vec<Uuid> = invited.map(|invited| invited.assignment_id.uuid()).collect();
+        match ids.is_empty() {
+            true => Ok(Locked::new()),
+            false => invitations::lock(transaction, app, &ids).await,
+        }
+    }
+
+    fn claim(&mut self, newest: Option<u64>, locked: &Locked) {
         let mut keys = HashSet::new();
+        let mut claimed = HashMap::new();
+        let uninvited = &mut self.uninvited;
         let fresh = self.rows.iter().filter(|(_, it)| newest == Some(it.public_revision));
+        let invited = |(index, it): &&(usize, &'a NewResponse)| {
+            let Some(invited) = it.invitation else { return true };
+            if !is_open(locked, it, invited.assignment_id) {
+                uninvited.insert(*index, None);
+                return false;
+            }
+            match claimed.entry(invited.assignment_id) {
+                Entry::Occupied(by) => {
+                    uninvited.insert(*index, Some(*by.get()));
+                    false
+                }
+                Entry::Vacant(free) => {
+                    free.insert(*index);
+                    true
+                }
+            }
+        };
         let first = |(_, it): &&(usize, &'a NewResponse)| {
             it.idempotency_key.is_none_or(|key| keys.insert(key))
         };
-        self.to_store = fresh.filter(first).copied().collect();
+        self.to_store = fresh.filter(invited).filter(first).copied().collect();
         // In one order everywhere, so that two batches never wait for each other's keys.
         self.to_store.sort_by_key(|(_, response)| response.idempotency_key);
     }
@@ -292,7 +335,7 @@ impl<'a> Batch<'a> {
 
     /// Told row by row, as if they had come one after another.
     fn outcomes(mut self) -> Vec<(usize, Outcome)> {
-        let mut stored: HashSet<usize> = self.to_store.iter().map(|(index, _)| *index).collect();
+        let stored: HashSet<usize> = self.to_store.iter().map(|(index, _)| *index).collect();
         let mut told = Vec::with_capacity(self.rows.len());
         for (index, response) in self.rows {
             let (id, digest) = (response.row.response_id, response.row.digest);
@@ -300,16 +343,29 @@ impl<'a> Batch<'a> {
             let outcome = match taken {
                 Some((by, theirs)) if *theirs == digest => Outcome::Replayed(*by),
                 Some(_) => Outcome::KeyReused,
-                None if stored.remove(&index) => {
+                None if stored.contains(&index) => {
                     self.taken.extend(response.idempotency_key.map(|key| (key, (id, digest))));
                     Outcome::Stored
                 }
-                None => Outcome::Stale,
+                None => match self.uninvited.get(&index) {
+                    Some(None) => Outcome::Uninvited,
+                    Some(Some(by)) if stored.contains(by) => Outcome::Uninvited,
+                    // Whoever claimed the invitation was not stored, so it may be free after all.
+                    Some(Some(_)) | None => Outcome::Stale,
+                },
             };
             told.push((index, outcome));
         }
         told
     }
+}
+
+/// Whether the invitation takes this response, at the time at which it was received.
+fn is_open(locked: &Locked, response: &NewResponse, id: AssignmentId) -> bool {
+    let row = &response.row;
+    locked.get(&id).is_some_and(|(flow, times)| {
+        *flow == row.flow_id && times.state(row.response_id.made_at()).refusal().is_none()
+    })
 }
 
 fn under_key(row: &Row) -> StoreResult<(IdempotencyKey, (ResponseId, Digest))> {

@@ -10,6 +10,7 @@ use sluice_flow::id::AppId;
 
 use super::columns::{Columns, GIVEN, NAMES};
 use super::failure::Stop;
+use super::invitations;
 use super::partitions;
 use super::pool::{Params, Pool};
 use super::put;
@@ -35,6 +36,7 @@ async fn put_all(
 ) -> Result<(), Stop> {
     let mut newest = None;
     let mut responses: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
+    let mut invited: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
     for record in records {
         match record {
             Record::App(app) => {
@@ -50,10 +52,14 @@ async fn put_all(
             Record::Response { row, idempotency_key } => {
                 responses.entry(row.app_id).or_default().push((row, idempotency_key.as_ref()));
             }
+            Record::Invitation(row) => invited.entry(row.app_id).or_default().push(row),
         }
     }
     for (app, rows) in responses {
         put_responses(transaction, app, &rows).await?;
+    }
+    for rows in invited.into_values() {
+        invitations::replace(transaction, &rows).await?;
     }
     if let Some(newest) = newest {
         let position = "UPDATE feed SET position = greatest(position, $1)";

@@ -11,6 +11,7 @@ use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 
 use super::codec::{self, Cells, bytes};
+use super::invitations;
 use super::transaction::{Stop, Then};
 use crate::{
     AppRow, At, AuditRow, Change, FlowRow, IdentityKeyRow, KeyRow, StoreError, TokenRow,
@@ -103,6 +104,11 @@ fn put(connection: &Connection, write: &Write) -> Result<Option<AppId>> {
             .prepare_cached("DELETE FROM responses WHERE response_id = ?1 RETURNING app_id")?
             .query_row([bytes!(response)], |row| Cells::of(row).id(AppId::from_uuid))
             .optional(),
+        Write::Invitations(rows) => {
+            rows.iter().try_for_each(|row| invitations::add(connection, row))?;
+            Ok(rows.first().map(|row| row.app_id))
+        }
+        Write::Invitation(step) => invitations::step(connection, step),
     }
 }
 

@@ -8,6 +8,7 @@ use sluice_flow::id::{AppId, ResponseId};
 use sluice_flow::submission::Admission;
 
 use super::codec::{Cells, bytes};
+use super::invitations;
 use super::transaction::{Stop, Then};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
 
@@ -57,6 +58,7 @@ pub(super) fn responses(
         };
         let fresh = newest == Some(response.public_revision);
         outcomes.push(match response.idempotency_key {
+            _ if fresh && response.invitation.is_some() => invited(connection, response)?,
             None if fresh => {
                 plain.push(&response.row);
                 Outcome::Stored
@@ -91,20 +93,37 @@ fn store(connection: &Connection, mut rows: &[&ResponseRow]) -> Result<()> {
     Ok(())
 }
 
+/// The key comes first: a retry finds its own invitation used.
+fn invited(connection: &Connection, response: &NewResponse) -> Result<Outcome> {
+    if let Some(answered) = answered(connection, response)? {
+        return Ok(answered);
+    }
+    if !invitations::complete(connection, response)? {
+        return Ok(Outcome::Uninvited);
+    }
+    let key = response.idempotency_key.as_ref();
+    match put(&mut connection.prepare_cached(&STORE_UNDER_KEY)?, &response.row, key)? {
+        1 => Ok(Outcome::Stored),
+        rows => Err(rusqlite::Error::StatementChangedRows(rows)),
+    }
+}
+
 fn under_key(connection: &Connection, response: &NewResponse, fresh: bool) -> Result<Outcome> {
     let key = response.idempotency_key.as_ref();
     if fresh && put(&mut connection.prepare_cached(&STORE_UNDER_KEY)?, &response.row, key)? == 1 {
         return Ok(Outcome::Stored);
     }
-    let taken = match key {
-        Some(key) => find_by_idempotency_key(connection, response.row.app_id, key)?,
-        None => None,
-    };
-    Ok(match taken {
-        Some((id, digest)) if digest == response.row.digest => Outcome::Replayed(id),
-        Some(_) => Outcome::KeyReused,
-        None => Outcome::Stale,
-    })
+    Ok(answered(connection, response)?.unwrap_or(Outcome::Stale))
+}
+
+/// What a row whose key is taken is told.
+fn answered(connection: &Connection, response: &NewResponse) -> Result<Option<Outcome>> {
+    let Some(key) = &response.idempotency_key else { return Ok(None) };
+    let taken = find_by_idempotency_key(connection, response.row.app_id, key)?;
+    Ok(taken.map(|(id, digest)| match digest == response.row.digest {
+        true => Outcome::Replayed(id),
+        false => Outcome::KeyReused,
+    }))
 }
 
 /// Runs a statement that takes one response, in the order of [`COLUMNS`].

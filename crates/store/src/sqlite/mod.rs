@@ -12,6 +12,7 @@ mod codec;
 mod commit;
 mod connection;
 mod failure;
+mod invitations;
 mod open;
 mod read;
 mod readers;
@@ -24,12 +25,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::id::{ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::invitation::Invitee;
+use sluice_flow::time::Timestamp;
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, Digest, FeedPosition, FlowState,
-    IdempotencyKey, IdentityKeyRow, KeyRow, NewResponse, Outcome, Page, Place, Record,
-    ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
+    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
+    NewResponse, Outcome, Page, Place, Record, ResponseQuery, ResponseRow, Store, StoreResult,
+    TokenHash, TokenRow, VersionRow, VersionState,
 };
 use read::responses::Walk;
 use read::{apps, flows, instance, out, responses};
@@ -140,6 +144,34 @@ impl Store for SqliteStore {
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         self.readers.read(move |it| responses::by_id(it, response)).await
+    }
+
+    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
+        self.readers.read(move |it| invitations::by_id(it, id)).await
+    }
+
+    async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
+        let query = *query;
+        self.readers.read(move |it| invitations::list(it, query)).await
+    }
+
+    async fn count_invitations(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+    ) -> StoreResult<InvitationCounts> {
+        self.readers.read(move |it| invitations::count(it, app, flow, now)).await
+    }
+
+    async fn are_invited(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+        invitees: Vec<Invitee>,
+    ) -> StoreResult<Vec<bool>> {
+        self.readers.read(move |it| invitations::are_invited(it, app, flow, now, &invitees)).await
     }
 
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {

@@ -9,8 +9,8 @@ use super::apply::{
     put_app, put_audit, put_flow, put_identity_key, put_key, put_token, put_version,
 };
 use super::codec::bytes;
-use super::commit;
 use super::transaction::{Stop, Then};
+use super::{commit, invitations};
 use crate::{App, Record};
 
 /// The columns in the order of [`commit::put`].
@@ -49,6 +49,7 @@ fn put(connection: &Connection, put_response: &mut CachedStatement, record: &Rec
         Record::Response { row, idempotency_key } => {
             commit::put(put_response, row, idempotency_key.as_ref()).map(|_| ())
         }
+        Record::Invitation(row) => invitations::replace(connection, row),
     }
 }
 

@@ -14,6 +14,7 @@ mod auth;
 mod drafts;
 mod flows;
 mod identity_keys;
+mod invitations;
 mod keys;
 mod page;
 mod pointer;
@@ -56,6 +57,7 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(drafts::routes())
         .merge(versions::routes())
         .merge(responses::routes())
+        .merge(invitations::routes())
         .merge(tokens::routes())
         .merge(audit::routes())
 }

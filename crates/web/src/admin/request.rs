@@ -9,14 +9,15 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::definition::Fault;
-use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId, TokenId};
+use sluice_flow::id::{ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, ResponseId, TokenId};
 
 use super::pointer;
 use super::reply::Refused;
 use crate::Limits;
-use crate::body;
+use crate::body::{self, Unread};
 
 /// The longest body of the admin API, in bytes: a definition of 1 MiB.
 pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -46,6 +47,7 @@ path_ids! {
     FlowVersionId: "flowVersionId", FlowVersion;
     ResponseId: "responseId", Response;
     TokenId: "tokenId", Token;
+    AssignmentId: "flowAssignmentId", Invitation;
 }
 
 /// The name of an identity key; any text could be one.
@@ -117,6 +119,29 @@ impl<S: Send + Sync> FromRequest<S> for NoBody {
     }
 }
 
+/// A JSON body, or a CSV file, which may be larger.
+pub(super) enum JsonOrCsv<T> {
+    Json(T),
+    Csv(Bytes),
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonOrCsv<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Refused> {
+        if !is_of_type(request.headers(), "text/csv") {
+            return Body::from_request(request, state).await.map(|Body(read)| Self::Json(read));
+        }
+        let (head, body) = request.into_parts();
+        let limits = Limits { body_bytes_max: FILE_BYTES_MAX, ..Limits::default() };
+        match body::read(&head.headers, body, &limits).await {
+            Ok(bytes) => Ok(Self::Csv(bytes)),
+            Err(Unread::TooLarge) => Err(Refused::FileTooLarge),
+            Err(unread) => Err(unread.into()),
+        }
+    }
+}
+
 async fn read_whole(headers: &HeaderMap, body: axum::body::Body) -> Result<Bytes, Refused> {
     let limits = Limits { body_bytes_max: BODY_BYTES_MAX, ..Limits::default() };
     Ok(body::read(headers, body, &limits).await?)
@@ -129,9 +154,13 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
+    is_of_type(headers, "application/json")
+}
+
+fn is_of_type(headers: &HeaderMap, wanted: &str) -> bool {
     let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = text.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
-    media_type.eq_ignore_ascii_case("application/json")
+    media_type.eq_ignore_ascii_case(wanted)
 }
 
 /// The query parameters, read as `T` or refused with every fault.

@@ -44,6 +44,26 @@ pub(super) fn order() -> Object {
     order
 }
 
+pub(super) fn invitation_state() -> Object {
+    one_of(&["sent", "opened", "completed", "expired", "revoked"])
+}
+
+pub(super) fn duplicates() -> Object {
+    let mut duplicates = one_of(&["refuse", "skip", "allow"]);
+    duplicates.description = Some(
+        "What to do with somebody who has an open invitation to the flow, or stands in the file twice: \
+         `refuse` all (the default), `skip` that one, or `allow` it."
+            .to_owned(),
+    );
+    duplicates
+}
+
+pub(super) fn check_only() -> Object {
+    let mut check_only = one_of(&["true", "false"]);
+    check_only.description = Some("`true`: check all, and invite nobody.".to_owned());
+    check_only
+}
+
 fn one_of(words: &[&str]) -> Object {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words.iter().copied())).build()
 }

@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 29, "a route came or went: see that these tests still hold for it");
+    assert_eq!(routes.len(), 33, "a route came or went: see that these tests still hold for it");
     routes
 }
 
@@ -36,6 +36,7 @@ struct Things {
     version: String,
     response: String,
     token: String,
+    invitation: String,
 }
 
 impl Things {
@@ -50,7 +51,10 @@ impl Things {
         let url = json!({"type": "jwks", "url": "https://id.example/keys", "kid": "one"});
         let made = site.post(&format!("/apps/{app}/identity-keys"), url).await.ok(201);
         let kid = text(&made["kid"]);
-        Self { app, key, kid, flow, version, response, token }
+        let new = json!({"identities": [{"type": "userId", "value": "7"}]});
+        let invitation = site.post(&format!("/flows/{flow}/invitations"), new).await.ok(201);
+        let invitation = text(&invitation["flowAssignmentId"]);
+        Self { app, key, kid, flow, version, response, token, invitation }
     }
 
     fn path(&self, template: &str) -> String {
@@ -61,7 +65,8 @@ impl Things {
             .replace("{flowId}", &self.flow)
             .replace("{flowVersionId}", &self.version)
             .replace("{responseId}", &self.response)
-            .replace("{tokenId}", &self.token);
+            .replace("{tokenId}", &self.token)
+            .replace("{flowAssignmentId}", &self.invitation);
         assert!(!path.contains('{'), "{path}");
         path
     }
@@ -75,6 +80,9 @@ fn body(route: &Route) -> Value {
             json!({"type": "jwks", "url": "https://id.example/more"})
         }
         ("POST", "/apps/{appId}/flows") => json!({"name": "x", "kind": "form"}),
+        ("POST", "/flows/{flowId}/invitations") => {
+            json!({"identities": [{"type": "traits.email", "value": "ada@mail.example"}]})
+        }
         ("POST", "/tokens") => json!({"name": "x", "scopes": ["read"]}),
         ("PUT", _) => definition("Three"),
         ("PATCH", _) => json!({"name": "x"}),
@@ -145,6 +153,7 @@ async fn a_token_of_another_app_finds_nothing() {
         version: "fv_0000000000000000000000".to_owned(),
         response: "rs_0000000000000000000000".to_owned(),
         token: "tk_0000000000000000000000".to_owned(),
+        invitation: "fa_0000000000000000000000".to_owned(),
     };
     for route in routes().iter().filter(|route| route.path.contains('{')) {
         let (path, body) = (things.path(&route.path), body(route));

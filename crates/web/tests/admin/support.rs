@@ -83,6 +83,7 @@ impl Site {
             admin_token: Some(ROOT.to_owned()),
             master_keys: Some(Arc::new(vec![MasterKey::random()])),
             key_source: Some(Arc::new(KeyFetcher::new(Allowed::default()))),
+            public_url: Some("https://ask.example".to_owned()),
         };
         let engine = Engine::start(store, clock.clone(), options).await.unwrap();
         let router = App::new(Arc::clone(&engine), Limits::default());

@@ -15,6 +15,7 @@ use super::super::codec::{
     self, APP, AUDIT, Cells, FLOW, IDENTITY_KEY, KEY, RESPONSE, TOKEN, VERSION,
 };
 use super::super::failure::Stop;
+use super::super::invitations::{self, INVITATION};
 use super::super::pool::{Params, Pool};
 use super::super::transaction::Transaction;
 use super::limit;
@@ -81,7 +82,7 @@ async fn walk(
         Table::Apps => &[&rows, &bytes, &app],
         Table::Keys | Table::IdentityKeys => &[&rows, &bytes, &app, &&*text],
         Table::Responses => &[&rows, &bytes, &app, &ids[0], &ids[1]],
-        Table::Flows | Table::Versions | Table::Tokens | Table::Audit => {
+        Table::Flows | Table::Versions | Table::Tokens | Table::Audit | Table::Invitations => {
             &[&rows, &bytes, &app, &ids[0]]
         }
     };
@@ -106,6 +107,9 @@ fn select(table: Table) -> (String, Read) {
         Table::Tokens => ("tokens", TOKEN, &["token_id"], |it| codec::token(it).map(Record::Token)),
         Table::Audit => ("audit", AUDIT, &["audit_id"], |it| codec::audit(it).map(Record::Audit)),
         Table::Responses => ("responses", RESPONSE, &["flow_id", "response_id"], response),
+        Table::Invitations => ("invitations", INVITATION, &["assignment_id"], |it| {
+            invitations::invitation(it).map(Record::Invitation)
+        }),
     };
     let key_column = match table {
         Table::Responses => ", idempotency_key",
@@ -138,6 +142,7 @@ fn texts(table: Table) -> &'static [&'static str] {
         Table::Tokens => &["name", "scopes"],
         Table::Audit => &["actor", "action", "subject", "detail"],
         Table::Responses => &["answers", "identities", "tags", "context", "flow_assignment_id"],
+        Table::Invitations => &["user_id", "email"],
     }
 }
 

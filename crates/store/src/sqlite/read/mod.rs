@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Result};
 
 use super::codec::Cells;
 
-fn one<T>(
+pub(super) fn one<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
@@ -19,7 +19,7 @@ fn one<T>(
     connection.prepare_cached(sql)?.query_row(params, |row| read(&mut Cells::of(row))).optional()
 }
 
-fn many<T>(
+pub(super) fn many<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
@@ -29,6 +29,6 @@ fn many<T>(
 }
 
 /// A limit as SQLite takes it.
-fn limit(rows: usize) -> i64 {
+pub(super) fn limit(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }
