@@ -12,6 +12,7 @@ pub type AdminResult<T> = Result<T, AdminError>;
 pub enum Missing {
     App,
     ApiKey,
+    IdentityKey,
     Flow,
     FlowVersion,
     Draft,
@@ -26,6 +27,7 @@ impl Missing {
         match self {
             Self::App => "app",
             Self::ApiKey => "API key",
+            Self::IdentityKey => "identity key",
             Self::Flow => "flow",
             Self::FlowVersion => "flow version",
             Self::Draft => "draft",
@@ -39,6 +41,7 @@ impl Missing {
         match self {
             Self::App => "app_not_found",
             Self::ApiKey => "api_key_not_found",
+            Self::IdentityKey => "identity_key_not_found",
             Self::Flow => "flow_not_found",
             Self::FlowVersion => "flow_version_not_found",
             Self::Draft => "draft_not_found",

@@ -73,7 +73,7 @@ pub(crate) fn random_ids(count: usize) -> Vec<u128> {
     ids
 }
 
-fn fill_random(bytes: &mut [u8]) {
+pub(crate) fn fill_random(bytes: &mut [u8]) {
     // The system's source only fails where there is none at all; then nothing here may go on.
     #[expect(clippy::panic, reason = "without randomness there are no secrets to hand out")]
     if let Err(error) = getrandom::fill(bytes) {

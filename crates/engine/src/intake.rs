@@ -5,6 +5,7 @@
 //! is on stable storage.
 
 use sluice_flow::id::{AssignmentId, FlowVersionId, ResponseId};
+use sluice_flow::identity::{self, Claims};
 use sluice_flow::issue::{Code, Issue};
 use sluice_flow::judge::judge;
 use sluice_flow::lifecycle::Accepting;
@@ -75,7 +76,18 @@ impl Engine {
         input: Option<&[u8]>,
         key: Option<&IdempotencyKey>,
     ) -> Result<Receipt, SubmitError> {
-        let result = self.take_in(app, input, key).await;
+        self.submit_as(app, input, key, None).await
+    }
+
+    /// The same for a caller who has proven who they are ([`Engine::identify`]).
+    pub async fn submit_as(
+        &self,
+        app: &AppView,
+        input: Option<&[u8]>,
+        key: Option<&IdempotencyKey>,
+        claims: Option<&Claims>,
+    ) -> Result<Receipt, SubmitError> {
+        let result = self.take_in(app, input, key, claims).await;
         self.metrics.count(match &result {
             Ok(Receipt::Accepted(Accepted { replayed: false, .. })) => Counted::Stored,
             Ok(Receipt::Accepted(_)) => Counted::Replayed,
@@ -92,13 +104,15 @@ impl Engine {
         app: &AppView,
         input: Option<&[u8]>,
         key: Option<&IdempotencyKey>,
+        claims: Option<&Claims>,
     ) -> Result<Receipt, SubmitError> {
         let Some(input) = input else { return Ok(Receipt::Refused(vec![submission::absent()])) };
-        let submission = match submission::parse(input) {
+        let mut submission = match submission::parse(input) {
             Ok(submission) => submission,
             Err(Unfit::Refused(issues)) => return Ok(Receipt::Refused(issues)),
             Err(Unfit::Malformed(reason)) => return Err(SubmitError::Malformed(reason)),
         };
+        let (verified, mismatches) = self.matched(app, &mut submission, claims);
         for _ in 0..REJUDGE_MAX {
             let version = match submission.flow_version_id.parse() {
                 Ok(id) => self.registry.version(app.app_id, id).await?,
@@ -108,13 +122,14 @@ impl Engine {
                 return Ok(Receipt::Refused(vec![Issue::of_version(Code::FlowVersionNotFound)]));
             };
             let invitation = self.named_invitation(&submission).await?;
-            match self.verdict(&version, &submission, invitation.as_ref()) {
+            let invitation = invitation.as_ref();
+            match self.verdict(&version, &submission, &mismatches, invitation) {
                 Verdict::Refused(issues) => {
-                    let replay = self.replay(&version, &submission, invitation.as_ref(), key);
+                    let replay = self.replay(&version, &submission, invitation, key, verified);
                     return Ok(replay.await?.unwrap_or(Receipt::Refused(issues)));
                 }
                 Verdict::Admitted { accepts_until, grace } => {
-                    let response = response_of(&version, &submission, invitation.as_ref(), key);
+                    let response = response_of(&version, &submission, invitation, key, verified);
                     let settled = self.committer.store(Pending { response, accepts_until }).await;
                     match settled {
                         Ok(Settled::Stale) => self.registry.forget(&[app.app_id]),
@@ -125,6 +140,24 @@ impl Engine {
             }
         }
         Err(Unavailable::OVERLOADED.into())
+    }
+
+    /// Holds the submission against the token. Whether it is verified, and what is to be refused for it;
+    /// where mismatches are only counted, the submission is as good as one without a token.
+    fn matched(
+        &self,
+        app: &AppView,
+        submission: &mut Submission<'_>,
+        claims: Option<&Claims>,
+    ) -> (bool, Vec<Issue>) {
+        let Some(claims) = claims else { return (false, Vec::new()) };
+        let mismatches = identity::mismatches(claims, &submission.identities);
+        if mismatches.is_empty() {
+            identity::fill(claims, submission);
+            return (true, mismatches);
+        }
+        let refused = self.is_mismatch_refused(app);
+        (false, if refused { mismatches } else { Vec::new() })
     }
 
     /// The invitation whose id the submission bears, whosever it is. Any other text is the caller's own
@@ -144,6 +177,7 @@ impl Engine {
         &self,
         version: &VersionView,
         submission: &Submission<'_>,
+        mismatches: &[Issue],
         invitation: Option<&InvitationRow>,
     ) -> Verdict {
         let now = self.now();
@@ -157,6 +191,9 @@ impl Engine {
         let Some(published) = &version.published else {
             return Verdict::Refused(vec![Issue::of_version(Code::NotOpenYet)]);
         };
+        if !mismatches.is_empty() {
+            return Verdict::Refused(mismatches.to_vec());
+        }
         let invitation = invitation.filter(|row| is_to(row, version));
         if let Some(code) = invitation.and_then(|row| row.times.state(now).refusal()) {
             return Verdict::Refused(vec![Issue::of_invitation(code)]);
@@ -182,6 +219,7 @@ impl Engine {
         submission: &Submission<'_>,
         invitation: Option<&InvitationRow>,
         key: Option<&IdempotencyKey>,
+        verified: bool,
     ) -> Result<Option<Receipt>, SubmitError> {
         let Some(key) = key else { return Ok(None) };
         let hash = key.hash(version.app_id);
@@ -190,7 +228,8 @@ impl Engine {
         else {
             return Ok(None);
         };
-        Ok(Some(if digest == response_of(version, submission, invitation, None).row.digest {
+        let response = response_of(version, submission, invitation, None, verified);
+        Ok(Some(if digest == response.row.digest {
             Receipt::Accepted(Accepted { response_id, grace: None, replayed: true })
         } else {
             Receipt::Refused(vec![Issue::key_reused()])
@@ -226,6 +265,7 @@ fn response_of(
     submission: &Submission<'_>,
     invitation: Option<&InvitationRow>,
     key: Option<&IdempotencyKey>,
+    verified: bool,
 ) -> NewResponse {
     let admitted = submission.admission == Admission::Admitted;
     let hidden = invitation.filter(|_| !admitted).map(|row| row.assignment_id.to_string());
@@ -246,7 +286,8 @@ fn response_of(
         admission: submission.admission,
         answers: submission.answers_json(),
         identities,
-        identity_verified: false,
+        // It speaks of the identities beside it; without them it would only tell who has a token.
+        identity_verified: verified && submission.admission == Admission::Admitted,
         respondent_id: None,
         tags: without_hidden(submission.tags_json()),
         context: without_hidden(submission.context_json()),

@@ -20,6 +20,7 @@ pub mod commit;
 mod engine;
 mod flows;
 pub mod idempotency;
+mod identity_keys;
 mod ids;
 pub mod intake;
 pub mod invitation_files;
@@ -33,12 +34,14 @@ mod responses;
 mod served;
 pub mod tally;
 mod tokens;
+pub mod verify;
 
 pub use actor::Actor;
 pub use admin::{AdminError, AdminResult, Missing};
 pub use apps::{AppDetail, AppPatch};
 pub use engine::{Engine, Options, Unavailable};
 pub use flows::{Draft, FlowPatch, NewFlow};
+pub use identity_keys::{NewIdentityKey, Resealed, VerificationReport};
 pub use intake::{Receipt, SubmitError};
 pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};
 pub use publish::Published;
@@ -50,8 +53,9 @@ pub use tokens::{NewToken, TokenSecret};
 /// The rows that transports show, so that they need not know the store.
 pub mod rows {
     pub use sluice_store::{
-        AppRow, AuditRow, FlowRow, FlowState, IdentityVerification, InvitationCounts,
-        InvitationRow, Order, Page, ResponseRow, Scope, TokenRow, VersionRow, VersionState,
+        AppRow, AuditRow, FlowRow, FlowState, IdentityKeyKind, IdentityKeyRow,
+        IdentityVerification, InvitationCounts, InvitationRow, Order, Page, ResponseRow, Scope,
+        TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};

@@ -17,6 +17,7 @@
 
 pub mod definition;
 pub mod id;
+pub mod identity;
 pub mod invitation;
 pub mod issue;
 pub mod judge;

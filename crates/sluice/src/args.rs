@@ -5,6 +5,7 @@
 
 mod client;
 mod invite;
+mod key;
 mod moving;
 
 use std::ffi::OsString;
@@ -20,6 +21,7 @@ pub(crate) use client::{
 };
 
 pub(crate) use invite::{AddArgs, ImportArgs, InviteCommand, InvitedArgs};
+pub(crate) use key::{KeyCommand, RotateArgs};
 pub(crate) use moving::MoveArgs;
 
 use crate::config::LogFormat;
@@ -44,7 +46,7 @@ Examples:
   sluice responses tail fl_…                watch answers come in
   sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
 
-Commands other than serve, flow check and move talk to a running server: name it with --server
+Commands other than serve, flow check, key and move talk to a running server: name it with --server
 (SLUICE_SERVER), and give an admin token with --token (SLUICE_TOKEN).
 
 Exit codes:
@@ -76,6 +78,9 @@ pub(crate) enum Command {
     /// Create admin tokens
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Rotate the master key of signing secrets
+    #[command(subcommand)]
+    Key(KeyCommand),
     /// Invite people to a flow, each with a personal link
     #[command(subcommand)]
     Invite(InviteCommand),
@@ -98,7 +103,8 @@ prints three calls that are ready to paste.
 
 Each setting comes from its flag, else from its environment variable, else from the configuration
 file, else from its default. SLUICE_ADMIN_TOKEN (16 characters or more) has no flag, so that it
-does not show in the list of processes; where it is set, it is valid as an admin token.",
+does not show in the list of processes; where it is set, it is valid as an admin token. Neither has
+SLUICE_MASTER_KEY (32 bytes in base64), which seals signing secrets in place of the file master.key.",
     after_long_help = "\
 Examples:
   sluice serve
@@ -174,6 +180,22 @@ pub(crate) struct ServeArgs {
         value_parser = BoolishValueParser::new(),
     )]
     pub(crate) no_demo: Option<bool>,
+
+    /// Networks that key sets may be fetched from besides public addresses [default: none]
+    #[arg(long, env = "SLUICE_JWKS_ALLOW", value_name = "CIDR,…")]
+    pub(crate) jwks_allow: Option<String>,
+
+    /// Let key sets be fetched over plain http, too
+    #[arg(
+        long,
+        env = "SLUICE_JWKS_ALLOW_HTTP",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = BoolishValueParser::new(),
+    )]
+    pub(crate) jwks_allow_http: Option<bool>,
 
     /// Largest request body, in bytes [default: 262144]
     #[arg(long, env = "SLUICE_BODY_LIMIT", value_name = "BYTES")]

@@ -60,6 +60,7 @@ pub fn document() -> OpenApi {
         (name = "Public API", description = "Resolve a published flow, fetch its snapshot, submit answers."),
         (name = "Apps", description = "Tenants, each with its own keys and flows."),
         (name = "Keys", description = "Publishable keys of an app; several may be active, so that they can be rotated."),
+        (name = "Identity", description = "Keys for identity tokens, and what the checks of tokens came to."),
         (name = "Flows", description = "What is asked, over all its versions."),
         (name = "Drafts", description = "What an author edits. The body is a definition, as `/schemas/definition.json` says."),
         (name = "Versions", description = "Publishing, rollback and withdrawal."),

@@ -51,6 +51,11 @@ struct AppPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     grace_window_seconds: Option<Option<GraceSeconds>>,
+    /// The longest that an identity token may be valid, 1 to 86,400 seconds; null for the default of
+    /// 3,600.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, required = false)]
+    token_lifetime_seconds: Option<Option<u32>>,
 }
 
 /// One tenant, with its publishable keys and its own flows.
@@ -59,7 +64,8 @@ struct AppPatch {
 #[schema(example = json!({
     "appId": "app_01KA2VgdPrWYDVgYy3wLpA", "name": "Acme",
     "apiKeys": ["pk_7n42DGM5Tflk9n8mt7Fhc7"], "identityVerification": "off",
-    "allowedOrigins": [], "graceWindowSeconds": null, "createdAt": "2026-11-15T02:00:00.000Z"
+    "allowedOrigins": [], "graceWindowSeconds": null, "tokenLifetimeSeconds": null,
+    "createdAt": "2026-11-15T02:00:00.000Z"
 }))]
 struct App {
     #[schema(value_type = String)]
@@ -73,6 +79,8 @@ struct App {
     allowed_origins: Vec<String>,
     #[schema(required = true)]
     grace_window_seconds: Option<u32>,
+    #[schema(required = true)]
+    token_lifetime_seconds: Option<u32>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -86,6 +94,7 @@ impl From<AppDetail> for App {
             identity_verification: detail.row.identity_verification,
             allowed_origins: detail.row.allowed_origins,
             grace_window_seconds: detail.row.grace_window_seconds,
+            token_lifetime_seconds: detail.row.token_lifetime_seconds,
             created_at: detail.row.created_at,
         }
     }
@@ -148,7 +157,8 @@ async fn get(
 
 /// Change an app
 ///
-/// What is absent stays as it is; `graceWindowSeconds: null` goes back to the default.
+/// What is absent stays as it is; `graceWindowSeconds: null` and `tokenLifetimeSeconds: null` go back to
+/// the default.
 #[utoipa::path(
     patch, path = "/apps/{appId}", operation_id = "updateApp", tag = "Apps",
     security(("adminToken" = ["write"])),
@@ -171,6 +181,7 @@ async fn update(
         identity_verification: patch.identity_verification,
         allowed_origins: patch.allowed_origins,
         grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
+        token_lifetime_seconds: patch.token_lifetime_seconds,
     };
     reply::ok(App::from(engine.update_app(&actor, app, &patch).await?))
 }

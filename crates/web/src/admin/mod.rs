@@ -13,6 +13,7 @@ mod audit;
 mod auth;
 mod drafts;
 mod flows;
+mod identity_keys;
 mod invitations;
 mod keys;
 mod page;
@@ -51,6 +52,7 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default()
         .merge(apps::routes())
         .merge(keys::routes())
+        .merge(identity_keys::routes())
         .merge(flows::routes())
         .merge(drafts::routes())
         .merge(versions::routes())

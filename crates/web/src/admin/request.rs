@@ -42,11 +42,24 @@ macro_rules! path_ids {
 path_ids! {
     AppId: "appId", App;
     ApiKey: "apiKey", ApiKey;
+    Kid: "kid", IdentityKey;
     FlowId: "flowId", Flow;
     FlowVersionId: "flowVersionId", FlowVersion;
     ResponseId: "responseId", Response;
     TokenId: "tokenId", Token;
     AssignmentId: "flowAssignmentId", Invitation;
+}
+
+/// The name of an identity key; any text could be one.
+#[derive(Debug)]
+pub(super) struct Kid(pub(super) String);
+
+impl FromStr for Kid {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
 }
 
 /// The id that the path bears under its kind's name.

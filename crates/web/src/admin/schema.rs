@@ -12,8 +12,16 @@ use utoipa::openapi::schema::{Array, ObjectBuilder, Type};
 
 pub(super) fn identity_verification() -> Object {
     let mut modes = one_of(&["off", "observe", "enforce"]);
-    modes.description = Some("Only `off` can be set in this version of Sluice.".to_owned());
+    modes.description = Some(
+        "`off`: tokens are not looked at. `observe`: checked and counted, never refused. `enforce`: every \
+         request of the public API needs a valid token; an identity key must be there before."
+            .to_owned(),
+    );
     modes
+}
+
+pub(super) fn identity_key_kind() -> Object {
+    one_of(&["hs256", "publicKey", "jwks"])
 }
 
 pub(super) fn kind() -> Object {

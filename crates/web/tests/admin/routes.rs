@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 29, "a route came or went: see that these tests still hold for it");
+    assert_eq!(routes.len(), 33, "a route came or went: see that these tests still hold for it");
     routes
 }
 
@@ -31,6 +31,7 @@ fn routes() -> Vec<Route> {
 struct Things {
     app: String,
     key: String,
+    kid: String,
     flow: String,
     version: String,
     response: String,
@@ -47,16 +48,20 @@ impl Things {
         site.put(&format!("/flows/{flow}/draft"), definition("Two")).await.ok(200);
         let new = json!({"name": "Own", "scopes": ["read"], "appId": app});
         let token = text(&site.post("/tokens", new).await.ok(201)["tokenId"]);
+        let url = json!({"type": "jwks", "url": "https://id.example/keys", "kid": "one"});
+        let made = site.post(&format!("/apps/{app}/identity-keys"), url).await.ok(201);
+        let kid = text(&made["kid"]);
         let new = json!({"identities": [{"type": "userId", "value": "7"}]});
         let invitation = site.post(&format!("/flows/{flow}/invitations"), new).await.ok(201);
         let invitation = text(&invitation["flowAssignmentId"]);
-        Self { app, key, flow, version, response, token, invitation }
+        Self { app, key, kid, flow, version, response, token, invitation }
     }
 
     fn path(&self, template: &str) -> String {
         let path = template
             .replace("{appId}", &self.app)
             .replace("{apiKey}", &self.key)
+            .replace("{kid}", &self.kid)
             .replace("{flowId}", &self.flow)
             .replace("{flowVersionId}", &self.version)
             .replace("{responseId}", &self.response)
@@ -71,6 +76,9 @@ impl Things {
 fn body(route: &Route) -> Value {
     match (route.method.as_str(), route.path.as_str()) {
         ("POST", "/apps") => json!({"name": "x"}),
+        ("POST", "/apps/{appId}/identity-keys") => {
+            json!({"type": "jwks", "url": "https://id.example/more"})
+        }
         ("POST", "/apps/{appId}/flows") => json!({"name": "x", "kind": "form"}),
         ("POST", "/flows/{flowId}/invitations") => {
             json!({"identities": [{"type": "traits.email", "value": "ada@mail.example"}]})
@@ -140,6 +148,7 @@ async fn a_token_of_another_app_finds_nothing() {
     let unknown = Things {
         app: "app_0000000000000000000000".to_owned(),
         key: "pk_0000000000000000000000".to_owned(),
+        kid: "no-such-kid".to_owned(),
         flow: "fl_0000000000000000000000".to_owned(),
         version: "fv_0000000000000000000000".to_owned(),
         response: "rs_0000000000000000000000".to_owned(),
