@@ -105,21 +105,21 @@ async fn start(
         key_source: Some(Arc::new(KeyFetcher::new(settings.jwks.clone()))),
         public_url: Some(public_url),
     };
-    Engine::start(store, Arc::new(SystemClock), options).await.map_err(|error: StoreError| {
-        tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");
-        let remedy = match &error {
-            StoreError::Corrupt(_) => "restore the database from a backup",
-            _ => "see that the database is there and answers, then start again",
-        };
-        Failure::new(format!("the store cannot be read: {}", with_cause(&error)), remedy)
-    })
+    Engine::start(store, Arc::new(SystemClock), options).await.map_err(unreadable)
+}
+
+fn unreadable(error: StoreError) -> Failure {
+    tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");
+    let remedy = match &error {
+        StoreError::Corrupt(_) => "restore the database from a backup",
+        _ => "see that the database is there and answers, then start again",
+    };
+    Failure::new(format!("the store cannot be read: {}", with_cause(&error)), remedy)
 }
 
 /// A server that cannot open the secrets of its apps would refuse their users: better not to start.
 async fn must_open(engine: &Engine) -> Result<(), Failure> {
-    let closed = engine.closed_secrets().await.map_err(|error| {
-        Failure::new(format!("the store cannot be read: {}", with_cause(&error)), "")
-    })?;
+    let closed = engine.closed_secrets().await.map_err(unreadable)?;
     let Some((app, kid, why)) = closed.first() else { return Ok(()) };
     engine.close().await;
     Err(Failure::new(

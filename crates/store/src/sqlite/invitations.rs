@@ -224,7 +224,7 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         for migration in [
             include_str!("migrations/V1__first_slice.sql"),
-            include_str!("migrations/V4__invitations.sql"),
+            include_str!("migrations/V3__invitations.sql"),
         ] {
             connection.execute_batch(migration).unwrap();
         }

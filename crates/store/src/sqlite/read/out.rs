@@ -181,7 +181,7 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(include_str!("../migrations/V1__first_slice.sql")).unwrap();
         connection.execute_batch(include_str!("../migrations/V2__identity_keys.sql")).unwrap();
-        connection.execute_batch(include_str!("../migrations/V4__invitations.sql")).unwrap();
+        connection.execute_batch(include_str!("../migrations/V3__invitations.sql")).unwrap();
         for (table, walk) in [
             (Table::Apps, "SEARCH apps USING PRIMARY KEY (app_id>?)"),
             (Table::Keys, "SEARCH api_keys USING PRIMARY KEY ((app_id,api_key)>(?,?))"),
