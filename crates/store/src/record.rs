@@ -7,7 +7,10 @@
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 
-use crate::{App, AuditRow, FlowRow, IdempotencyKey, KeyRow, ResponseRow, TokenRow, VersionRow};
+use crate::{
+    App, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityRow, KeyRow, RespondentRow,
+    ResponseRow, TokenRow, UsedKeyRow, VersionRow,
+};
 
 /// One row of any table, with all that a backend keeps of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +21,11 @@ pub enum Record {
     Version(VersionRow),
     Token(TokenRow),
     Audit(AuditRow),
+    Respondent(RespondentRow),
+    Identity(IdentityRow),
     Response { row: ResponseRow, idempotency_key: Option<IdempotencyKey> },
+    Consent(ConsentRow),
+    UsedKey(UsedKeyRow),
 }
 
 /// The tables, in the order of their records.
@@ -31,18 +38,27 @@ pub enum Table {
     Versions,
     Tokens,
     Audit,
+    Respondents,
+    Identities,
     Responses,
+    Consents,
+    #[serde(rename = "used-keys")]
+    UsedKeys,
 }
 
 impl Table {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 11] = [
         Self::Apps,
         Self::Keys,
         Self::Flows,
         Self::Versions,
         Self::Tokens,
         Self::Audit,
+        Self::Respondents,
+        Self::Identities,
         Self::Responses,
+        Self::Consents,
+        Self::UsedKeys,
     ];
 
     pub fn name(self) -> &'static str {
@@ -53,7 +69,11 @@ impl Table {
             Self::Versions => "versions",
             Self::Tokens => "tokens",
             Self::Audit => "audit",
+            Self::Respondents => "respondents",
+            Self::Identities => "identities",
             Self::Responses => "responses",
+            Self::Consents => "consents",
+            Self::UsedKeys => "used-keys",
         }
     }
 }
@@ -62,7 +82,8 @@ impl Table {
 /// app's id (the nil id for what belongs to none), then the row's own key, as bytes.
 ///
 /// The key of an app is empty, that of an API key its text, that of a response its flow's id followed
-/// by its own; any other is the id.
+/// by its own, that of an identity its type and value with a zero byte between; that of a consent or a
+/// used key is the id of its response, and any other is the id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     pub table: Table,
@@ -79,7 +100,11 @@ impl Record {
             Self::Version(_) => Table::Versions,
             Self::Token(_) => Table::Tokens,
             Self::Audit(_) => Table::Audit,
+            Self::Respondent(_) => Table::Respondents,
+            Self::Identity(_) => Table::Identities,
             Self::Response { .. } => Table::Responses,
+            Self::Consent(_) => Table::Consents,
+            Self::UsedKey(_) => Table::UsedKeys,
         }
     }
 
@@ -98,6 +123,13 @@ impl Record {
             }
             Self::Token(token) => place(token.app_id, token.token_id.uuid().as_bytes()),
             Self::Audit(audit) => place(audit.app_id, audit.audit_id.uuid().as_bytes()),
+            Self::Respondent(row) => place(Some(row.app_id), row.respondent_id.uuid().as_bytes()),
+            Self::Identity(row) => {
+                let key = [row.known.of.as_str(), "\0", &row.known.value].concat();
+                place(Some(row.app_id), key.as_bytes())
+            }
+            Self::Consent(row) => place(Some(row.app_id), row.response_id.uuid().as_bytes()),
+            Self::UsedKey(row) => place(Some(row.app_id), row.response_id.uuid().as_bytes()),
             Self::Response { row, .. } => {
                 let ids = [row.flow_id.uuid(), row.response_id.uuid()];
                 place(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
@@ -113,7 +145,8 @@ impl Record {
                 let origins = app.row.allowed_origins.iter().map(String::len).sum::<usize>();
                 app.row.name.len() + origins
             }
-            Self::Key(_) => 0,
+            Self::Key(_) | Self::Respondent(_) | Self::Consent(_) | Self::UsedKey(_) => 0,
+            Self::Identity(row) => row.known.value.len(),
             Self::Flow(flow) => flow.name.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),

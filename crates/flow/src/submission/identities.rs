@@ -20,8 +20,8 @@ pub(super) const TRAIT_VALUE_CHARS_MAX: usize = 500;
 
 const _: () = assert!(IDENTITIES_SENT_MAX < ITEMS_KEPT_MAX);
 
-const USER_ID: &str = "userId";
-const EMAIL: &str = "traits.email";
+pub(crate) const USER_ID: &str = "userId";
+pub(crate) const EMAIL: &str = "traits.email";
 const TRAIT_PREFIX: &str = "traits.";
 
 pub(super) fn check<'a>(node: Option<Node<'a>>, report: &mut Report) -> Vec<Identity<'a>> {

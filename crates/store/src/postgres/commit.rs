@@ -28,6 +28,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use super::claims::{self, Consents, Links};
 use super::codec::Cells;
 use super::columns::{Columns, GIVEN, NAMES};
 use super::failure::Stop;
@@ -120,14 +121,15 @@ async fn attempt(
         Ok(decided) => decided,
         Err(stop) => return Err(transaction.stop(stop).await.into()),
     };
-    let Decided { outcomes, to_store } = decided;
+    let Decided { outcomes, to_store, links } = decided;
     let says_stored = |outcome: &Outcome| matches!(outcome, Outcome::Stored | Outcome::Replayed(_));
     match outcomes.iter().any(says_stored) {
         true => {
             let responses = Arc::clone(responses);
             transaction
                 .end_with(move |lease| {
-                    async move { store_and_commit(lease, &responses, &to_store).await }.boxed()
+                    async move { store_and_commit(lease, &responses, &to_store, &links).await }
+                        .boxed()
                 })
                 .await?;
         }
@@ -141,6 +143,7 @@ struct Decided {
     outcomes: Vec<Outcome>,
     /// By app, the places of its rows in the call.
     to_store: Vec<(AppId, Vec<usize>)>,
+    links: Links,
 }
 
 async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<Decided, Stop> {
@@ -152,16 +155,18 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     let newest = begin_and_lock(transaction, &apps).await?;
     let mut outcomes = vec![Outcome::Stale; responses.len()];
     let mut to_store = Vec::with_capacity(apps.len());
+    let mut links = Links::new();
     for ((app, mut batch), newest) in by_app.into_iter().zip(newest) {
         batch.claim(newest);
         batch.take_keys(transaction, app).await?;
         batch.look_up_keys(transaction, app).await?;
+        claims::settle(transaction, app, &batch.to_store, &mut links).await?;
         to_store.push((app, batch.to_store.iter().map(|(index, _)| *index).collect()));
         for (index, outcome) in batch.outcomes() {
             outcomes[index] = outcome;
         }
     }
-    Ok(Decided { outcomes, to_store })
+    Ok(Decided { outcomes, to_store, links })
 }
 
 /// Stores these rows, by app and place in the call, and commits, all in one exchange.
@@ -169,26 +174,45 @@ async fn store_and_commit(
     lease: &Lease,
     responses: &[NewResponse],
     to_store: &[(AppId, Vec<usize>)],
+    links: &Links,
 ) -> Result<(), NotCommitted> {
-    let store = lease.prepare_cached(&STORE).await.map_err(|e| NotCommitted::Before(e.into()))?;
+    let unprepared = |error: tokio_postgres::Error| NotCommitted::Before(error.into());
+    let store = lease.prepare_cached(&STORE).await.map_err(unprepared)?;
     let of_app = |(app, places): &(AppId, Vec<usize>)| {
-        let rows = places.iter().map(|&place| &responses[place]);
-        let rows: Vec<_> = rows.map(|it| (&it.row, it.idempotency_key.as_ref())).collect();
-        Columns::of(*app, &rows)
+        let rows = places.iter().map(|&place| {
+            let NewResponse { row, idempotency_key, .. } = &responses[place];
+            let whose = links.get(&place).copied().or(row.respondent_id);
+            (row, idempotency_key.as_ref(), whose)
+        });
+        Columns::of(*app, &rows.collect::<Vec<_>>())
     };
+    let consents = to_store.iter().filter(|_| !links.is_empty());
+    let consents = consents.filter_map(|(app, it)| Consents::of(*app, it, responses, links));
+    let consents: Vec<_> = consents.collect();
     let columns: Vec<_> =
         to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect();
     let params: Vec<_> = columns.iter().map(Columns::params).collect();
     let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
-    let commit = async { lease.batch_execute("COMMIT").await.map(|()| 0) };
-    let mut ended = in_order(stores.chain([commit.boxed()]).collect()).await.into_iter();
-    for (of_app, stored) in columns.iter().zip(ended.by_ref()) {
+    let consents_of: Vec<_> = consents.iter().map(Consents::params).collect();
+    let mut sent: Vec<_> = stores.collect();
+    if !consents_of.is_empty() {
+        let consent = lease.prepare_cached(claims::CONSENT).await.map_err(unprepared)?;
+        let consent = consents_of.iter().map(|params| {
+            let consent = consent.clone();
+            async move { lease.execute(&consent, params).await }.boxed()
+        });
+        sent.extend(consent);
+    }
+    sent.push(async { lease.batch_execute("COMMIT").await.map(|()| 0) }.boxed());
+    let rows = columns.iter().map(Columns::len).chain(consents.iter().map(Consents::len));
+    let mut ended = in_order(sent).await.into_iter();
+    for (rows, stored) in rows.zip(ended.by_ref()) {
         // Once sent, COMMIT may have been carried out where the server did not say that it refused.
         let stored = stored.map_err(|error| match error.as_db_error() {
             Some(_) => NotCommitted::Before(error.into()),
             None => NotCommitted::At(error.into()),
         })?;
-        if stored != of_app.len() as u64 {
+        if stored != rows as u64 {
             let why = "fewer rows were stored than sent";
             return Err(NotCommitted::At(StoreError::InDoubt(why.into()).into()));
         }
@@ -259,7 +283,8 @@ struct Batch<'a> {
     rows: Vec<(usize, &'a NewResponse)>,
     /// Judged at the newest public revision, the first of the call under their key, and that key free.
     to_store: Vec<(usize, &'a NewResponse)>,
-    taken: HashMap<IdempotencyKey, (ResponseId, Digest)>,
+    /// Without a digest where only the use of the key is known.
+    taken: HashMap<IdempotencyKey, (ResponseId, Option<Digest>)>,
 }
 
 impl<'a> Batch<'a> {
@@ -315,10 +340,13 @@ impl<'a> Batch<'a> {
             let (id, digest) = (response.row.response_id, response.row.digest);
             let taken = response.idempotency_key.and_then(|key| self.taken.get(&key));
             let outcome = match taken {
-                Some((by, theirs)) if *theirs == digest => Outcome::Replayed(*by),
+                // What is sent again cannot be told from what was sent.
+                Some((by, None)) => Outcome::Replayed(*by),
+                Some((by, Some(theirs))) if *theirs == digest => Outcome::Replayed(*by),
                 Some(_) => Outcome::KeyReused,
                 None if stored.remove(&index) => {
-                    self.taken.extend(response.idempotency_key.map(|key| (key, (id, digest))));
+                    self.taken
+                        .extend(response.idempotency_key.map(|key| (key, (id, Some(digest)))));
                     Outcome::Stored
                 }
                 None => Outcome::Stale,
@@ -329,9 +357,9 @@ impl<'a> Batch<'a> {
     }
 }
 
-fn under_key(row: &Row) -> StoreResult<(IdempotencyKey, (ResponseId, Digest))> {
+fn under_key(row: &Row) -> StoreResult<(IdempotencyKey, (ResponseId, Option<Digest>))> {
     let mut cells = Cells::of(row);
-    Ok((cells.hash()?, (cells.id(ResponseId::from_uuid)?, cells.hash()?)))
+    Ok((cells.hash()?, (cells.id(ResponseId::from_uuid)?, cells.optional_hash()?)))
 }
 
 /// The response that a key was used for, and its digest. A hit is an acknowledgement, so it is made
@@ -340,11 +368,11 @@ pub(super) async fn find_by_idempotency_key(
     pool: &Arc<Pool>,
     app: AppId,
     key: &IdempotencyKey,
-) -> StoreResult<Option<(ResponseId, Digest)>> {
+) -> StoreResult<Option<(ResponseId, Option<Digest>)>> {
     let ids: (Uuid, [&[u8]; 1]) = (app.uuid(), [key]);
     let read = |cells: &mut Cells| {
         cells.hash()?;
-        Ok((cells.id(ResponseId::from_uuid)?, cells.hash()?))
+        Ok((cells.id(ResponseId::from_uuid)?, cells.optional_hash()?))
     };
     let Some(found) = pool.one(UNDER_KEYS, &[&ids.0, &&ids.1[..]], read).await? else {
         return Ok(None);

@@ -8,13 +8,15 @@ use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::AppId;
 
-use super::columns::{Columns, GIVEN, NAMES};
+use super::claims::{put_consent, put_identity, put_respondent};
+use super::columns::{Columns, GIVEN, Given, NAMES};
 use super::failure::Stop;
 use super::partitions;
 use super::pool::{Params, Pool};
 use super::put;
+use super::removal::put_used_key;
 use super::transaction::{Transaction, end};
-use crate::{App, IdempotencyKey, Record, ResponseRow, StoreResult};
+use crate::{App, Record, StoreResult};
 
 pub(super) async fn records(pool: &Arc<Pool>, records: Vec<Record>) -> StoreResult<()> {
     // Each once, and in the order in which tables name one another.
@@ -33,7 +35,7 @@ async fn put_all(
     transaction: &Transaction,
     records: impl Iterator<Item = &Record>,
 ) -> Result<(), Stop> {
-    let mut newest = None;
+    let (mut newest, mut used) = (None, Vec::new());
     let mut responses: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
     for record in records {
         match record {
@@ -46,13 +48,25 @@ async fn put_all(
             Record::Version(row) => put::version(transaction, row).await?,
             Record::Token(row) => put::token(transaction, row).await?,
             Record::Audit(row) => put::audit(transaction, row).await?,
+            Record::Respondent(row) => put_respondent(transaction, row).await?,
+            Record::Identity(row) => put_identity(transaction, row).await?,
+            Record::Consent(row) => put_consent(transaction, row).await?,
+            Record::UsedKey(row) => used.push(row),
             Record::Response { row, idempotency_key } => {
-                responses.entry(row.app_id).or_default().push((row, idempotency_key.as_ref()));
+                responses.entry(row.app_id).or_default().push((
+                    row,
+                    idempotency_key.as_ref(),
+                    row.respondent_id,
+                ));
             }
         }
     }
     for (app, rows) in responses {
         put_responses(transaction, app, &rows).await?;
+    }
+    // After the responses, which may have let go of a key that is only marked from now on.
+    for row in used {
+        put_used_key(transaction, row).await?;
     }
     if let Some(newest) = newest {
         let position = "UPDATE feed SET position = greatest(position, $1)";
@@ -89,13 +103,13 @@ const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id, dige
 async fn put_responses(
     transaction: &Transaction,
     app: AppId,
-    rows: &[(&ResponseRow, Option<&IdempotencyKey>)],
+    rows: &[Given<'_>],
 ) -> Result<(), Stop> {
-    let all: Vec<_> = rows.iter().map(|(row, _)| row.response_id.uuid()).collect();
+    let all: Vec<_> = rows.iter().map(|(row, ..)| row.response_id.uuid()).collect();
     transaction.execute(FREE_KEYS, &[&app.uuid(), &all]).await?;
     transaction.execute(&PUT_RESPONSES, &Columns::of(app, rows).params()).await?;
     let (mut keys, mut ids, mut digests) = (Vec::new(), Vec::new(), Vec::new());
-    for (row, key) in rows.iter().filter_map(|(row, key)| key.map(|key| (row, key))) {
+    for (row, key) in rows.iter().filter_map(|(row, key, _)| key.map(|key| (row, key))) {
         keys.push(key.as_slice());
         ids.push(row.response_id.uuid());
         digests.push(row.digest.as_slice());

@@ -6,6 +6,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, ResponseId};
 use sluice_flow::submission::Admission;
 
+use super::claims;
 use super::codec::{Cells, bytes};
 use super::transaction::{Stop, Then};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
@@ -16,8 +17,9 @@ const STORE: &str = "INSERT INTO responses (app_id, flow_id, flow_version_id, re
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
      ON CONFLICT (app_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING";
 
-const UNDER_KEY: &str =
-    "SELECT response_id, digest FROM responses WHERE app_id = ?1 AND idempotency_key = ?2";
+const UNDER_KEY: &str = "SELECT response_id, digest FROM responses WHERE app_id = ?1 AND idempotency_key = ?2 \
+     UNION ALL SELECT response_id, NULL FROM used_keys WHERE app_id = ?1 AND key = ?2";
+const IS_USED: &str = "SELECT 1 FROM used_keys WHERE app_id = ?1 AND key = ?2";
 
 /// Writes what can be written and says, in order, what became of each.
 pub(super) fn responses(
@@ -49,7 +51,7 @@ fn one(
     response: &NewResponse,
     fresh: bool,
 ) -> Result<Outcome> {
-    if fresh && store(insert, response)? {
+    if fresh && !is_used(connection, response)? && store(connection, insert, response)? {
         return Ok(Outcome::Stored);
     }
     let taken = match &response.idempotency_key {
@@ -57,16 +59,40 @@ fn one(
         None => None,
     };
     Ok(match taken {
-        Some((id, digest)) if digest == response.row.digest => Outcome::Replayed(id),
+        // Only the use of the key is known: what is sent again cannot be told from what was sent.
+        Some((id, None)) => Outcome::Replayed(id),
+        Some((id, Some(digest))) if digest == response.row.digest => Outcome::Replayed(id),
         Some(_) => Outcome::KeyReused,
         None => Outcome::Stale,
     })
 }
 
+/// Whether the key is of a response that was deleted or erased.
+fn is_used(connection: &Connection, response: &NewResponse) -> Result<bool> {
+    let Some(key) = &response.idempotency_key else { return Ok(false) };
+    connection.prepare_cached(IS_USED)?.exists(params![bytes!(response.row.app_id), key])
+}
+
 /// Whether the row was stored; it is not where its idempotency key is taken.
-fn store(insert: &mut CachedStatement, response: &NewResponse) -> Result<bool> {
-    let written = put(insert, &response.row, response.idempotency_key.as_ref())?;
-    Ok(written == 1)
+fn store(
+    connection: &Connection,
+    insert: &mut CachedStatement,
+    response: &NewResponse,
+) -> Result<bool> {
+    let (row, key) = (&response.row, response.idempotency_key.as_ref());
+    let Some(claim) = &response.claim else { return Ok(put(insert, row, key)? == 1) };
+    // The key is looked at first, so that nobody is made known by a response that is not stored.
+    let taken = match key {
+        Some(key) => find_by_idempotency_key(connection, row.app_id, key)?.is_some(),
+        None => false,
+    };
+    if taken {
+        return Ok(false);
+    }
+    let respondent = claims::settle(connection, row.app_id, claim)?;
+    let row = ResponseRow { respondent_id: Some(respondent), ..row.clone() };
+    claims::put_consent(connection, &claims::consent_of(&row, respondent))?;
+    Ok(put(insert, &row, key)? == 1)
 }
 
 /// Runs a statement that takes the columns of a response in the order of [`STORE`].
@@ -105,7 +131,7 @@ pub(super) fn find_by_idempotency_key(
     connection: &Connection,
     app: AppId,
     key: &IdempotencyKey,
-) -> Result<Option<(ResponseId, Digest)>> {
+) -> Result<Option<(ResponseId, Option<Digest>)>> {
     connection
         .prepare_cached(UNDER_KEY)?
         .query_row(params![bytes!(app), key], |row| {

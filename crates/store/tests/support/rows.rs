@@ -12,6 +12,7 @@ pub(crate) fn app_row() -> AppRow {
         identity_verification: IdentityVerification::Off,
         allowed_origins: Vec::new(),
         grace_window_seconds: None,
+        retention_days: None,
         created_at: Timestamp::from_millis(1),
     }
 }
@@ -33,7 +34,7 @@ pub(crate) fn response(millis: i64, number: u32, public_revision: u64) -> NewRes
         flow_assignment_id: None,
         digest: [1; 32],
     };
-    NewResponse { row, idempotency_key: Some(key(number)), public_revision }
+    NewResponse { row, idempotency_key: Some(key(number)), public_revision, claim: None }
 }
 
 pub(crate) fn key(number: u32) -> [u8; 32] {
