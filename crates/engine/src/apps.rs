@@ -62,6 +62,7 @@ impl Engine {
             identity_verification: IdentityVerification::Off,
             allowed_origins: Vec::new(),
             grace_window_seconds: None,
+            token_lifetime_seconds: None,
             created_at,
         };
         let key = new_key(app_id, created_at);

@@ -8,7 +8,8 @@ use sluice_flow::id::{AppId, RespondentId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, AuditRow, FlowRow, KeyRow, Record, ResponseRow, Table, TokenRow, VersionRow,
+    App, AuditRow, FlowRow, IdentityKeyRow, KeyRow, Record, ResponseRow, Table, TokenRow,
+    VersionRow,
 };
 
 /// The tally of records that are added in their order.
@@ -68,6 +69,7 @@ impl Bytes {
         match record {
             Record::App(app) => self.app(app),
             Record::Key(row) => self.key(row),
+            Record::IdentityKey(row) => self.identity_key(row),
             Record::Flow(row) => self.flow(row),
             Record::Version(row) => self.version(row),
             Record::Token(row) => self.token(row),
@@ -89,6 +91,7 @@ impl Bytes {
             self.text(origin);
         }
         self.seconds(row.grace_window_seconds);
+        self.seconds(row.token_lifetime_seconds);
         self.time(row.created_at);
         self.number(*revision);
         self.number(*public_revision);
@@ -97,6 +100,16 @@ impl Bytes {
     fn key(&mut self, row: &KeyRow) {
         self.put(row.app_id.uuid().as_bytes());
         self.text(row.api_key.as_str());
+        self.time(row.created_at);
+        self.optional_time(row.revoked_at);
+    }
+
+    fn identity_key(&mut self, row: &IdentityKeyRow) {
+        self.put(row.app_id.uuid().as_bytes());
+        self.text(&row.kid);
+        self.word(&row.kind);
+        self.text(&row.material);
+        self.optional_text(row.issuer.as_deref());
         self.time(row.created_at);
         self.optional_time(row.revoked_at);
     }

@@ -15,7 +15,7 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{Options, SqliteStore};
-use sluice_store::{IdentityVerification, Place, Record, Scope, Store};
+use sluice_store::{IdentityKeyKind, IdentityVerification, Place, Record, Scope, Store};
 
 /// More than two pages.
 const RESPONSES: u32 = 4_500;
@@ -135,9 +135,14 @@ fn every_column_of_every_table_is_in_the_digest() {
             app.row.app_id => id(), app.row.name => text(), app.row.allowed_origins => vec![text()],
             app.row.identity_verification => IdentityVerification::Observe,
             app.row.grace_window_seconds => Some(7), app.row.created_at => at(),
+            app.row.token_lifetime_seconds => Some(7),
             app.revision => 7, app.public_revision => 7;
         Record::Key(row) =>
             row.app_id => id(), row.api_key => ApiKey::from_random(7),
+            row.created_at => at(), row.revoked_at => Some(at());
+        Record::IdentityKey(row) =>
+            row.app_id => id(), row.kid => text(), row.kind => IdentityKeyKind::PublicKey,
+            row.material => text(), row.issuer => Some(text()),
             row.created_at => at(), row.revoked_at => Some(at());
         Record::Flow(row) =>
             row.app_id => id(), row.flow_id => flow(), row.name => text(),

@@ -89,6 +89,8 @@ pub trait Store: Send + Sync + 'static {
     async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>>;
     /// The app's keys, revoked ones included, in the order they were made.
     async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>>;
+    /// The app's keys for identity tokens, revoked ones included, in the order they were made.
+    async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>>;
 
     /// A flow with its app's revisions, its current version and its draft, read at one instant.
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>>;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 
 use crate::{
-    App, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityRow, KeyRow, RespondentRow,
-    ResponseRow, TokenRow, UsedKeyRow, VersionRow,
+    App, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityKeyRow, IdentityRow, KeyRow,
+    RespondentRow, ResponseRow, TokenRow, UsedKeyRow, VersionRow,
 };
 
 /// One row of any table, with all that a backend keeps of it.
@@ -17,6 +17,7 @@ use crate::{
 pub enum Record {
     App(App),
     Key(KeyRow),
+    IdentityKey(IdentityKeyRow),
     Flow(FlowRow),
     Version(VersionRow),
     Token(TokenRow),
@@ -34,6 +35,8 @@ pub enum Record {
 pub enum Table {
     Apps,
     Keys,
+    #[serde(rename = "identity_keys")]
+    IdentityKeys,
     Flows,
     Versions,
     Tokens,
@@ -47,9 +50,10 @@ pub enum Table {
 }
 
 impl Table {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Apps,
         Self::Keys,
+        Self::IdentityKeys,
         Self::Flows,
         Self::Versions,
         Self::Tokens,
@@ -65,6 +69,7 @@ impl Table {
         match self {
             Self::Apps => "apps",
             Self::Keys => "keys",
+            Self::IdentityKeys => "identity_keys",
             Self::Flows => "flows",
             Self::Versions => "versions",
             Self::Tokens => "tokens",
@@ -81,9 +86,9 @@ impl Table {
 /// Where a [`Record`] stands in the order of all records: tables in the order of the enum, then the
 /// app's id (the nil id for what belongs to none), then the row's own key, as bytes.
 ///
-/// The key of an app is empty, that of an API key its text, that of a response its flow's id followed
-/// by its own, that of an identity its type and value with a zero byte between; that of a consent or a
-/// used key is the id of its response, and any other is the id.
+/// The key of an app is empty, that of an API key its text, that of an identity key its `kid`, that of
+/// a response its flow's id followed by its own, that of an identity its type and value with a zero byte
+/// between; that of a consent or a used key is the id of its response, and any other is the id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     pub table: Table,
@@ -96,6 +101,7 @@ impl Record {
         match self {
             Self::App(_) => Table::Apps,
             Self::Key(_) => Table::Keys,
+            Self::IdentityKey(_) => Table::IdentityKeys,
             Self::Flow(_) => Table::Flows,
             Self::Version(_) => Table::Versions,
             Self::Token(_) => Table::Tokens,
@@ -117,6 +123,7 @@ impl Record {
         match self {
             Self::App(app) => place(Some(app.row.app_id), &[]),
             Self::Key(key) => place(Some(key.app_id), key.api_key.as_str().as_bytes()),
+            Self::IdentityKey(key) => place(Some(key.app_id), key.kid.as_bytes()),
             Self::Flow(flow) => place(Some(flow.app_id), flow.flow_id.uuid().as_bytes()),
             Self::Version(version) => {
                 place(Some(version.app_id), version.flow_version_id.uuid().as_bytes())
@@ -147,6 +154,9 @@ impl Record {
             }
             Self::Key(_) | Self::Respondent(_) | Self::Consent(_) | Self::UsedKey(_) => 0,
             Self::Identity(row) => row.known.value.len(),
+            Self::IdentityKey(key) => {
+                key.kid.len() + key.material.len() + key.issuer.as_ref().map_or(0, String::len)
+            }
             Self::Flow(flow) => flow.name.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),

@@ -39,6 +39,8 @@ pub struct AppRow {
     pub grace_window_seconds: Option<u32>,
     /// How long responses are kept; absent means for ever.
     pub retention_days: Option<u32>,
+    /// The longest that an identity token may be valid; absent means the default.
+    pub token_lifetime_seconds: Option<u32>,
     pub created_at: Timestamp,
 }
 
@@ -54,6 +56,31 @@ pub struct App {
 pub struct KeyRow {
     pub app_id: AppId,
     pub api_key: ApiKey,
+    pub created_at: Timestamp,
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What an identity token can be verified by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum IdentityKeyKind {
+    /// A secret that both sides hold.
+    Hs256,
+    PublicKey,
+    /// The address of a set of public keys.
+    Jwks,
+}
+
+/// A key of an app for identity tokens. `kid` is unique within the app, revoked keys included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityKeyRow {
+    pub app_id: AppId,
+    pub kid: String,
+    pub kind: IdentityKeyKind,
+    /// The sealed secret, the public key as a JWK, or the URL; empty once revoked.
+    pub material: String,
+    /// The `iss` that tokens under this key must bear.
+    pub issuer: Option<String>,
     pub created_at: Timestamp,
     pub revoked_at: Option<Timestamp>,
 }
@@ -204,6 +231,7 @@ pub struct AuditRow {
 pub enum Write {
     App(AppRow),
     Key(KeyRow),
+    IdentityKey(IdentityKeyRow),
     Flow(FlowRow),
     Version(VersionRow),
     Token(TokenRow),
@@ -215,7 +243,7 @@ impl Write {
     /// Whether the public API can see it: then the app's public revision grows.
     pub fn is_public(&self) -> bool {
         match self {
-            Self::App(_) | Self::Key(_) | Self::Flow(_) => true,
+            Self::App(_) | Self::Key(_) | Self::IdentityKey(_) | Self::Flow(_) => true,
             Self::Version(version) => version.times.published_at.is_some(),
             Self::Token(_) | Self::Audit(_) | Self::DeleteResponse(_) => false,
         }

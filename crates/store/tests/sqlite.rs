@@ -35,6 +35,7 @@ fn app_row(number: u64) -> AppRow {
         allowed_origins: Vec::new(),
         grace_window_seconds: None,
         retention_days: None,
+        token_lifetime_seconds: None,
         created_at: Timestamp::from_millis(1),
     }
 }
@@ -175,7 +176,9 @@ fn a_newer_schema_is_refused_with_both_numbers() {
     let error = refused(&path);
     assert!(matches!(error, OpenError::NewerSchema { found: 999, .. }), "{error:?}");
     let text = error.to_string();
-    assert!(text.contains("newer Sluice (schema 999; this binary knows 1): upgrade"), "{text}");
+    let known = std::fs::read_dir("src/sqlite/migrations").unwrap().count();
+    let told = format!("newer Sluice (schema 999; this binary knows {known}): upgrade");
+    assert!(text.contains(&told), "{text}");
 }
 
 #[test]

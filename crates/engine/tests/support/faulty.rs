@@ -97,6 +97,9 @@ impl Store for FaultyStore {
     async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
         self.inner.list_keys(app).await
     }
+    async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
+        self.inner.list_identity_keys(app).await
+    }
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {
         self.hang().await?;
         self.inner.find_flow(flow).await

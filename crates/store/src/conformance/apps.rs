@@ -2,14 +2,17 @@
 
 use sluice_flow::id::ApiKey;
 
-use super::world::{Shop, TheStore, app_row, apply, at, flow_row, key_row};
-use crate::{At, Change, IdentityVerification, Page, Write};
+use super::world::{
+    Shop, TheStore, app_row, apply, at, flow_row, identity_key_row, key_row, public_revision,
+};
+use crate::{At, Change, FeedPosition, IdentityKeyKind, IdentityVerification, Page, Write};
 
 pub(super) async fn an_active_key_finds_its_app(store: TheStore) {
     let (mut app, other) = (app_row(), Shop::open(&store).await);
     app.identity_verification = IdentityVerification::Enforce;
     app.allowed_origins = vec!["https://a.example".to_owned(), "https://b.example".to_owned()];
     app.grace_window_seconds = Some(3600);
+    app.token_lifetime_seconds = Some(600);
     let (one, two) = (key_row(app.app_id), key_row(app.app_id));
     let rows = vec![Write::App(app.clone()), Write::Key(one.clone()), Write::Key(two.clone())];
     store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
@@ -39,6 +42,7 @@ pub(super) async fn what_is_absent_is_not_found(store: TheStore) {
     assert_eq!(store.find_app(app).await.unwrap(), None);
     assert_eq!(store.find_app_by_key(&ApiKey::from_random(u128::MAX)).await.unwrap(), None);
     assert_eq!(store.list_keys(app).await.unwrap(), []);
+    assert_eq!(store.list_identity_keys(app).await.unwrap(), []);
     assert_eq!(store.find_flow(absent.flow.flow_id).await.unwrap(), None);
     assert_eq!(store.list_flows(app, page).await.unwrap(), []);
     assert_eq!(store.find_version(version).await.unwrap(), None);
@@ -80,4 +84,50 @@ pub(super) async fn keys_are_listed_in_the_order_they_were_made(store: TheStore)
         apply(&store, shop.app(), vec![Write::Key(key)]).await;
     }
     assert_eq!(store.list_keys(shop.app()).await.unwrap(), keys);
+}
+
+pub(super) async fn identity_keys_are_listed_in_the_order_they_were_made_revoked_or_not(
+    store: TheStore,
+) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let kinds = [IdentityKeyKind::Jwks, IdentityKeyKind::PublicKey, IdentityKeyKind::Hs256];
+    let mut keys = Vec::new();
+    for (millis, kind) in kinds.into_iter().enumerate() {
+        let mut key = identity_key_row(shop.app());
+        // Falling texts at rising times: only the time can give the order.
+        key.kid = format!("k{} \u{e9}", 9 - millis);
+        key.kind = kind;
+        key.issuer = (millis == 1).then(|| "https://id.example".to_owned());
+        key.created_at = at(i64::try_from(millis).unwrap());
+        key.revoked_at = (millis == 2).then(|| at(5));
+        keys.push(key.clone());
+        apply(&store, shop.app(), vec![Write::IdentityKey(key)]).await;
+    }
+    apply(&store, other.app(), vec![Write::IdentityKey(identity_key_row(other.app()))]).await;
+    assert_eq!(store.list_identity_keys(shop.app()).await.unwrap(), keys);
+}
+
+pub(super) async fn an_identity_key_takes_the_place_of_the_one_with_its_kid_in_its_app(
+    store: TheStore,
+) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let mut key = identity_key_row(shop.app());
+    let mut namesake = identity_key_row(other.app());
+    namesake.kid.clone_from(&key.kid);
+    apply(&store, shop.app(), vec![Write::IdentityKey(key.clone())]).await;
+    apply(&store, other.app(), vec![Write::IdentityKey(namesake.clone())]).await;
+    (key.material, key.revoked_at) = (String::new(), Some(at(7)));
+    apply(&store, shop.app(), vec![Write::IdentityKey(key.clone())]).await;
+    assert_eq!(store.list_identity_keys(shop.app()).await.unwrap(), [key]);
+    assert_eq!(store.list_identity_keys(other.app()).await.unwrap(), [namesake]);
+}
+
+pub(super) async fn an_identity_key_is_a_public_change(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let before = public_revision(&store, shop.app()).await;
+    let key = identity_key_row(shop.app());
+    apply(&store, shop.app(), vec![Write::IdentityKey(key)]).await;
+    assert!(public_revision(&store, shop.app()).await > before);
+    let changes = store.changes(FeedPosition(before)).await.unwrap();
+    assert_eq!(changes.apps, [shop.app()]);
 }

@@ -13,8 +13,9 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    App, AppRow, AuditRow, ConsentRow, FlowRow, IdentityRow, IdentityVerification, KeyRow, Record,
-    RespondentRow, ResponseRow, Scope, TokenRow, UsedKeyRow, VersionRow,
+    App, AppRow, AuditRow, ConsentRow, FlowRow, IdentityKeyKind, IdentityKeyRow, IdentityRow,
+    IdentityVerification, KeyRow, Record, RespondentRow, ResponseRow, Scope, TokenRow, UsedKeyRow,
+    VersionRow,
 };
 
 const APPS: u32 = 3;
@@ -62,6 +63,7 @@ fn app_records(app: u32) -> Vec<Record> {
         allowed_origins: (0..app).map(|origin| format!("https://{origin}.example")).collect(),
         grace_window_seconds: (app > 0).then_some(3600 * app),
         retention_days: (app == 1).then_some(365),
+        token_lifetime_seconds: (app > 1).then_some(600 * app),
         created_at: at(i64::from(app)),
     };
     let public_revision = u64::from(app) + 5;
@@ -72,6 +74,17 @@ fn app_records(app: u32) -> Vec<Record> {
             api_key: ApiKey::from_random(u128::from(app * 2 + key) << 64 | 0xABCD),
             created_at: at(1),
             revoked_at: (key == 1).then(|| at(2)),
+        }));
+    }
+    for key in 0..2 {
+        records.push(Record::IdentityKey(IdentityKeyRow {
+            app_id,
+            kid: format!("key {key}"),
+            kind: if app == 0 { IdentityKeyKind::Hs256 } else { IdentityKeyKind::Jwks },
+            material: format!("https://id{app}.example/keys"),
+            issuer: (key == 1).then(|| "https://id.example".to_owned()),
+            created_at: at(1),
+            revoked_at: (key == 0).then(|| at(2)),
         }));
     }
     records.extend((0..FLOWS_OF_AN_APP).flat_map(|flow| flow_records(app, flow)));

@@ -88,7 +88,10 @@ cases! {
         a_revoked_key_finds_nothing_and_is_still_listed
         what_is_absent_is_not_found
         apps_are_listed_in_the_order_they_were_made
-        keys_are_listed_in_the_order_they_were_made;
+        keys_are_listed_in_the_order_they_were_made
+        identity_keys_are_listed_in_the_order_they_were_made_revoked_or_not
+        an_identity_key_takes_the_place_of_the_one_with_its_kid_in_its_app
+        an_identity_key_is_a_public_change;
     flows:
         a_flow_and_a_version_read_back_as_they_were_given
         the_current_version_is_neither_superseded_nor_retired

@@ -10,12 +10,13 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::Window;
 
 use super::world::{
-    Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, key_row, public_revision,
-    published_row, respondent_id, response_row, token_row,
+    Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, identity_key_row, key_row,
+    public_revision, published_row, respondent_id, response_row, token_row,
 };
 use crate::{
-    App, At, Change, ConsentRow, FeedPosition, IdentityRow, IdentityVerification, NewResponse,
-    Outcome, Place, Record, RespondentRow, Scope, StoreError, Table, UsedKeyRow, Write,
+    App, At, Change, ConsentRow, FeedPosition, IdentityKeyKind, IdentityRow, IdentityVerification,
+    NewResponse, Outcome, Place, Record, RespondentRow, Scope, StoreError, Table, UsedKeyRow,
+    Write,
 };
 
 pub(super) async fn what_was_stored_is_read_out_once_and_in_order(store: TheStore) {
@@ -65,6 +66,7 @@ pub(super) async fn a_record_takes_the_place_of_the_one_with_its_key(store: TheS
         match record {
             Record::App(app) => (app.row.name, app.revision) = ("Renamed".into(), 77),
             Record::Key(key) => key.revoked_at = Some(at(9)),
+            Record::IdentityKey(key) => key.issuer = Some("https://id.example".into()),
             Record::Flow(flow) => flow.archived_at = Some(at(9)),
             Record::Version(version) => version.times.retired_at = Some(at(9)),
             Record::Token(token) => token.revoked_at = Some(at(9)),
@@ -238,7 +240,9 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
     let draft = draft_row(&other);
     let token = crate::TokenRow { app_id: Some(shop.app()), ..token_row() };
     let audit = audit_row(Some(shop.app()));
+    let identity_key = identity_key_row(shop.app());
     let writes = vec![
+        Write::IdentityKey(identity_key.clone()),
         Write::Flow(other.clone()),
         Write::Version(draft.clone()),
         Write::Token(token.clone()),
@@ -260,6 +264,7 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
     records.extend([Record::Flow(shop.flow), Record::Flow(other)]);
     records.extend([Record::Version(shop.version), Record::Version(draft)]);
     records.extend([Record::Key(shop.key), Record::Token(token), Record::Audit(audit)]);
+    records.push(Record::IdentityKey(identity_key));
     records
 }
 
@@ -273,6 +278,7 @@ fn records() -> Vec<Record> {
         let mut retired = published_row(&flow, 1);
         let mut token = token_row();
         let mut key = key_row(app.row.app_id);
+        let mut identity_key = identity_key_row(app.row.app_id);
         let mut rich = response_row(&flow, &retired, 7);
         let plain = response_row(&flow, &retired, 6);
         let (plain_flow, plain_version) = (flow.clone(), retired.clone());
@@ -281,6 +287,11 @@ fn records() -> Vec<Record> {
             app.row.allowed_origins = vec!["https://a.example".into(), "https://b.example".into()];
             app.row.grace_window_seconds = Some(0);
             app.row.retention_days = Some(90);
+            app.row.token_lifetime_seconds = Some(86_400);
+            identity_key.kind = IdentityKeyKind::Jwks;
+            identity_key.material = "https://id.example/keys".into();
+            identity_key.issuer = Some("https://id.example".into());
+            identity_key.revoked_at = Some(at(6));
             flow.live = Window { starts_at: Some(at(-5)), ends_at: Some(at(5)) };
             flow.grace_window_seconds = Some(3600);
             retired.times = VersionTimes {
@@ -306,6 +317,7 @@ fn records() -> Vec<Record> {
         records.extend([Record::Version(draft_row(&flow)), Record::Version(retired)]);
         records.extend([Record::Audit(audit_row(Some(app.row.app_id))), Record::Key(key)]);
         let id = app.row.app_id;
+        records.extend([identity_key, identity_key_row(id)].map(Record::IdentityKey));
         records.extend([Record::Key(key_row(id)), Record::Flow(flow), Record::Flow(flow_row(id))]);
         records.extend([Record::App(app), Record::Token(token)]);
         records.push(Record::Response { row: rich, idempotency_key: Some([9; 32]) });

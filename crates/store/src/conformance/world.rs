@@ -12,8 +12,9 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    AppRow, At, AuditRow, Change, FlowRow, IdentityVerification, KeyRow, NewResponse, Order,
-    Outcome, ResponseQuery, ResponseRow, Scope, Store, StoreResult, TokenRow, VersionRow, Write,
+    AppRow, At, AuditRow, Change, FlowRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification,
+    KeyRow, NewResponse, Order, Outcome, ResponseQuery, ResponseRow, Scope, Store, StoreResult,
+    TokenRow, VersionRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -45,6 +46,7 @@ pub(super) fn app_row() -> AppRow {
         allowed_origins: Vec::new(),
         grace_window_seconds: None,
         retention_days: None,
+        token_lifetime_seconds: None,
         created_at: at(0),
     }
 }
@@ -52,6 +54,18 @@ pub(super) fn app_row() -> AppRow {
 pub(super) fn key_row(app_id: AppId) -> KeyRow {
     let api_key = ApiKey::from_random(u128::from(next()));
     KeyRow { app_id, api_key, created_at: at(0), revoked_at: None }
+}
+
+pub(super) fn identity_key_row(app_id: AppId) -> IdentityKeyRow {
+    IdentityKeyRow {
+        app_id,
+        kid: format!("ik_{}", next()),
+        kind: IdentityKeyKind::Hs256,
+        material: "sealed".to_owned(),
+        issuer: None,
+        created_at: at(0),
+        revoked_at: None,
+    }
 }
 
 pub(super) fn flow_row(app_id: AppId) -> FlowRow {

@@ -90,7 +90,7 @@ async fn is_empty(transaction: &Transaction, sql: &str) -> Result<bool, Stop> {
 fn rank(write: &Write) -> u8 {
     match write {
         Write::App(_) => 0,
-        Write::Key(_) | Write::Flow(_) | Write::Token(_) => 1,
+        Write::Key(_) | Write::IdentityKey(_) | Write::Flow(_) | Write::Token(_) => 1,
         Write::Version(_) => 2,
         Write::Audit(_) | Write::DeleteResponse(_) => 3,
     }
@@ -101,6 +101,9 @@ async fn put_one(transaction: &Transaction, write: &Write) -> Result<Option<AppI
     match write {
         Write::App(row) => put::app(transaction, row).await.map(|()| Some(row.app_id)),
         Write::Key(row) => put::key(transaction, row).await.map(|()| Some(row.app_id)),
+        Write::IdentityKey(row) => {
+            put::identity_key(transaction, row).await.map(|()| Some(row.app_id))
+        }
         Write::Flow(row) => put::flow(transaction, row).await.map(|()| Some(row.app_id)),
         Write::Version(row) => put::version(transaction, row).await.map(|()| Some(row.app_id)),
         Write::Token(row) => put::token(transaction, row).await.map(|()| None),

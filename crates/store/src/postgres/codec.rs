@@ -17,8 +17,8 @@ use tokio_postgres::types::FromSql;
 use uuid::Uuid;
 
 use crate::{
-    App, AppRow, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityRow, KeyRow, RespondentRow,
-    ResponseRow, StoreError, StoreResult, TokenRow, UsedKeyRow, VersionRow,
+    App, AppRow, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
+    KeyRow, RespondentRow, ResponseRow, StoreError, StoreResult, TokenRow, UsedKeyRow, VersionRow,
 };
 
 /// The cells of one row, read from left to right.
@@ -121,8 +121,8 @@ pub(super) fn json<T: Serialize>(value: &T) -> StoreResult<String> {
 }
 
 pub(super) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
-     apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, apps.created_at, \
-     apps.revision, apps.public_revision";
+     apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, \
+     apps.token_lifetime_seconds, apps.created_at, apps.revision, apps.public_revision";
 
 pub(super) fn app(cells: &mut Cells) -> StoreResult<App> {
     let row = AppRow {
@@ -132,6 +132,7 @@ pub(super) fn app(cells: &mut Cells) -> StoreResult<App> {
         allowed_origins: cells.json()?,
         grace_window_seconds: cells.optional_number()?,
         retention_days: cells.optional_number()?,
+        token_lifetime_seconds: cells.optional_number()?,
         created_at: cells.time()?,
     };
     Ok(App { row, revision: cells.revision()?, public_revision: cells.revision()? })
@@ -143,6 +144,20 @@ pub(super) fn key(cells: &mut Cells) -> StoreResult<KeyRow> {
     Ok(KeyRow {
         app_id: cells.id(AppId::from_uuid)?,
         api_key: cells.key()?,
+        created_at: cells.time()?,
+        revoked_at: cells.optional_time()?,
+    })
+}
+
+pub(super) const IDENTITY_KEY: &str = "app_id, kid, kind, material, issuer, created_at, revoked_at";
+
+pub(super) fn identity_key(cells: &mut Cells) -> StoreResult<IdentityKeyRow> {
+    Ok(IdentityKeyRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        kid: cells.take()?,
+        kind: cells.word()?,
+        material: cells.take()?,
+        issuer: cells.take()?,
         created_at: cells.time()?,
         revoked_at: cells.optional_time()?,
     })

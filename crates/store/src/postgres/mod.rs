@@ -42,9 +42,9 @@ use tokio::task::AbortHandle;
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, FeedPosition,
-    FlowState, IdempotencyKey, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed,
-    Respondent, ResponseQuery, ResponseRow, Store, StoreError, StoreResult, TokenHash, TokenRow,
-    VersionRow, VersionState,
+    FlowState, IdempotencyKey, IdentityKeyRow, KeyRow, NewResponse, Outcome, Page, Place, Record,
+    Removed, Respondent, ResponseQuery, ResponseRow, Store, StoreError, StoreResult, TokenHash,
+    TokenRow, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -179,6 +179,10 @@ impl Store for PgStore {
 
     async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
         apps::keys(&self.pool, app).await
+    }
+
+    async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
+        apps::identity_keys(&self.pool, app).await
     }
 
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {

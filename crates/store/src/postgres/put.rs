@@ -11,25 +11,29 @@ use super::codec;
 use super::failure::Stop;
 use super::pool::Params;
 use super::transaction::Transaction;
-use crate::{AppRow, AuditRow, FlowRow, KeyRow, StoreError, TokenRow, VersionRow};
+use crate::{AppRow, AuditRow, FlowRow, IdentityKeyRow, KeyRow, StoreError, TokenRow, VersionRow};
 
 type Done<T = ()> = Result<T, Stop>;
 
 pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
     let sql = "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
-         grace_window_seconds, created_at, retention_days) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+         grace_window_seconds, token_lifetime_seconds, created_at, retention_days) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
          ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
          identity_verification = excluded.identity_verification, \
          allowed_origins = excluded.allowed_origins, \
-         grace_window_seconds = excluded.grace_window_seconds, created_at = excluded.created_at, \
-         retention_days = excluded.retention_days";
+         grace_window_seconds = excluded.grace_window_seconds, \
+         token_lifetime_seconds = excluded.token_lifetime_seconds, \
+         created_at = excluded.created_at, retention_days = excluded.retention_days";
     let verification = codec::word(&row.identity_verification)?;
     let origins = codec::json(&row.allowed_origins)?;
     let grace = row.grace_window_seconds.map(i64::from);
+    let lifetime = row.token_lifetime_seconds.map(i64::from);
     let created_at = row.created_at.as_millis();
     let app = row.app_id.uuid();
     let days = row.retention_days.map(i64::from);
-    let params: Params = &[&app, &row.name, &verification, &origins, &grace, &created_at, &days];
+    let params: Params =
+        &[&app, &row.name, &verification, &origins, &grace, &lifetime, &created_at, &days];
     transaction.execute(sql, params).await.map(|_| ())
 }
 
@@ -40,6 +44,17 @@ pub(super) async fn key(transaction: &Transaction, row: &KeyRow) -> Done {
     let (app, key) = (row.app_id.uuid(), row.api_key.as_str());
     let times = (row.created_at.as_millis(), millis(row.revoked_at));
     transaction.execute(sql, &[&app, &key, &times.0, &times.1]).await.map(|_| ())
+}
+
+pub(super) async fn identity_key(transaction: &Transaction, row: &IdentityKeyRow) -> Done {
+    let sql = "INSERT INTO identity_keys (app_id, kid, kind, material, issuer, created_at, \
+         revoked_at) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (app_id, kid) DO UPDATE SET \
+         kind = excluded.kind, material = excluded.material, issuer = excluded.issuer, \
+         created_at = excluded.created_at, revoked_at = excluded.revoked_at";
+    let (app, kind) = (row.app_id.uuid(), codec::word(&row.kind)?);
+    let times = (row.created_at.as_millis(), millis(row.revoked_at));
+    let params: Params = &[&app, &row.kid, &kind, &row.material, &row.issuer, &times.0, &times.1];
+    transaction.execute(sql, params).await.map(|_| ())
 }
 
 pub(super) async fn flow(transaction: &Transaction, row: &FlowRow) -> Done {

@@ -44,6 +44,7 @@ async fn put_all(
                 newest = newest.max(Some(app.public_revision));
             }
             Record::Key(row) => put::key(transaction, row).await?,
+            Record::IdentityKey(row) => put::identity_key(transaction, row).await?,
             Record::Flow(row) => put::flow(transaction, row).await?,
             Record::Version(row) => put::version(transaction, row).await?,
             Record::Token(row) => put::token(transaction, row).await?,

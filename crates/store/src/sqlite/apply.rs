@@ -14,7 +14,8 @@ use super::codec::{self, Cells, bytes};
 use super::removal;
 use super::transaction::{Stop, Then};
 use crate::{
-    AppRow, At, AuditRow, Change, FlowRow, KeyRow, StoreError, TokenRow, VersionRow, Write,
+    AppRow, At, AuditRow, Change, FlowRow, IdentityKeyRow, KeyRow, StoreError, TokenRow,
+    VersionRow, Write,
 };
 
 /// Writes the rows that `change` makes, provided that the app still is as it was; says whether anything
@@ -100,6 +101,7 @@ fn put(connection: &Connection, write: &Write) -> Result<Option<AppId>> {
     match write {
         Write::App(row) => put_app(connection, row).map(|()| Some(row.app_id)),
         Write::Key(row) => put_key(connection, row).map(|()| Some(row.app_id)),
+        Write::IdentityKey(row) => put_identity_key(connection, row).map(|()| Some(row.app_id)),
         Write::Flow(row) => put_flow(connection, row).map(|()| Some(row.app_id)),
         Write::Version(row) => put_version(connection, row).map(|()| Some(row.app_id)),
         Write::Token(row) => put_token(connection, row).map(|()| None),
@@ -112,11 +114,13 @@ pub(super) fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
-             grace_window_seconds, created_at, retention_days) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
+             grace_window_seconds, token_lifetime_seconds, created_at, retention_days) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+             ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
              identity_verification = excluded.identity_verification, \
              allowed_origins = excluded.allowed_origins, \
              grace_window_seconds = excluded.grace_window_seconds, \
+             token_lifetime_seconds = excluded.token_lifetime_seconds, \
              created_at = excluded.created_at, retention_days = excluded.retention_days",
         )?
         .execute(params![
@@ -125,6 +129,7 @@ pub(super) fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
             codec::word(&row.identity_verification)?,
             codec::json(&row.allowed_origins)?,
             row.grace_window_seconds,
+            row.token_lifetime_seconds,
             row.created_at.as_millis(),
             row.retention_days,
         ])
@@ -141,6 +146,27 @@ pub(super) fn put_key(connection: &Connection, row: &KeyRow) -> Result<()> {
         .execute(params![
             bytes!(row.app_id),
             row.api_key.as_str(),
+            row.created_at.as_millis(),
+            millis(row.revoked_at),
+        ])
+        .map(|_| ())
+}
+
+pub(super) fn put_identity_key(connection: &Connection, row: &IdentityKeyRow) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO identity_keys (app_id, kid, kind, material, issuer, created_at, \
+             revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+             ON CONFLICT (app_id, kid) DO UPDATE SET kind = excluded.kind, \
+             material = excluded.material, issuer = excluded.issuer, \
+             created_at = excluded.created_at, revoked_at = excluded.revoked_at",
+        )?
+        .execute(params![
+            bytes!(row.app_id),
+            row.kid,
+            codec::word(&row.kind)?,
+            row.material,
+            row.issuer,
             row.created_at.as_millis(),
             millis(row.revoked_at),
         ])

@@ -18,8 +18,8 @@ use sluice_flow::time::{Timestamp, Window};
 use sluice_flow::id::{AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId};
 
 use crate::{
-    App, AppRow, AuditRow, ConsentRow, FlowRow, IdentityRow, KeyRow, RespondentRow, ResponseRow,
-    TokenRow, UsedKeyRow, VersionRow,
+    App, AppRow, AuditRow, ConsentRow, FlowRow, IdentityKeyRow, IdentityRow, KeyRow, RespondentRow,
+    ResponseRow, TokenRow, UsedKeyRow, VersionRow,
 };
 
 /// The bytes of an id, as they are stored.
@@ -125,8 +125,8 @@ fn unwritable(why: impl fmt::Display) -> rusqlite::Error {
 }
 
 pub(super) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
-     apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, apps.created_at, \
-     apps.revision, apps.public_revision";
+     apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, \
+     apps.token_lifetime_seconds, apps.created_at, apps.revision, apps.public_revision";
 
 pub(super) fn app(cells: &mut Cells) -> Result<App> {
     let row = AppRow {
@@ -136,6 +136,7 @@ pub(super) fn app(cells: &mut Cells) -> Result<App> {
         allowed_origins: cells.json()?,
         grace_window_seconds: cells.take()?,
         retention_days: cells.take()?,
+        token_lifetime_seconds: cells.take()?,
         created_at: cells.time()?,
     };
     Ok(App { row, revision: cells.revision()?, public_revision: cells.revision()? })
@@ -147,6 +148,20 @@ pub(super) fn key(cells: &mut Cells) -> Result<KeyRow> {
     Ok(KeyRow {
         app_id: cells.id(AppId::from_uuid)?,
         api_key: cells.key()?,
+        created_at: cells.time()?,
+        revoked_at: cells.optional_time()?,
+    })
+}
+
+pub(super) const IDENTITY_KEY: &str = "app_id, kid, kind, material, issuer, created_at, revoked_at";
+
+pub(super) fn identity_key(cells: &mut Cells) -> Result<IdentityKeyRow> {
+    Ok(IdentityKeyRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        kid: cells.take()?,
+        kind: cells.word()?,
+        material: cells.take()?,
+        issuer: cells.take()?,
         created_at: cells.time()?,
         revoked_at: cells.optional_time()?,
     })

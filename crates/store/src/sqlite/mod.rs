@@ -32,9 +32,9 @@ use sluice_flow::time::Timestamp;
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, FeedPosition,
-    FlowState, IdempotencyKey, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed,
-    Respondent, ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow,
-    VersionState,
+    FlowState, IdempotencyKey, IdentityKeyRow, KeyRow, NewResponse, Outcome, Page, Place, Record,
+    Removed, Respondent, ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow,
+    VersionRow, VersionState,
 };
 use read::responses::Walk;
 use read::{apps, flows, instance, out, respondents, responses};
@@ -105,6 +105,10 @@ impl Store for SqliteStore {
 
     async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
         self.readers.read(move |it| apps::keys(it, app)).await
+    }
+
+    async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
+        self.readers.read(move |it| apps::identity_keys(it, app)).await
     }
 
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {

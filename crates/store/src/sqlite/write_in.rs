@@ -5,7 +5,9 @@
 
 use rusqlite::{CachedStatement, Connection, Result, params};
 
-use super::apply::{put_app, put_audit, put_flow, put_key, put_token, put_version};
+use super::apply::{
+    put_app, put_audit, put_flow, put_identity_key, put_key, put_token, put_version,
+};
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::codec::bytes;
 use super::commit;
@@ -41,6 +43,7 @@ fn put(connection: &Connection, put_response: &mut CachedStatement, record: &Rec
     match record {
         Record::App(app) => put_app_at_its_revisions(connection, app),
         Record::Key(row) => put_key(connection, row),
+        Record::IdentityKey(row) => put_identity_key(connection, row),
         Record::Flow(row) => put_flow(connection, row),
         Record::Version(row) => put_version(connection, row),
         Record::Token(row) => put_token(connection, row),

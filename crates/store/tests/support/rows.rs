@@ -13,6 +13,7 @@ pub(crate) fn app_row() -> AppRow {
         allowed_origins: Vec::new(),
         grace_window_seconds: None,
         retention_days: None,
+        token_lifetime_seconds: None,
         created_at: Timestamp::from_millis(1),
     }
 }

@@ -3,10 +3,10 @@
 use sluice_flow::id::{ApiKey, AppId};
 use uuid::Uuid;
 
-use super::super::codec::{self, APP, KEY};
+use super::super::codec::{self, APP, IDENTITY_KEY, KEY};
 use super::super::pool::Pool;
 use super::limit;
-use crate::{App, KeyRow, Page, StoreResult};
+use crate::{App, IdentityKeyRow, KeyRow, Page, StoreResult};
 
 pub(in super::super) async fn by_key(pool: &Pool, key: &ApiKey) -> StoreResult<Option<App>> {
     let sql = format!(
@@ -30,4 +30,14 @@ pub(in super::super) async fn list(pool: &Pool, page: Page<AppId>) -> StoreResul
 pub(in super::super) async fn keys(pool: &Pool, app: AppId) -> StoreResult<Vec<KeyRow>> {
     let sql = format!("SELECT {KEY} FROM api_keys WHERE app_id = $1 ORDER BY created_at, api_key");
     pool.many(&sql, &[&app.uuid()], codec::key).await
+}
+
+pub(in super::super) async fn identity_keys(
+    pool: &Pool,
+    app: AppId,
+) -> StoreResult<Vec<IdentityKeyRow>> {
+    let sql = format!(
+        "SELECT {IDENTITY_KEY} FROM identity_keys WHERE app_id = $1 ORDER BY created_at, kid"
+    );
+    pool.many(&sql, &[&app.uuid()], codec::identity_key).await
 }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, IDENTITY, KEY, RESPONDENT, RESPONSE, TOKEN, USED_KEY,
-    VERSION,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, IDENTITY, IDENTITY_KEY, KEY, RESPONDENT, RESPONSE,
+    TOKEN, USED_KEY, VERSION,
 };
 use super::super::failure::Stop;
 use super::super::pool::{Params, Pool};
@@ -81,7 +81,7 @@ async fn walk(
     let identity = text.split_once('\0').unwrap_or((&*text, ""));
     let params: Params = match after.table {
         Table::Apps => &[&rows, &bytes, &app],
-        Table::Keys => &[&rows, &bytes, &app, &&*text],
+        Table::Keys | Table::IdentityKeys => &[&rows, &bytes, &app, &&*text],
         Table::Responses => &[&rows, &bytes, &app, &ids[0], &ids[1]],
         Table::Identities => &[&rows, &bytes, &app, &identity.0, &identity.1],
         Table::Flows
@@ -103,6 +103,9 @@ fn select(table: Table) -> (String, Read) {
     let (name, columns, key, read): (_, _, &[&str], Read) = match table {
         Table::Apps => ("apps", APP, &[], |it| codec::app(it).map(Record::App)),
         Table::Keys => ("api_keys", KEY, &["api_key"], |it| codec::key(it).map(Record::Key)),
+        Table::IdentityKeys => ("identity_keys", IDENTITY_KEY, &["kid"], |it| {
+            codec::identity_key(it).map(Record::IdentityKey)
+        }),
         Table::Flows => ("flows", FLOW, &["flow_id"], |it| codec::flow(it).map(Record::Flow)),
         Table::Versions => ("versions", VERSION, &["flow_version_id"], |it| {
             codec::version(it).map(Record::Version)
@@ -153,6 +156,7 @@ fn texts(table: Table) -> &'static [&'static str] {
     match table {
         Table::Apps => &["name", "allowed_origins"],
         Table::Keys | Table::Respondents | Table::Consents | Table::UsedKeys => &[],
+        Table::IdentityKeys => &["kid", "material", "issuer"],
         Table::Identities => &["value"],
         Table::Flows => &["name"],
         Table::Versions => &["definition"],

@@ -3,9 +3,9 @@
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{ApiKey, AppId};
 
-use super::super::codec::{self, APP, KEY, bytes};
+use super::super::codec::{self, APP, IDENTITY_KEY, KEY, bytes};
 use super::{limit, many, one};
-use crate::{App, KeyRow, Page};
+use crate::{App, IdentityKeyRow, KeyRow, Page};
 
 pub(in super::super) fn by_key(connection: &Connection, key: &ApiKey) -> Result<Option<App>> {
     let sql = format!(
@@ -28,4 +28,14 @@ pub(in super::super) fn list(connection: &Connection, page: Page<AppId>) -> Resu
 pub(in super::super) fn keys(connection: &Connection, app: AppId) -> Result<Vec<KeyRow>> {
     let sql = format!("SELECT {KEY} FROM api_keys WHERE app_id = ?1 ORDER BY created_at, api_key");
     many(connection, &sql, [bytes!(app)], codec::key)
+}
+
+pub(in super::super) fn identity_keys(
+    connection: &Connection,
+    app: AppId,
+) -> Result<Vec<IdentityKeyRow>> {
+    let sql = format!(
+        "SELECT {IDENTITY_KEY} FROM identity_keys WHERE app_id = ?1 ORDER BY created_at, kid"
+    );
+    many(connection, &sql, [bytes!(app)], codec::identity_key)
 }

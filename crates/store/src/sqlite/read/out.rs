@@ -7,8 +7,8 @@
 use rusqlite::{Connection, Params, Result, params};
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, IDENTITY, KEY, RESPONDENT, RESPONSE, TOKEN, USED_KEY,
-    VERSION,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, IDENTITY, IDENTITY_KEY, KEY, RESPONDENT, RESPONSE,
+    TOKEN, USED_KEY, VERSION,
 };
 use super::limit;
 use crate::{Place, Record, Table};
@@ -62,6 +62,12 @@ impl Page {
                 let key = String::from_utf8_lossy(key);
                 self.add(connection, &sql, params![app, key, rows], |cells| {
                     codec::key(cells).map(Record::Key)
+                })
+            }
+            Table::IdentityKeys => {
+                let kid = String::from_utf8_lossy(key);
+                self.add(connection, &sql, params![app, kid, rows], |cells| {
+                    codec::identity_key(cells).map(Record::IdentityKey)
                 })
             }
             Table::Flows => self.add(connection, &sql, params![app, key, rows], |cells| {
@@ -146,6 +152,10 @@ fn select(table: Table) -> String {
             "SELECT {KEY} FROM api_keys WHERE (app_id, api_key) > (?1, ?2) \
              ORDER BY app_id, api_key LIMIT ?3"
         ),
+        Table::IdentityKeys => format!(
+            "SELECT {IDENTITY_KEY} FROM identity_keys WHERE (app_id, kid) > (?1, ?2) \
+             ORDER BY app_id, kid LIMIT ?3"
+        ),
         Table::Flows => format!(
             "SELECT {FLOW} FROM flows WHERE (app_id, flow_id) > (?1, ?2) \
              ORDER BY app_id, flow_id LIMIT ?3"
@@ -196,9 +206,11 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(include_str!("../migrations/V1__first_slice.sql")).unwrap();
         connection.execute_batch(include_str!("../migrations/V3__respondents.sql")).unwrap();
+        connection.execute_batch(include_str!("../migrations/V2__identity_keys.sql")).unwrap();
         for (table, walk) in [
             (Table::Apps, "SEARCH apps USING PRIMARY KEY (app_id>?)"),
             (Table::Keys, "SEARCH api_keys USING PRIMARY KEY ((app_id,api_key)>(?,?))"),
+            (Table::IdentityKeys, "SEARCH identity_keys USING PRIMARY KEY ((app_id,kid)>(?,?))"),
             (Table::Flows, "SEARCH flows USING PRIMARY KEY ((app_id,flow_id)>(?,?))"),
             (
                 Table::Versions,
