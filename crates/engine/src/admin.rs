@@ -16,6 +16,7 @@ pub enum Missing {
     FlowVersion,
     Draft,
     Response,
+    Respondent,
     Token,
 }
 
@@ -29,6 +30,7 @@ impl Missing {
             Self::FlowVersion => "flow version",
             Self::Draft => "draft",
             Self::Response => "response",
+            Self::Respondent => "respondent",
             Self::Token => "token",
         }
     }
@@ -41,6 +43,7 @@ impl Missing {
             Self::FlowVersion => "flow_version_not_found",
             Self::Draft => "draft_not_found",
             Self::Response => "response_not_found",
+            Self::Respondent => "respondent_not_found",
             Self::Token => "token_not_found",
         }
     }

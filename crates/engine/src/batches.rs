@@ -119,7 +119,12 @@ mod tests {
             flow_assignment_id: None,
             digest: [0; 32],
         };
-        Waiting::unanswered(NewResponse { row, idempotency_key: None, public_revision: 1 })
+        Waiting::unanswered(NewResponse {
+            row,
+            idempotency_key: None,
+            public_revision: 1,
+            claim: None,
+        })
     }
 
     fn sizes(batches: &mut Batches) -> Vec<(Option<u128>, usize)> {

@@ -27,7 +27,9 @@ pub mod moving;
 mod publish;
 pub mod registry;
 mod remembered;
+pub mod respondents;
 mod responses;
+pub mod retention;
 mod served;
 pub mod tally;
 mod tokens;
@@ -40,6 +42,7 @@ pub use flows::{Draft, FlowPatch, NewFlow};
 pub use intake::{Receipt, SubmitError};
 pub use publish::Published;
 pub use registry::{AppView, NoFlow, Resolved};
+pub use respondents::RespondentExport;
 pub use responses::ResponseFilter;
 pub use served::Served;
 pub use tokens::{NewToken, TokenSecret};
@@ -47,8 +50,8 @@ pub use tokens::{NewToken, TokenSecret};
 /// The rows that transports show, so that they need not know the store.
 pub mod rows {
     pub use sluice_store::{
-        AppRow, AuditRow, FlowRow, FlowState, IdentityVerification, Order, Page, ResponseRow,
-        Scope, TokenRow, VersionRow, VersionState,
+        Answers, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, IdentityVerification, Order,
+        Page, Respondent, ResponseRow, Scope, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};
