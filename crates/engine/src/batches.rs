@@ -12,7 +12,7 @@ use sluice_flow::id::AppId;
 use crate::commit::{BATCH_MAX, Waiting};
 
 /// The responses that must wait before a second write of their app is begun beside the first.
-const FURTHER_ROWS_MIN: usize = 32;
+const FURTHER_ROWS_MIN: usize = 128;
 
 const _: () = assert!(FURTHER_ROWS_MIN <= BATCH_MAX);
 

@@ -164,10 +164,7 @@ impl Record {
                 let texts = [&audit.actor, &audit.action, &audit.subject, &audit.detail];
                 texts.into_iter().map(String::len).sum()
             }
-            Self::Response { row, .. } => {
-                let others = [&row.identities, &row.tags, &row.context, &row.flow_assignment_id];
-                row.answers.len() + others.into_iter().flatten().map(String::len).sum::<usize>()
-            }
+            Self::Response { row, .. } => row.texts_len(),
         };
         REST_BYTES + texts
     }

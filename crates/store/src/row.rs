@@ -175,6 +175,14 @@ pub struct ResponseRow {
     pub digest: Digest,
 }
 
+impl ResponseRow {
+    /// How long its texts are, in bytes, all together.
+    pub(crate) fn texts_len(&self) -> usize {
+        let others = [&self.identities, &self.tags, &self.context, &self.flow_assignment_id];
+        self.answers.len() + others.into_iter().flatten().map(String::len).sum::<usize>()
+    }
+}
+
 /// What became of one response of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {

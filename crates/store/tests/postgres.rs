@@ -65,14 +65,23 @@ async fn put_app(store: &PgStore) {
     store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn postgres_keeps_every_promise_of_the_trait() {
+async fn keeps_every_promise(options: Options) {
     let cluster = start();
     conformance::run_all(async || {
         let url = cluster.socket_url(&cluster.database().await);
-        Arc::new(PgStore::connect(&url, Options::default()).await.unwrap()) as Arc<dyn Store>
+        Arc::new(PgStore::connect(&url, options.clone()).await.unwrap()) as Arc<dyn Store>
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_keeps_every_promise_of_the_trait() {
+    keeps_every_promise(Options::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_keeps_them_with_only_what_works_on_a_distributed_database() {
+    keeps_every_promise(Options { distributed: true, ..Options::default() }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,6 +7,7 @@
 //! handlers, so that a request is answered alike on either way.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -110,15 +111,15 @@ where
             let Inner { engine, transport, of_reads, of_trpc, .. } = &*inner;
             Ok(match way {
                 Way::Trpc => {
-                    let reply = of_trpc.ended(trpc::answer_to(transport, request)).await;
+                    let reply = of_trpc.ended(pin!(trpc::answer_to(transport, request))).await;
                     of_trpc.finish(begun, trpc::CALL, reply)
                 }
                 Way::Resolve => {
-                    let reply = of_reads.ended(public::resolved(engine, request)).await;
+                    let reply = of_reads.ended(pin!(public::resolved(engine, request))).await;
                     of_reads.finish(begun, public::FLOW, reply)
                 }
                 Way::Snapshot => {
-                    let reply = of_reads.ended(public::snapshot_of(engine, request)).await;
+                    let reply = of_reads.ended(pin!(public::snapshot_of(engine, request))).await;
                     of_reads.finish(begun, public::VERSION, reply)
                 }
             })

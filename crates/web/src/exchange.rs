@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -50,10 +51,10 @@ impl Exchange {
         Self { timeout: Some(timeout), ..self }
     }
 
-    /// The handler's reply, or why there is none.
+    /// The handler's reply, or why there is none. The handler is not moved: it is large.
     pub(crate) async fn ended(
         &self,
-        handler: impl Future<Output = Response>,
+        handler: Pin<&mut impl Future<Output = Response>>,
     ) -> Result<Response, Failure> {
         ended(handler, self.timeout).await
     }
@@ -149,7 +150,7 @@ where
             Err(never) => match never {},
         });
         Box::pin(async move {
-            let reply = exchange.ended(handler).await;
+            let reply = exchange.ended(pin!(handler)).await;
             let route = match matched {
                 Some(matched) => Cow::Owned(matched.as_str().to_owned()),
                 None => Cow::Borrowed(NO_ROUTE),

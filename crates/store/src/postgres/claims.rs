@@ -1,20 +1,20 @@
 //! Linking responses to their respondents, in the transaction that stores them.
 //!
-//! Only a batch with claims comes here, and pays for it: one exchange that reads what is known, and,
-//! where somebody is new, one for the profile and one for what is known of it. The consents go with the
-//! responses. Two batches may claim the same new identity at once: the unique keys make the later one
+//! Only a batch with claims comes here, and pays for it: one exchange that reads what is known, one for
+//! the consents, and, where somebody is new, one for the profile and one for what is known of it. Two batches may claim the same new identity at once: the unique keys make the later one
 //! wait for the earlier, and find then that it lost; it begins again and finds the profile that was made.
 //! Identities are written in one order everywhere, so that no two batches wait for each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use sluice_flow::id::{AppId, RespondentId};
 use sluice_flow::respondent::{Holder, IdentityType, Known, link, remember};
-use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::codec::Cells;
 use super::failure::Stop;
+use super::pool::Params;
 use super::transaction::Transaction;
 use crate::{ConsentRow, IdentityRow, NewResponse, RespondentRow, StoreResult};
 
@@ -31,7 +31,7 @@ const MAKE: &str = "INSERT INTO respondents (app_id, respondent_id) \
 const ADD: &str = "INSERT INTO identities (app_id, type, value, respondent_id) \
      SELECT apps.app_id, given.* FROM apps, unnest($2::text[], $3::text[], $4::uuid[]) AS given \
      WHERE apps.app_id = $1 ON CONFLICT DO NOTHING";
-pub(super) const CONSENT: &str = "INSERT INTO consents \
+const CONSENT: &str = "INSERT INTO consents \
      (app_id, response_id, respondent_id, flow_id, flow_version_id) \
      SELECT apps.app_id, given.* \
      FROM apps, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[]) AS given \
@@ -65,6 +65,7 @@ pub(super) async fn settle(
     if !made.is_empty() {
         transaction.execute(MAKE, &[&app.uuid(), &made]).await?;
     }
+    consent(transaction, app, rows, links).await?;
     if added.is_empty() {
         return Ok(());
     }
@@ -98,44 +99,39 @@ fn columns<'a>(known: impl Iterator<Item = &'a Known>) -> (Vec<&'static str>, Ve
     known.map(|it| (IdentityType::as_str(it.of), it.value.as_str())).unzip()
 }
 
-/// The consents of one app's responses, as columns.
-#[derive(Debug)]
-pub(super) struct Consents {
-    app: Uuid,
-    ids: [Vec<Uuid>; 4],
+/// Keeps the consents that come with an app's responses.
+async fn consent(
+    transaction: &Transaction,
+    app: AppId,
+    rows: &[(usize, &NewResponse)],
+    links: &Links,
+) -> Result<(), Stop> {
+    let mut ids: [Vec<Uuid>; 4] = Default::default();
+    for (row, respondent) in rows.iter().filter_map(|(it, r)| Some((&r.row, links.get(it)?))) {
+        let of_row = [
+            row.response_id.uuid(),
+            respondent.uuid(),
+            row.flow_id.uuid(),
+            row.flow_version_id.uuid(),
+        ];
+        for (column, id) in ids.iter_mut().zip(of_row) {
+            column.push(id);
+        }
+    }
+    let params: Params = &[&app.uuid(), &ids[0], &ids[1], &ids[2], &ids[3]];
+    transaction.execute(CONSENT, params).await.map(|_| ())
 }
 
-impl Consents {
-    /// None where none of the rows is linked.
-    pub(super) fn of(
-        app: AppId,
-        places: &[usize],
-        responses: &[NewResponse],
-        links: &Links,
-    ) -> Option<Self> {
-        let mut consents = Self { app: app.uuid(), ids: Default::default() };
-        for (place, respondent) in places.iter().filter_map(|it| links.get_key_value(it)) {
-            let row = &responses[*place].row;
-            let ids = [
-                row.response_id.uuid(),
-                respondent.uuid(),
-                row.flow_id.uuid(),
-                row.flow_version_id.uuid(),
-            ];
-            for (column, id) in consents.ids.iter_mut().zip(ids) {
-                column.push(id);
-            }
-        }
-        (consents.len() > 0).then_some(consents)
+/// The responses, each with the respondent that it is linked to. Copied only where there is a link.
+pub(super) fn linked(responses: &Arc<Vec<NewResponse>>, links: &Links) -> Arc<Vec<NewResponse>> {
+    if links.is_empty() {
+        return Arc::clone(responses);
     }
-
-    pub(super) fn len(&self) -> usize {
-        self.ids[0].len()
+    let mut responses = responses.as_ref().clone();
+    for (place, respondent) in links {
+        responses[*place].row.respondent_id = Some(*respondent);
     }
-
-    pub(super) fn params(&self) -> [&(dyn ToSql + Sync); 5] {
-        [&self.app, &self.ids[0], &self.ids[1], &self.ids[2], &self.ids[3]]
-    }
+    Arc::new(responses)
 }
 
 pub(super) async fn put_respondent(t: &Transaction, row: &RespondentRow) -> Result<(), Stop> {

@@ -1,6 +1,6 @@
 //! Many responses as columns: one array each, so that any number of rows is one statement.
 
-use sluice_flow::id::{AppId, RespondentId};
+use sluice_flow::id::AppId;
 use sluice_flow::submission::Admission;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -18,9 +18,6 @@ pub(super) const GIVEN: &str = "unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::b
      $13::bytea[], $14::bytea[]) AS given (flow_id, flow_version_id, response_id, admitted, answers, \
      identities, identity_verified, respondent_id, tags, context, flow_assignment_id, digest, \
      idempotency_key)";
-
-/// A row, its key, and whose it is.
-pub(super) type Given<'a> = (&'a ResponseRow, Option<&'a IdempotencyKey>, Option<RespondentId>);
 
 /// The rows of one app.
 #[derive(Debug)]
@@ -42,11 +39,10 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Each row with its key, and with the respondent that it is linked to.
-    pub(super) fn of(app: AppId, rows: &[Given<'a>]) -> Self {
+    pub(super) fn of(app: AppId, rows: &[(&'a ResponseRow, Option<&'a IdempotencyKey>)]) -> Self {
         macro_rules! column {
             ($row:ident => $value:expr) => {
-                rows.iter().map(|($row, ..)| $value).collect()
+                rows.iter().map(|($row, _)| $value).collect()
             };
         }
         Self {
@@ -58,12 +54,12 @@ impl<'a> Columns<'a> {
             answers: column!(row => row.answers.as_str()),
             identities: column!(row => row.identities.as_deref()),
             identity_verified: column!(row => row.identity_verified),
-            respondent_id: rows.iter().map(|(_, _, whose)| whose.map(|id| id.uuid())).collect(),
+            respondent_id: column!(row => row.respondent_id.map(|id| id.uuid())),
             tags: column!(row => row.tags.as_deref()),
             context: column!(row => row.context.as_deref()),
             flow_assignment_id: column!(row => row.flow_assignment_id.as_deref()),
             digest: column!(row => row.digest.as_slice()),
-            idempotency_key: rows.iter().map(|(_, key, _)| key.map(|key| key.as_slice())).collect(),
+            idempotency_key: rows.iter().map(|(_, key)| key.map(|key| key.as_slice())).collect(),
         }
     }
 

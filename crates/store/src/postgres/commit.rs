@@ -10,38 +10,39 @@
 //! begins and locks, one for keys where there are any, and one that stores and commits. The COMMIT is
 //! sent without waiting for what stores: had that failed, the server would take the COMMIT as a rollback.
 //!
-//! PostgreSQL lets a stream of share locks pass by whoever waits to change the row. An advisory lock,
-//! which is fair, makes them queue; where it is not there, a change only waits longer.
+//! The lock is an advisory one. It costs no write, where a share lock on the app's row writes to that
+//! row with every commit, and it is fair, where a stream of share locks passes by whoever waits to change
+//! the row. It is one server's own, so on a distributed database the row is locked as well.
 //!
 //! A transaction that stored nothing is committed all the same when it found a response that a retry
-//! asks about: its COMMIT is confirmed only when that response is on the standby too.
+//! asks about: its COMMIT is confirmed only when that response is on the standby too. A COMMIT waits only
+//! where its transaction wrote, so such a one locks the app's row, which is a write.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::future::poll_fn;
-use std::sync::{Arc, LazyLock};
-use std::task::Poll;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use sluice_flow::id::{AppId, ResponseId};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::claims::{self, Consents, Links};
+use super::claims::{self, Links};
 use super::codec::Cells;
-use super::columns::{Columns, GIVEN, NAMES};
 use super::failure::Stop;
-use super::pool::{Lease, Pool};
-use super::transaction::{NotCommitted, Transaction};
+use super::last::{COPY, Copying, Last};
+use super::pool::Pool;
+use super::transaction::{BEGIN, NotCommitted, SET_AND_QUEUE, Transaction};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
 
 /// How often a transaction that lost against another one is tried.
 const TRIES: u32 = 5;
 
-/// Fair against changes, see above; the number is made of the app's id.
-pub(super) const QUEUE_SHARED: &str = "SELECT pg_advisory_xact_lock_shared($1)";
-const LOCK: &str = "SELECT public_revision FROM apps WHERE app_id = $1 FOR SHARE";
+/// For the apps after the first; see [`SET_AND_QUEUE`].
+const QUEUE: &str = "SELECT pg_advisory_xact_lock_shared($1)";
+/// A statement of its own after the lock, so that it sees what was committed while waiting for it.
+const READ: &str = "SELECT public_revision FROM apps WHERE app_id = $1";
+const READ_AND_LOCK: &str = "SELECT public_revision FROM apps WHERE app_id = $1 FOR SHARE";
 const UNDER_KEYS: &str =
     "SELECT key, response_id, digest FROM idempotency WHERE app_id = $1 AND key = ANY($2)";
 
@@ -49,12 +50,6 @@ const UNDER_KEYS: &str =
 const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id, digest) \
      SELECT apps.app_id, given.* FROM apps, unnest($2::bytea[], $3::uuid[], $4::bytea[]) AS given \
      WHERE apps.app_id = $1 ON CONFLICT (app_id, key) DO NOTHING RETURNING key";
-static STORE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO responses (app_id, {NAMES}) SELECT apps.app_id, given.* \
-         FROM apps, {GIVEN} WHERE apps.app_id = $1"
-    )
-});
 
 /// The number of an app's queue.
 pub(super) fn queue_of(app: AppId) -> i64 {
@@ -117,23 +112,27 @@ async fn attempt(
     responses: &Arc<Vec<NewResponse>>,
 ) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
-    let decided = match decide(&transaction, responses).await {
+    let Decided { outcomes, to_store, links, copy } = match decide(&transaction, responses).await {
         Ok(decided) => decided,
         Err(stop) => return Err(transaction.stop(stop).await.into()),
     };
-    let Decided { outcomes, to_store, links } = decided;
     let says_stored = |outcome: &Outcome| matches!(outcome, Outcome::Stored | Outcome::Replayed(_));
     match outcomes.iter().any(says_stored) {
         true => {
-            let responses = Arc::clone(responses);
+            let last = Last { responses: claims::linked(responses, &links), to_store, copy };
+            let is_spread = pool.is_spread();
             transaction
-                .end_with(move |lease| {
-                    async move { store_and_commit(lease, &responses, &to_store, &links).await }
-                        .boxed()
+                .end_with(move |lease| match is_spread {
+                    true => async move { last.insert_and_commit(lease).await }.boxed(),
+                    false => async move { last.copy_and_commit(lease).await }.boxed(),
                 })
                 .await?;
         }
-        false => transaction.roll_back().await,
+        false => {
+            // Begun in vain, it ends with an error of the server's, which the rollback takes back.
+            drop(copy);
+            transaction.roll_back().await;
+        }
     }
     Ok(outcomes)
 }
@@ -144,6 +143,7 @@ struct Decided {
     /// By app, the places of its rows in the call.
     to_store: Vec<(AppId, Vec<usize>)>,
     links: Links,
+    copy: Option<Copying>,
 }
 
 async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<Decided, Stop> {
@@ -152,7 +152,15 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
         by_app.entry(response.row.app_id).or_default().rows.push((index, response));
     }
     let apps: Vec<_> = by_app.keys().copied().collect();
-    let newest = begin_and_lock(transaction, &apps).await?;
+    let is_plain = |it: &NewResponse| it.idempotency_key.is_none() && it.claim.is_none();
+    let plain = responses.iter().all(is_plain);
+    let with = match transaction.is_spread() {
+        true => With::RowLock,
+        // Where no key must be taken and nobody be found first, the copy is begun in the first exchange.
+        false if plain && apps.len() == 1 => With::Copy,
+        false => With::Nothing,
+    };
+    let (newest, copy) = begin_and_lock(transaction, &apps, with).await?;
     let mut outcomes = vec![Outcome::Stale; responses.len()];
     let mut to_store = Vec::with_capacity(apps.len());
     let mut links = Links::new();
@@ -166,114 +174,70 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
             outcomes[index] = outcome;
         }
     }
-    Ok(Decided { outcomes, to_store, links })
-}
-
-/// Stores these rows, by app and place in the call, and commits, all in one exchange.
-async fn store_and_commit(
-    lease: &Lease,
-    responses: &[NewResponse],
-    to_store: &[(AppId, Vec<usize>)],
-    links: &Links,
-) -> Result<(), NotCommitted> {
-    let unprepared = |error: tokio_postgres::Error| NotCommitted::Before(error.into());
-    let store = lease.prepare_cached(&STORE).await.map_err(unprepared)?;
-    let of_app = |(app, places): &(AppId, Vec<usize>)| {
-        let rows = places.iter().map(|&place| {
-            let NewResponse { row, idempotency_key, .. } = &responses[place];
-            let whose = links.get(&place).copied().or(row.respondent_id);
-            (row, idempotency_key.as_ref(), whose)
-        });
-        Columns::of(*app, &rows.collect::<Vec<_>>())
-    };
-    let consents = to_store.iter().filter(|_| !links.is_empty());
-    let consents = consents.filter_map(|(app, it)| Consents::of(*app, it, responses, links));
-    let consents: Vec<_> = consents.collect();
-    let columns: Vec<_> =
-        to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect();
-    let params: Vec<_> = columns.iter().map(Columns::params).collect();
-    let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
-    let consents_of: Vec<_> = consents.iter().map(Consents::params).collect();
-    let mut sent: Vec<_> = stores.collect();
-    if !consents_of.is_empty() {
-        let consent = lease.prepare_cached(claims::CONSENT).await.map_err(unprepared)?;
-        let consent = consents_of.iter().map(|params| {
-            let consent = consent.clone();
-            async move { lease.execute(&consent, params).await }.boxed()
-        });
-        sent.extend(consent);
-    }
-    sent.push(async { lease.batch_execute("COMMIT").await.map(|()| 0) }.boxed());
-    let rows = columns.iter().map(Columns::len).chain(consents.iter().map(Consents::len));
-    let mut ended = in_order(sent).await.into_iter();
-    for (rows, stored) in rows.zip(ended.by_ref()) {
-        // Once sent, COMMIT may have been carried out where the server did not say that it refused.
-        let stored = stored.map_err(|error| match error.as_db_error() {
-            Some(_) => NotCommitted::Before(error.into()),
-            None => NotCommitted::At(error.into()),
-        })?;
-        if stored != rows as u64 {
-            let why = "fewer rows were stored than sent";
-            return Err(NotCommitted::At(StoreError::InDoubt(why.into()).into()));
+    let replays = |outcome: &Outcome| matches!(outcome, Outcome::Replayed(_));
+    if outcomes.iter().any(replays) && !outcomes.contains(&Outcome::Stored) {
+        for app in apps {
+            transaction.query(READ_AND_LOCK, &[&app.uuid()]).await?;
         }
     }
-    match ended.next() {
-        Some(Err(error)) => Err(NotCommitted::At(error.into())),
-        Some(Ok(_)) | None => Ok(()),
-    }
+    Ok(Decided { outcomes, to_store, links, copy })
 }
 
-/// Sends all of these at once, in their order, and waits for the answers.
-async fn in_order<T>(mut sent: Vec<BoxFuture<'_, T>>) -> Vec<T> {
-    // Each is sent when it is first polled.
-    let mut ended: Vec<Option<T>> = Vec::with_capacity(sent.len());
-    poll_fn(|context| {
-        ended.extend(sent.iter_mut().map(|one| match one.as_mut().poll(context) {
-            Poll::Ready(answer) => Some(answer),
-            Poll::Pending => None,
-        }));
-        Poll::Ready(())
-    })
-    .await;
-    let mut answers = Vec::with_capacity(sent.len());
-    for (one, ended) in sent.into_iter().zip(ended) {
-        answers.push(match ended {
-            Some(answer) => answer,
-            None => one.await,
-        });
-    }
-    answers
+/// What goes with the first exchange.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum With {
+    Nothing,
+    /// A lock on the app's row.
+    RowLock,
+    /// The beginning of a copy.
+    Copy,
 }
 
 /// Begins, and locks the apps in the order given; everything for the first goes in one exchange.
 async fn begin_and_lock(
     transaction: &Transaction,
     apps: &[AppId],
-) -> Result<Vec<Option<u64>>, Stop> {
-    let queue = transaction.prepare(QUEUE_SHARED).await?;
-    let lock = transaction.prepare(LOCK).await?;
+    with: With,
+) -> Result<(Vec<Option<u64>>, Option<Copying>), Stop> {
+    let begin = transaction.prepare(BEGIN).await?;
+    let read = if with == With::RowLock { READ_AND_LOCK } else { READ };
+    let read = transaction.prepare(read).await?;
+    if with == With::Copy {
+        // Prepared now, so that it is sent at once below.
+        transaction.prepare(&COPY).await?;
+    }
     let mut newest = Vec::with_capacity(apps.len());
+    let mut copy = None;
     for (index, app) in apps.iter().enumerate() {
+        let queue = if index == 0 { SET_AND_QUEUE } else { QUEUE };
+        let queue = transaction.prepare(queue).await?;
         let (number, id) = (queue_of(*app), app.uuid());
         let (number, id): ([&(dyn ToSql + Sync); 1], [&(dyn ToSql + Sync); 1]) = ([&number], [&id]);
         let begin = async {
             match index {
-                0 => transaction.begin().await,
+                0 => transaction.send(&begin, &[]).await.map(drop),
                 _ => Ok(()),
             }
         };
         // Each is sent when it is first polled, and they are polled from left to right.
-        let (begun, queued, locked) = tokio::join!(
+        let (begun, queued, read, copying) = tokio::join!(
             biased;
             begin,
             transaction.send(&queue, &number),
-            transaction.send(&lock, &id)
+            transaction.send(&read, &id),
+            async {
+                match with {
+                    With::Copy => transaction.copy(&COPY).await.map(Some),
+                    With::Nothing | With::RowLock => Ok(None),
+                }
+            }
         );
         begun?;
         queued?;
-        newest.push(locked?.first().map(|row| Cells::of(row).revision()).transpose()?);
+        newest.push(read?.first().map(|row| Cells::of(row).revision()).transpose()?);
+        copy = copying?.map(Box::pin);
     }
-    Ok(newest)
+    Ok((newest, copy))
 }
 
 /// The rows of one app, and what is known of them so far.
@@ -379,7 +343,7 @@ pub(super) async fn find_by_idempotency_key(
     };
     pool.may_commit()?;
     let transaction = Transaction::on(pool).await.map_err(Stop::of_statement)?;
-    match begin_and_lock(&transaction, &[app]).await {
+    match begin_and_lock(&transaction, &[app], With::RowLock).await {
         Ok(_) => transaction.commit().await.map_err(NotCommitted::nothing_written)?,
         Err(stop) => return Err(transaction.stop(stop).await.of_statement()),
     }

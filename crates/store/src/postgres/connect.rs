@@ -27,6 +27,9 @@ pub struct Options {
     /// Whether to listen for announcements (LISTEN). Where it cannot, as behind some connection
     /// poolers, changes are found by looking from time to time.
     pub listen: bool,
+    /// Whether to use only what works where tables are spread over several servers. It is so by itself
+    /// where Citus is found.
+    pub distributed: bool,
     /// For one host, until the session can be used.
     pub connect_deadline: Duration,
     /// For a free connection of the pool.
@@ -43,6 +46,7 @@ impl Default for Options {
             connections_max: 16,
             lanes: 4,
             listen: true,
+            distributed: false,
             connect_deadline: Duration::from_secs(5),
             checkout_deadline: Duration::from_secs(5),
             statement_deadline: Duration::from_secs(10),
@@ -125,6 +129,14 @@ pub(super) async fn first(
     }
     kept(row.get(2), row.get(3))?;
     Ok((client, driver))
+}
+
+/// Whether tables may be spread over several servers: whether Citus is in this database.
+pub(super) async fn is_spread(client: &Client, deadline: Duration) -> Result<bool, ConnectError> {
+    let asked = "SELECT count(*) FROM pg_extension WHERE extname = 'citus'";
+    let failed = |error: Error| unreachable("its first answer", Told::of(&error).to_string());
+    let row = answered(deadline, client.query_one(asked, &[])).await?.map_err(failed)?;
+    Ok(row.get::<_, i64>(0) > 0)
 }
 
 /// Whether the settings that the durability rests on are in force: that a COMMIT waits for its sync and

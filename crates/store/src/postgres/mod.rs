@@ -15,8 +15,10 @@ mod codec;
 mod columns;
 mod commit;
 mod connect;
+mod copy;
 mod dsn;
 mod failure;
+mod last;
 mod link;
 mod listen;
 mod partitions;
@@ -79,9 +81,10 @@ impl PgStore {
         let deadline = options.statement_deadline;
         let (mut client, _driver) = connect::first(&connector, deadline).await?;
         schema::bring_up_to_date(&mut client, &connector, deadline).await?;
+        let spread = options.distributed || connect::is_spread(&client, deadline).await?;
         drop(client);
         let listens = options.listen;
-        let pool = Arc::new(Pool::new(connector.clone(), options)?);
+        let pool = Arc::new(Pool::new(connector.clone(), options, spread)?);
         // Best effort, as on every day that follows: a start does not wait longer for it.
         let _late = tokio::time::timeout(deadline, partitions::make_ahead(&pool)).await;
         let changed = Arc::new(Notify::new());
@@ -102,7 +105,7 @@ impl PgStore {
         let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
         schema::must_be_current(&client, connector.place(), options.statement_deadline).await?;
         drop(client);
-        let pool = Arc::new(Pool::new(connector, options)?);
+        let pool = Arc::new(Pool::new(connector, options, false)?);
         Ok(Self { pool, changed: Arc::new(Notify::new()), listens: false, tasks: Vec::new() })
     }
 

@@ -36,13 +36,19 @@ pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(super) struct Pool {
     inner: Inner,
     options: Options,
+    /// Whether the tables may be spread over several servers, where one server's locks do not do.
+    spread: bool,
     /// One for each piece of work under way; closing takes them all.
     gate: Arc<Semaphore>,
     stall: Stall,
 }
 
 impl Pool {
-    pub(super) fn new(connector: Connector, options: Options) -> Result<Self, ConnectError> {
+    pub(super) fn new(
+        connector: Connector,
+        options: Options,
+        spread: bool,
+    ) -> Result<Self, ConnectError> {
         let longest = connector.longest() + Duration::from_millis(200);
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_connect(Config::new(), connector, recycling);
@@ -64,11 +70,15 @@ impl Pool {
             .build()
             .map_err(|error| ConnectError::Url { reason: error.to_string() })?;
         let gate = Arc::new(Semaphore::new(WORK_MAX as usize));
-        Ok(Self { inner, options, gate, stall: Stall::default() })
+        Ok(Self { inner, options, spread, gate, stall: Stall::default() })
     }
 
     pub(super) fn options(&self) -> &Options {
         &self.options
+    }
+
+    pub(super) fn is_spread(&self) -> bool {
+        self.spread
     }
 
     pub(super) fn stall(&self) -> &Stall {

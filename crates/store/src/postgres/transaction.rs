@@ -8,11 +8,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, TryFutureExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::{CopyInSink, Row, Statement};
 
 use super::failure::Stop;
 use super::pool::{Lease, Params, Pool, within};
@@ -22,10 +23,24 @@ use crate::{StoreError, StoreResult};
 /// the transaction began. What a COMMIT rests on is set for the transaction itself, in the same
 /// exchange: behind a pooler that hands out sessions by the transaction, this may be another session
 /// than the one that was set up.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
-     SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
-     WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true), \
-     set_config('client_min_messages', 'warning', true)";
+macro_rules! begin {
+    () => {
+        "BEGIN ISOLATION LEVEL READ COMMITTED"
+    };
+}
+macro_rules! set {
+    () => {
+        "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
+         WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true), \
+         set_config('client_min_messages', 'warning', true)"
+    };
+}
+const BEGIN_AND_SET: &str = concat!(begin!(), "; ", set!());
+
+/// The same in two statements, for those that prepare them: there the server need not read them anew.
+pub(super) const BEGIN: &str = begin!();
+/// Fair against changes, see [`super::commit`]; `$1` is the number of the app's queue.
+pub(super) const SET_AND_QUEUE: &str = concat!(set!(), ", pg_advisory_xact_lock_shared($1)");
 
 /// How long a connection is kept on which a COMMIT hangs.
 const HANGING_MAX: Duration = Duration::from_secs(120);
@@ -42,15 +57,19 @@ impl Transaction {
         Ok(Self { pool: Arc::clone(pool), lease: pool.lease().await? })
     }
 
-    /// Sends BEGIN as soon as it is polled, so that what is polled after it goes with it.
-    pub(super) async fn begin(&self) -> Result<(), Stop> {
-        self.within(async { Ok(self.lease.batch_execute(BEGIN).await?) }).await
+    async fn begin(&self) -> Result<(), Stop> {
+        self.within(async { Ok(self.lease.batch_execute(BEGIN_AND_SET).await?) }).await
     }
 
     pub(super) async fn begun(pool: &Arc<Pool>) -> Result<Self, Stop> {
         let transaction = Self::on(pool).await?;
         transaction.begin().await?;
         Ok(transaction)
+    }
+
+    /// Whether the tables may be spread over several servers.
+    pub(super) fn is_spread(&self) -> bool {
+        self.pool.is_spread()
     }
 
     /// Known to the server after one exchange for each connection; free afterwards.
@@ -65,6 +84,12 @@ impl Transaction {
         params: Params<'_>,
     ) -> Result<Vec<Row>, Stop> {
         self.within(async { Ok(self.lease.send(statement, params).await?) }).await
+    }
+
+    /// Begins to copy into a table; sent as soon as it is polled, if it was prepared before.
+    pub(super) async fn copy(&self, sql: &str) -> Result<CopyInSink<Bytes>, Stop> {
+        let statement = self.prepare(sql).await?;
+        self.within(async { Ok(self.lease.copy_in(&statement).await?) }).await
     }
 
     pub(super) async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Stop> {

@@ -9,14 +9,14 @@ use std::sync::{Arc, LazyLock};
 use sluice_flow::id::AppId;
 
 use super::claims::{put_consent, put_identity, put_respondent};
-use super::columns::{Columns, GIVEN, Given, NAMES};
+use super::columns::{Columns, GIVEN, NAMES};
 use super::failure::Stop;
 use super::partitions;
 use super::pool::{Params, Pool};
 use super::put;
 use super::removal::put_used_key;
 use super::transaction::{Transaction, end};
-use crate::{App, Record, StoreResult};
+use crate::{App, IdempotencyKey, Record, ResponseRow, StoreResult};
 
 pub(super) async fn records(pool: &Arc<Pool>, records: Vec<Record>) -> StoreResult<()> {
     // Each once, and in the order in which tables name one another.
@@ -54,11 +54,7 @@ async fn put_all(
             Record::Consent(row) => put_consent(transaction, row).await?,
             Record::UsedKey(row) => used.push(row),
             Record::Response { row, idempotency_key } => {
-                responses.entry(row.app_id).or_default().push((
-                    row,
-                    idempotency_key.as_ref(),
-                    row.respondent_id,
-                ));
+                responses.entry(row.app_id).or_default().push((row, idempotency_key.as_ref()));
             }
         }
     }
@@ -104,13 +100,13 @@ const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id, dige
 async fn put_responses(
     transaction: &Transaction,
     app: AppId,
-    rows: &[Given<'_>],
+    rows: &[(&ResponseRow, Option<&IdempotencyKey>)],
 ) -> Result<(), Stop> {
-    let all: Vec<_> = rows.iter().map(|(row, ..)| row.response_id.uuid()).collect();
+    let all: Vec<_> = rows.iter().map(|(row, _)| row.response_id.uuid()).collect();
     transaction.execute(FREE_KEYS, &[&app.uuid(), &all]).await?;
     transaction.execute(&PUT_RESPONSES, &Columns::of(app, rows).params()).await?;
     let (mut keys, mut ids, mut digests) = (Vec::new(), Vec::new(), Vec::new());
-    for (row, key) in rows.iter().filter_map(|(row, key, _)| key.map(|key| (row, key))) {
+    for (row, key) in rows.iter().filter_map(|(row, key)| key.map(|key| (row, key))) {
         keys.push(key.as_slice());
         ids.push(row.response_id.uuid());
         digests.push(row.digest.as_slice());

@@ -1,8 +1,9 @@
 //! Many responses in one transaction: the main road's only write.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Result, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Result, ToSql, params};
 use sluice_flow::id::{AppId, ResponseId};
 use sluice_flow::submission::Admission;
 
@@ -11,13 +12,34 @@ use super::codec::{Cells, bytes};
 use super::transaction::{Stop, Then};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
 
-const STORE: &str = "INSERT INTO responses (app_id, flow_id, flow_version_id, response_id, \
-     admitted, answers, identities, identity_verified, respondent_id, tags, context, \
-     flow_assignment_id, digest, idempotency_key) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
-     ON CONFLICT (app_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING";
+const COLUMNS: &str = "app_id, flow_id, flow_version_id, response_id, admitted, answers, \
+     identities, identity_verified, respondent_id, tags, context, flow_assignment_id, digest, \
+     idempotency_key";
+const COLUMN_COUNT: usize = 14;
 
-const UNDER_KEY: &str = "SELECT response_id, digest FROM responses WHERE app_id = ?1 AND idempotency_key = ?2 \
+/// How many rows go into one statement: as many as there are, in the largest pieces.
+///
+/// A statement opens its tables and finds its places in them anew each time it is run, which costs as
+/// much as a row; and rows that come one after another in one statement go to the end of each index
+/// without a search.
+const PIECES: [usize; 3] = [32, 8, 1];
+
+static STORE_PIECES: LazyLock<[String; PIECES.len()]> = LazyLock::new(|| {
+    PIECES.map(|rows| {
+        let row = format!("({})", ["?"; COLUMN_COUNT].join(", "));
+        format!("INSERT INTO responses ({COLUMNS}) VALUES {}", vec![row; rows].join(", "))
+    })
+});
+
+static STORE_UNDER_KEY: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{} ON CONFLICT (app_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING",
+        STORE_PIECES[PIECES.len() - 1]
+    )
+});
+
+const UNDER_KEY: &str = "SELECT response_id, digest FROM responses \
+     WHERE app_id = ?1 AND idempotency_key = ?2 \
      UNION ALL SELECT response_id, NULL FROM used_keys WHERE app_id = ?1 AND key = ?2";
 const IS_USED: &str = "SELECT 1 FROM used_keys WHERE app_id = ?1 AND key = ?2";
 
@@ -26,8 +48,8 @@ pub(super) fn responses(
     connection: &Connection,
     responses: &[NewResponse],
 ) -> Result<(Vec<Outcome>, Then), Stop> {
-    let mut insert = connection.prepare_cached(STORE)?;
     let mut revisions = HashMap::new();
+    let mut plain = Vec::with_capacity(responses.len());
     let mut outcomes = Vec::with_capacity(responses.len());
     for response in responses {
         let app = response.row.app_id;
@@ -36,8 +58,16 @@ pub(super) fn responses(
             None => *revisions.entry(app).or_insert(public_revision(connection, app)?),
         };
         let fresh = newest == Some(response.public_revision);
-        outcomes.push(one(connection, &mut insert, response, fresh)?);
+        outcomes.push(match (&response.idempotency_key, &response.claim) {
+            (None, None) if fresh => {
+                plain.push(&response.row);
+                Outcome::Stored
+            }
+            (None, None) => Outcome::Stale,
+            (key, _) => judged(connection, response, key.as_ref(), fresh)?,
+        });
     }
+    store(connection, &plain)?;
     let then = match outcomes.contains(&Outcome::Stored) {
         true => Then::Commit,
         false => Then::Forget,
@@ -45,78 +75,111 @@ pub(super) fn responses(
     Ok((outcomes, then))
 }
 
-fn one(
+/// Stores rows that have no key to conflict with.
+fn store(connection: &Connection, mut rows: &[&ResponseRow]) -> Result<()> {
+    for (count, sql) in PIECES.into_iter().zip(STORE_PIECES.iter()) {
+        if rows.len() < count {
+            continue;
+        }
+        let mut insert = connection.prepare_cached(sql)?;
+        while let Some((piece, rest)) = rows.split_at_checked(count) {
+            for (index, row) in piece.iter().enumerate() {
+                bind(&mut insert, index * COLUMN_COUNT, row, None)?;
+            }
+            insert.raw_execute()?;
+            rows = rest;
+        }
+    }
+    Ok(())
+}
+
+/// Stores a row with a key or a claim, if its key is free.
+fn judged(
     connection: &Connection,
-    insert: &mut CachedStatement,
     response: &NewResponse,
+    key: Option<&IdempotencyKey>,
     fresh: bool,
 ) -> Result<Outcome> {
-    if fresh && !is_used(connection, response)? && store(connection, insert, response)? {
-        return Ok(Outcome::Stored);
+    let row = &response.row;
+    if fresh && response.claim.is_none() && !is_used(connection, row.app_id, key)? {
+        let mut insert = connection.prepare_cached(&STORE_UNDER_KEY)?;
+        if put(&mut insert, row, key)? == 1 {
+            return Ok(Outcome::Stored);
+        }
     }
-    let taken = match &response.idempotency_key {
-        Some(key) => find_by_idempotency_key(connection, response.row.app_id, key)?,
+    let taken = match key {
+        Some(key) => find_by_idempotency_key(connection, row.app_id, key)?,
         None => None,
     };
     Ok(match taken {
         // Only the use of the key is known: what is sent again cannot be told from what was sent.
         Some((id, None)) => Outcome::Replayed(id),
-        Some((id, Some(digest))) if digest == response.row.digest => Outcome::Replayed(id),
+        Some((id, Some(digest))) if digest == row.digest => Outcome::Replayed(id),
         Some(_) => Outcome::KeyReused,
-        None => Outcome::Stale,
+        None if !fresh => Outcome::Stale,
+        None => {
+            store_linked(connection, response)?;
+            Outcome::Stored
+        }
     })
 }
 
 /// Whether the key is of a response that was deleted or erased.
-fn is_used(connection: &Connection, response: &NewResponse) -> Result<bool> {
-    let Some(key) = &response.idempotency_key else { return Ok(false) };
-    connection.prepare_cached(IS_USED)?.exists(params![bytes!(response.row.app_id), key])
+fn is_used(connection: &Connection, app: AppId, key: Option<&IdempotencyKey>) -> Result<bool> {
+    let Some(key) = key else { return Ok(false) };
+    connection.prepare_cached(IS_USED)?.exists(params![bytes!(app), key])
 }
 
-/// Whether the row was stored; it is not where its idempotency key is taken.
-fn store(
-    connection: &Connection,
-    insert: &mut CachedStatement,
-    response: &NewResponse,
-) -> Result<bool> {
-    let (row, key) = (&response.row, response.idempotency_key.as_ref());
-    let Some(claim) = &response.claim else { return Ok(put(insert, row, key)? == 1) };
-    // The key is looked at first, so that nobody is made known by a response that is not stored.
-    let taken = match key {
-        Some(key) => find_by_idempotency_key(connection, row.app_id, key)?.is_some(),
-        None => false,
-    };
-    if taken {
-        return Ok(false);
+/// Stores a row whose key is free, and what it says of its respondent.
+fn store_linked(connection: &Connection, response: &NewResponse) -> Result<()> {
+    let mut row = response.row.clone();
+    if let Some(claim) = &response.claim {
+        let respondent = claims::settle(connection, row.app_id, claim)?;
+        claims::put_consent(connection, &claims::consent_of(&row, respondent))?;
+        row.respondent_id = Some(respondent);
     }
-    let respondent = claims::settle(connection, row.app_id, claim)?;
-    let row = ResponseRow { respondent_id: Some(respondent), ..row.clone() };
-    claims::put_consent(connection, &claims::consent_of(&row, respondent))?;
-    Ok(put(insert, &row, key)? == 1)
+    let mut insert = connection.prepare_cached(&STORE_PIECES[PIECES.len() - 1])?;
+    put(&mut insert, &row, response.idempotency_key.as_ref()).map(|_| ())
 }
 
-/// Runs a statement that takes the columns of a response in the order of [`STORE`].
+/// Runs a statement that takes one response, in the order of [`COLUMNS`].
 pub(super) fn put(
     insert: &mut CachedStatement,
     row: &ResponseRow,
     idempotency_key: Option<&IdempotencyKey>,
 ) -> Result<usize> {
-    insert.execute(params![
-        bytes!(row.app_id),
-        bytes!(row.flow_id),
-        bytes!(row.flow_version_id),
-        bytes!(row.response_id),
-        row.admission == Admission::Admitted,
-        row.answers,
-        row.identities,
-        row.identity_verified,
-        row.respondent_id.map(|id| bytes!(id)),
-        row.tags,
-        row.context,
-        row.flow_assignment_id,
-        row.digest,
-        idempotency_key,
-    ])
+    bind(insert, 0, row, idempotency_key)?;
+    insert.raw_execute()
+}
+
+/// Binds a response to the parameters after the first `before`.
+fn bind(
+    insert: &mut CachedStatement,
+    before: usize,
+    row: &ResponseRow,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<()> {
+    let respondent_id = row.respondent_id.map(|id| bytes!(id));
+    let columns: [&dyn ToSql; COLUMN_COUNT] = [
+        &bytes!(row.app_id),
+        &bytes!(row.flow_id),
+        &bytes!(row.flow_version_id),
+        &bytes!(row.response_id),
+        &(row.admission == Admission::Admitted),
+        &row.answers,
+        &row.identities,
+        &row.identity_verified,
+        &respondent_id,
+        &row.tags,
+        &row.context,
+        &row.flow_assignment_id,
+        &row.digest,
+        &idempotency_key,
+    ];
+    for (index, column) in columns.into_iter().enumerate() {
+        insert.raw_bind_parameter(before + index + 1, column)?;
+    }
+    Ok(())
 }
 
 fn public_revision(connection: &Connection, app: AppId) -> Result<Option<u64>> {

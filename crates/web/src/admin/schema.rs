@@ -31,6 +31,14 @@ pub(super) fn admission() -> Object {
     one_of(&["collection_only", "admitted"])
 }
 
+pub(super) fn identity_type() -> Object {
+    one_of(&["userId", "traits.email"])
+}
+
+pub(super) fn answers() -> Object {
+    one_of(&["keep", "delete"])
+}
+
 pub(super) fn order() -> Object {
     let mut order = one_of(&["asc", "desc"]);
     order.description = Some("`asc`, oldest first (the default), or `desc`.".to_owned());

@@ -17,6 +17,7 @@ mod request;
 mod stream;
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
@@ -212,7 +213,8 @@ async fn submit(
     input: Option<&[u8]>,
     key: Option<&IdempotencyKey>,
 ) -> Outcome {
-    let submit = transport.engine.submit(app, input, key);
+    // Pinned where it stands, since it is large and each of the two around it would move it.
+    let submit = pin!(transport.engine.submit(app, input, key));
     let caught = AssertUnwindSafe(submit).catch_unwind();
     match tokio::time::timeout(transport.limits.request_timeout, caught).await {
         Ok(Ok(result)) => Ok(result?),

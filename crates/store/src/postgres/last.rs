@@ -1,0 +1,120 @@
+//! The last exchange of a commit: the rows go in and COMMIT goes with them.
+//!
+//! COMMIT is not held back until the rows are taken. Had they been refused, the server would take it as a
+//! rollback; so a refusal of the rows is certain, and everything else that goes wrong is in doubt.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+use std::task::Poll;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, SinkExt};
+use sluice_flow::id::AppId;
+use tokio_postgres::{CopyInSink, Error};
+
+use super::columns::{Columns, GIVEN, NAMES};
+use super::copy;
+use super::pool::Lease;
+use super::transaction::NotCommitted;
+use crate::{NewResponse, StoreError};
+
+static STORE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "INSERT INTO responses (app_id, {NAMES}) SELECT apps.app_id, given.* \
+         FROM apps, {GIVEN} WHERE apps.app_id = $1"
+    )
+});
+pub(super) static COPY: LazyLock<String> = LazyLock::new(copy::statement);
+
+/// A COPY that waits for its rows.
+pub(super) type Copying = Pin<Box<CopyInSink<Bytes>>>;
+
+/// The last exchange: stores the rows and commits.
+pub(super) struct Last {
+    pub(super) responses: Arc<Vec<NewResponse>>,
+    pub(super) to_store: Vec<(AppId, Vec<usize>)>,
+    pub(super) copy: Option<Copying>,
+}
+
+impl Last {
+    pub(super) async fn copy_and_commit(self, lease: &Lease) -> Result<(), NotCommitted> {
+        let before = |error: Error| NotCommitted::Before(error.into());
+        let mut copy = match self.copy {
+            Some(copy) => copy,
+            None => {
+                let statement = lease.prepare_cached(&COPY).await.map_err(before)?;
+                Box::pin(lease.copy_in(&statement).await.map_err(before)?)
+            }
+        };
+        let places = self.to_store.iter().flat_map(|(_, places)| places);
+        let sent = places.clone().count();
+        let rows = copy::of(places.map(|&place| &self.responses[place]));
+        copy.feed(rows).await.map_err(before)?;
+        // Each is sent when it is first polled, and they are polled from left to right.
+        let (copied, committed) =
+            tokio::join!(biased; copy.as_mut().finish(), lease.batch_execute("COMMIT"));
+        settled(copied, sent)?;
+        committed.map_err(|error| NotCommitted::At(error.into()))
+    }
+
+    pub(super) async fn insert_and_commit(self, lease: &Lease) -> Result<(), NotCommitted> {
+        let before = |error: Error| NotCommitted::Before(error.into());
+        let store = lease.prepare_cached(&STORE).await.map_err(before)?;
+        let of_app = |(app, places): &(AppId, Vec<usize>)| {
+            let rows = places.iter().map(|&place| &self.responses[place]);
+            let rows: Vec<_> = rows.map(|it| (&it.row, it.idempotency_key.as_ref())).collect();
+            Columns::of(*app, &rows)
+        };
+        let columns: Vec<_> =
+            self.to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect();
+        let params: Vec<_> = columns.iter().map(Columns::params).collect();
+        let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
+        let commit = async { lease.batch_execute("COMMIT").await.map(|()| 0) };
+        let mut ended = in_order(stores.chain([commit.boxed()]).collect()).await.into_iter();
+        for (of_app, stored) in columns.iter().zip(ended.by_ref()) {
+            settled(stored, of_app.len())?;
+        }
+        match ended.next() {
+            Some(Err(error)) => Err(NotCommitted::At(error.into())),
+            Some(Ok(_)) | None => Ok(()),
+        }
+    }
+}
+
+/// Whether all rows were taken. COMMIT is on its way already: it may have been carried out wherever
+/// the server did not say that it refused something before it.
+fn settled(stored: Result<u64, Error>, sent: usize) -> Result<(), NotCommitted> {
+    let stored = stored.map_err(|error| match error.as_db_error() {
+        Some(_) => NotCommitted::Before(error.into()),
+        None => NotCommitted::At(error.into()),
+    })?;
+    if stored != sent as u64 {
+        let why = "fewer rows were stored than sent";
+        return Err(NotCommitted::At(StoreError::InDoubt(why.into()).into()));
+    }
+    Ok(())
+}
+
+/// Sends all of these at once, in their order, and waits for the answers.
+async fn in_order<T>(mut sent: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    // Each is sent when it is first polled.
+    let mut ended: Vec<Option<T>> = Vec::with_capacity(sent.len());
+    poll_fn(|context| {
+        ended.extend(sent.iter_mut().map(|one| match one.as_mut().poll(context) {
+            Poll::Ready(answer) => Some(answer),
+            Poll::Pending => None,
+        }));
+        Poll::Ready(())
+    })
+    .await;
+    let mut answers = Vec::with_capacity(sent.len());
+    for (one, ended) in sent.into_iter().zip(ended) {
+        answers.push(match ended {
+            Some(answer) => answer,
+            None => one.await,
+        });
+    }
+    answers
+}
