@@ -5,6 +5,7 @@
 
 mod client;
 mod moving;
+mod respondent;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub(crate) use client::{
 };
 
 pub(crate) use moving::MoveArgs;
+pub(crate) use respondent::{RespondentCommand, WhoArgs};
 
 use crate::config::LogFormat;
 
@@ -68,6 +70,9 @@ pub(crate) enum Command {
     /// Look at responses
     #[command(subcommand)]
     Responses(ResponsesCommand),
+    /// Show, export and erase what is kept of one person
+    #[command(subcommand)]
+    Respondent(RespondentCommand),
     /// List and create apps
     #[command(subcommand)]
     App(AppCommand),

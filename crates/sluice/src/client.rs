@@ -92,6 +92,14 @@ impl Server {
         self.call(Method::PUT, path, &[], Some(body)).await
     }
 
+    pub(crate) async fn delete(
+        &self,
+        path: &str,
+        query: &[(&str, String)],
+    ) -> Result<Value, CallError> {
+        self.call(Method::DELETE, path, query, None).await
+    }
+
     /// Every item of a list, over all its pages.
     pub(crate) async fn list(&self, path: &str) -> Result<Vec<Value>, CallError> {
         let mut items = Vec::new();

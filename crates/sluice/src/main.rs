@@ -77,6 +77,7 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Responses(args::ResponsesCommand::Tail(tail)) => {
             command::responses::tail(tail).await
         }
+        Command::Respondent(respondent) => command::respondent::run(respondent).await,
         Command::App(app) => command::app::run(app).await,
         Command::Token(args::TokenCommand::Create(token)) => command::token::create(token).await,
         Command::Move(moving) => command::moving::run(&moving).await,

@@ -5,5 +5,6 @@ pub(crate) mod app;
 pub(crate) mod check;
 pub(crate) mod flow;
 pub(crate) mod moving;
+pub(crate) mod respondent;
 pub(crate) mod responses;
 pub(crate) mod token;

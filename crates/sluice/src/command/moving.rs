@@ -171,7 +171,8 @@ mod tests {
     fn only_three_equal_tallies_are_a_proof() {
         let nothing = Tally::default().tables();
         let mut other = nothing.clone();
-        other[6].digest[31] ^= 1;
+        let last = other.len() - 1;
+        other[last].digest[31] ^= 1;
         let proof = |before: &[_], after: &[_], arrived: &[_]| Proof {
             before: before.to_vec(),
             after: after.to_vec(),
@@ -189,7 +190,7 @@ mod tests {
             assert_eq!(failure.exit, Exit::Failed);
         }
         let table = proof(&nothing, &nothing, &other).table();
-        assert_eq!(table.matches("equal").count(), 6, "{table}");
+        assert_eq!(table.matches("equal").count(), nothing.len() - 1, "{table}");
         assert!(table.lines().last().is_some_and(|line| line.ends_with("DIFFERENT")), "{table}");
     }
 }

@@ -56,7 +56,7 @@ struct RespondentQuery {
 #[into_params(parameter_in = Query)]
 struct EraseQuery {
     /// `keep`: the answers stay, without anything that connects them with the person. `delete`: they go too.
-    #[param(schema_with = schema::answers)]
+    #[param(schema_with = schema::answers, required = true)]
     answers: Option<String>,
 }
 

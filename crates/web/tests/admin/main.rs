@@ -7,6 +7,7 @@ mod document;
 mod flows;
 mod lists;
 mod page;
+mod respondents;
 mod responses;
 mod routes;
 mod support;

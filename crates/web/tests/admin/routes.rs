@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 25, "a route came or went: see that these tests still hold for it");
+    assert_eq!(routes.len(), 30, "a route came or went: see that these tests still hold for it");
     routes
 }
 
@@ -34,6 +34,7 @@ struct Things {
     flow: String,
     version: String,
     response: String,
+    respondent: String,
     token: String,
 }
 
@@ -42,20 +43,33 @@ impl Things {
         let (app, key) = site.app().await;
         let flow = site.flow(&app).await;
         let version = site.publish(&flow).await;
-        let response = site.store(&key, &version, json!({})).await;
+        let admitted = json!({
+            "respondentAnalyticsAdmission": "admitted",
+            "identities": [{"type": "userId", "value": "u-1"}],
+        });
+        let response = site.store(&key, &version, admitted).await;
+        let stored = site.get(&format!("/responses/{response}")).await.ok(200);
+        let respondent = text(&stored["respondentId"]);
         site.put(&format!("/flows/{flow}/draft"), definition("Two")).await.ok(200);
         let new = json!({"name": "Own", "scopes": ["read"], "appId": app});
         let token = text(&site.post("/tokens", new).await.ok(201)["tokenId"]);
-        Self { app, key, flow, version, response, token }
+        Self { app, key, flow, version, response, respondent, token }
     }
 
     fn path(&self, template: &str) -> String {
-        let path = template
+        // What cannot be left out of the query.
+        let query = match template {
+            "/respondents" => "?appId={appId}",
+            "/respondents/{respondentId}" => "?answers=keep",
+            _ => "",
+        };
+        let path = format!("{template}{query}")
             .replace("{appId}", &self.app)
             .replace("{apiKey}", &self.key)
             .replace("{flowId}", &self.flow)
             .replace("{flowVersionId}", &self.version)
             .replace("{responseId}", &self.response)
+            .replace("{respondentId}", &self.respondent)
             .replace("{tokenId}", &self.token);
         assert!(!path.contains('{'), "{path}");
         path
@@ -135,6 +149,7 @@ async fn a_token_of_another_app_finds_nothing() {
         flow: "fl_0000000000000000000000".to_owned(),
         version: "fv_0000000000000000000000".to_owned(),
         response: "rs_0000000000000000000000".to_owned(),
+        respondent: "rp_0000000000000000000000".to_owned(),
         token: "tk_0000000000000000000000".to_owned(),
     };
     for route in routes().iter().filter(|route| route.path.contains('{')) {
