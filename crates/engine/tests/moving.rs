@@ -83,9 +83,11 @@ async fn a_destination_that_holds_anything_else_is_refused() {
     let from = filled(&folder.path().join("from.db"), 10).await;
     let all = from.read_out(None, 10_000).await.unwrap();
     let mut changed = all.clone();
-    if let Some(Record::Response { row, .. }) = changed.last_mut() {
-        row.answers.push(' ');
-    }
+    let response = changed.iter_mut().rev().find_map(|record| match record {
+        Record::Response { row, .. } => Some(row),
+        _ => None,
+    });
+    response.unwrap().answers.push(' ');
     let longer: Vec<Record> = filling::records(11).collect();
     let gap = [&all[..1], &all[2..3]].concat();
     for (number, records) in [changed, longer, gap].into_iter().enumerate() {
@@ -104,9 +106,11 @@ async fn a_damaged_copy_is_not_equal() {
     let whole = tables(&from).await;
     let all = from.read_out(None, 10_000).await.unwrap();
     let mut changed = all.clone();
-    if let Some(Record::Response { row, .. }) = changed.last_mut() {
-        row.answers.push(' ');
-    }
+    let response = changed.iter_mut().rev().find_map(|record| match record {
+        Record::Response { row, .. } => Some(row),
+        _ => None,
+    });
+    response.unwrap().answers.push(' ');
     let missing = all[..all.len() - 1].to_vec();
     let surplus = filling::records(13).collect();
     for (number, (records, equal)) in

@@ -43,7 +43,11 @@ async fn whoever_admits_it_is_linked_and_nobody_else() {
     only["identities"] = user("u-1");
     accepted(world.submit(&view, &only).await);
     accepted(world.submit(&view, &admitted(version, json!([]))).await);
-    accepted(world.submit(&view, &admitted(version, json!([{"type": "traits.plan", "value": "p"}]))).await);
+    accepted(
+        world
+            .submit(&view, &admitted(version, json!([{"type": "traits.plan", "value": "p"}])))
+            .await,
+    );
     assert_eq!(known(&world, &app).await, []);
     assert!(world.stored(flow).await.iter().all(|row| row.respondent_id.is_none()));
 
@@ -97,7 +101,10 @@ async fn a_late_retry_does_not_bring_an_erased_respondent_back() {
         let gone = world.engine.get_respondent(&world.actor, id).await;
         assert!(matches!(gone, Err(AdminError::NotFound(Missing::Respondent))), "{gone:?}");
         let log = world.engine.list_audit(&world.actor, None, None, 10).await.unwrap();
-        assert_eq!((log[1].action.as_str(), log[1].subject.clone()), ("respondent.erased", id.to_string()));
+        assert_eq!(
+            (log[1].action.as_str(), log[1].subject.clone()),
+            ("respondent.erased", id.to_string())
+        );
         assert!(log.iter().all(|entry| !format!("{entry:?}").contains("u-1")), "{log:?}");
     }
 }

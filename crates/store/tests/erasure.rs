@@ -16,9 +16,7 @@ use sluice_flow::submission::{Admission, Identity};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{self, PgStore};
 use sluice_store::sqlite::{Options, SqliteStore};
-use sluice_store::{
-    Answers, At, AuditRow, Change, Erasure, NewResponse, Outcome, Store, Write,
-};
+use sluice_store::{Answers, At, AuditRow, Change, Erasure, NewResponse, Outcome, Store, Write};
 use support::Cluster;
 use support::rows::{app_row, key, now, response};
 
@@ -34,8 +32,7 @@ const EVERY: u32 = 7;
 fn sent(number: u32) -> NewResponse {
     let is_canary = number.is_multiple_of(EVERY);
     let other = (format!("user-{}", number % 50), format!("user-{}@x.example", number % 50));
-    let (user, email) =
-        if is_canary { (USER.to_owned(), EMAIL.to_owned()) } else { other };
+    let (user, email) = if is_canary { (USER.to_owned(), EMAIL.to_owned()) } else { other };
     let words = "because it was quick and ".repeat((number % 61 * number % 97) as usize);
     let answer = if is_canary { ANSWER } else { "nothing" };
     let mut sent = response(now(), number, 1);

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::definition::Fault;
-use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId, TokenId};
+use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId};
 
 use super::pointer;
 use super::reply::Refused;
@@ -44,6 +44,7 @@ path_ids! {
     FlowId: "flowId", Flow;
     FlowVersionId: "flowVersionId", FlowVersion;
     ResponseId: "responseId", Response;
+    RespondentId: "respondentId", Respondent;
     TokenId: "tokenId", Token;
 }
 

@@ -37,9 +37,7 @@ async fn a_respondent_is_found_shown_and_exported_with_everything() {
     let nobody = format!("/respondents?appId={app}&type=userId&value=U-1");
     assert_eq!(site.get(&nobody).await.ok(200)["items"], json!([]));
 
-    let consent = |response: &str, millis| {
-        json!({"responseId": response, "flowId": flow, "flowVersionId": version, "givenAt": at(millis)})
-    };
+    let consent = |response: &str, millis| json!({"responseId": response, "flowId": flow, "flowVersionId": version, "givenAt": at(millis)});
     let consents = json!([consent(&first, 0), consent(&second, 10)]);
     let mut profile = respondent.clone();
     profile["flows"] = json!([{"flowId": flow, "responses": 2}]);
