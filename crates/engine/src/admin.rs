@@ -12,12 +12,14 @@ pub type AdminResult<T> = Result<T, AdminError>;
 pub enum Missing {
     App,
     ApiKey,
+    IdentityKey,
     Flow,
     FlowVersion,
     Draft,
     Response,
     Respondent,
     Token,
+    Invitation,
 }
 
 impl Missing {
@@ -26,12 +28,14 @@ impl Missing {
         match self {
             Self::App => "app",
             Self::ApiKey => "API key",
+            Self::IdentityKey => "identity key",
             Self::Flow => "flow",
             Self::FlowVersion => "flow version",
             Self::Draft => "draft",
             Self::Response => "response",
             Self::Respondent => "respondent",
             Self::Token => "token",
+            Self::Invitation => "invitation",
         }
     }
 
@@ -39,12 +43,14 @@ impl Missing {
         match self {
             Self::App => "app_not_found",
             Self::ApiKey => "api_key_not_found",
+            Self::IdentityKey => "identity_key_not_found",
             Self::Flow => "flow_not_found",
             Self::FlowVersion => "flow_version_not_found",
             Self::Draft => "draft_not_found",
             Self::Response => "response_not_found",
             Self::Respondent => "respondent_not_found",
             Self::Token => "token_not_found",
+            Self::Invitation => "invitation_not_found",
         }
     }
 }

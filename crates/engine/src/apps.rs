@@ -13,6 +13,7 @@ use crate::admin::{AdminError, AdminResult, Missing};
 use crate::engine::Engine;
 use crate::ids::random_bits;
 use crate::retention::RETENTION_DAYS_MAX;
+use crate::verify::LIFETIME_MAX_SECONDS;
 
 /// The longest name of an app, flow or token, in characters.
 pub(crate) const NAME_CHARS_MAX: usize = 200;
@@ -38,6 +39,8 @@ pub struct AppPatch {
     pub grace_window_seconds: Option<Option<u32>>,
     /// `Some(None)` keeps responses for ever.
     pub retention_days: Option<Option<u32>>,
+    /// `Some(None)` goes back to the default.
+    pub token_lifetime_seconds: Option<Option<u32>>,
 }
 
 impl Engine {
@@ -109,6 +112,7 @@ impl Engine {
             let found = self.app_for(actor, Scope::Write, app).await?;
             let mut row = found.row.clone();
             let changed = patched(&mut row, patch);
+            self.may_enforce(&found.row, &row).await?;
             if row == found.row {
                 return self.with_keys(found).await;
             }
@@ -123,6 +127,22 @@ impl Engine {
             }
         }
         Err(StoreError::Conflict.into())
+    }
+
+    /// An app that insists on tokens and has no key for them would be closed.
+    async fn may_enforce(&self, before: &AppRow, after: &AppRow) -> AdminResult<()> {
+        let is_enforced = |row: &AppRow| row.identity_verification == IdentityVerification::Enforce;
+        if is_enforced(before) || !is_enforced(after) {
+            return Ok(());
+        }
+        let keys = self.store.list_identity_keys(after.app_id).await?;
+        faultless((!keys.iter().any(|key| key.revoked_at.is_none())).then(|| {
+            fault(
+                "/identityVerification",
+                "cannot be \"enforce\" yet: the app has no active identity key, so that every \
+                 request would be refused; make one first (POST …/identity-keys)",
+            )
+        }))
     }
 
     pub async fn create_key(&self, actor: &Actor, app: AppId) -> AdminResult<ApiKey> {
@@ -236,6 +256,10 @@ fn patched(row: &mut AppRow, patch: &AppPatch) -> serde_json::Value {
         row.retention_days = days;
         changed.insert("retentionDays".into(), json!(days));
     }
+    if let Some(lifetime) = patch.token_lifetime_seconds {
+        row.token_lifetime_seconds = lifetime;
+        changed.insert("tokenLifetimeSeconds".into(), json!(lifetime));
+    }
     changed.into()
 }
 
@@ -244,11 +268,11 @@ fn patch_faults(patch: &AppPatch) -> Vec<Fault> {
     if let Some(name) = &patch.name {
         faults.extend(name_faults("/name", name));
     }
-    if patch.identity_verification.is_some_and(|mode| mode != IdentityVerification::Off) {
+    let lifetime = patch.token_lifetime_seconds.flatten();
+    if lifetime.is_some_and(|seconds| !(1..=LIFETIME_MAX_SECONDS).contains(&seconds)) {
         faults.push(fault(
-            "/identityVerification",
-            "must be \"off\": this version of Sluice cannot verify tokens yet, \
-             and would have to refuse every request",
+            "/tokenLifetimeSeconds",
+            format!("must be 1 to {LIFETIME_MAX_SECONDS} seconds, or null for the default"),
         ));
     }
     let origins = patch.allowed_origins.as_deref().unwrap_or_default();

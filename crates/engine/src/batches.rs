@@ -124,6 +124,7 @@ mod tests {
             idempotency_key: None,
             public_revision: 1,
             claim: None,
+            invitation: None,
         })
     }
 

@@ -48,6 +48,8 @@ pub(crate) enum Settled {
     Replayed(ResponseId),
     KeyReused,
     Stale,
+    /// Its invitation took another response, or ended, since it was judged.
+    Uninvited,
     /// Not stored; trying again may work.
     Failed,
     /// Nobody can say.
@@ -255,6 +257,7 @@ impl Writer {
                 Outcome::Replayed(first) => Settled::Replayed(first),
                 Outcome::KeyReused => Settled::KeyReused,
                 Outcome::Stale => Settled::Stale,
+                Outcome::Uninvited => Settled::Uninvited,
             });
         }
     }

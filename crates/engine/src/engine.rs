@@ -17,15 +17,25 @@ use crate::metrics::Metrics;
 use crate::registry::Registry;
 use crate::retention::Retention;
 use crate::tokens::hash_of;
+use crate::verify::{KeySource, MasterKeySource, Verifying};
 
 /// How often changes by other processes are looked for.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Where a server listens that was told nothing.
+const PUBLIC_URL_DEFAULT: &str = "http://127.0.0.1:8080";
 
 /// What an operator can set.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// An admin token from the environment, valid while this process runs.
     pub admin_token: Option<String>,
+    /// What signing secrets are sealed with; without it none can be made.
+    pub master_keys: Option<Arc<dyn MasterKeySource>>,
+    /// The way to key sets that others publish; without it none can be used.
+    pub key_source: Option<Arc<dyn KeySource>>,
+    /// Where respondents reach this service, for personal links; without a slash at its end.
+    pub public_url: Option<String>,
 }
 
 /// The service cannot do this now; the caller may try again after so many seconds.
@@ -60,7 +70,9 @@ pub struct Engine {
     pub(crate) registry: Registry,
     pub(crate) committer: Committer,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) verifying: Verifying,
     pub(crate) environment_token: Option<[u8; 32]>,
+    pub(crate) public_url: String,
     lost: watch::Sender<bool>,
     feed: tokio::task::JoinHandle<()>,
     pub(crate) retention: Arc<Retention>,
@@ -83,7 +95,8 @@ impl Engine {
         let metrics = Arc::new(Metrics::new());
         // Read before anything is loaded, so that no change falls between the two.
         let position = store.changes(FeedPosition::default()).await?.position;
-        let registry = Registry::new(Arc::clone(&store));
+        let verifying = Verifying::new(options.master_keys, options.key_source);
+        let registry = Registry::new(Arc::clone(&store), Arc::clone(&clock), verifying.clone());
         let lost = watch::Sender::new(false);
         let committer = Committer::start(
             Arc::clone(&store),
@@ -107,7 +120,9 @@ impl Engine {
             registry,
             committer,
             metrics,
+            verifying,
             environment_token,
+            public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             lost,
             feed,
             retention,

@@ -62,7 +62,18 @@ pub(crate) fn random_bits() -> u128 {
     u128::from_le_bytes(bytes)
 }
 
-fn fill_random(bytes: &mut [u8]) {
+/// So many ids that nobody can guess, in their own order: what is made at once is listed in the order in
+/// which it was given.
+pub(crate) fn random_ids(count: usize) -> Vec<u128> {
+    let mut random = vec![0; count * size_of::<u128>()];
+    fill_random(&mut random);
+    let (random, _) = random.as_chunks();
+    let mut ids: Vec<u128> = random.iter().map(|bytes| u128::from_le_bytes(*bytes)).collect();
+    ids.sort_unstable();
+    ids
+}
+
+pub(crate) fn fill_random(bytes: &mut [u8]) {
     // The system's source only fails where there is none at all; then nothing here may go on.
     #[expect(clippy::panic, reason = "without randomness there are no secrets to hand out")]
     if let Err(error) = getrandom::fill(bytes) {

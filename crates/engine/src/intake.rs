@@ -4,14 +4,15 @@
 //! A refusal stores nothing, not even the idempotency key; an acceptance is sent only after the row
 //! is on stable storage.
 
-use sluice_flow::id::{FlowVersionId, ResponseId};
+use sluice_flow::id::{AssignmentId, FlowVersionId, ResponseId};
+use sluice_flow::identity::{self, Claims};
 use sluice_flow::issue::{Code, Issue};
 use sluice_flow::judge::judge;
 use sluice_flow::lifecycle::Accepting;
 use sluice_flow::respondent::Claim;
 use sluice_flow::submission::{self, Admission, Submission, Unfit};
 use sluice_flow::time::Timestamp;
-use sluice_store::{NewResponse, ResponseRow, StoreError};
+use sluice_store::{InvitationRow, Invited, NewResponse, ResponseRow, StoreError};
 use uuid::Uuid;
 
 use crate::commit::{Pending, Settled, Shed};
@@ -76,7 +77,18 @@ impl Engine {
         input: Option<&[u8]>,
         key: Option<&IdempotencyKey>,
     ) -> Result<Receipt, SubmitError> {
-        let result = self.take_in(app, input, key).await;
+        self.submit_as(app, input, key, None).await
+    }
+
+    /// The same for a caller who has proven who they are ([`Engine::identify`]).
+    pub async fn submit_as(
+        &self,
+        app: &AppView,
+        input: Option<&[u8]>,
+        key: Option<&IdempotencyKey>,
+        claims: Option<&Claims>,
+    ) -> Result<Receipt, SubmitError> {
+        let result = self.take_in(app, input, key, claims).await;
         self.metrics.count(match &result {
             Ok(Receipt::Accepted(Accepted { replayed: false, .. })) => Counted::Stored,
             Ok(Receipt::Accepted(_)) => Counted::Replayed,
@@ -93,13 +105,15 @@ impl Engine {
         app: &AppView,
         input: Option<&[u8]>,
         key: Option<&IdempotencyKey>,
+        claims: Option<&Claims>,
     ) -> Result<Receipt, SubmitError> {
         let Some(input) = input else { return Ok(Receipt::Refused(vec![submission::absent()])) };
-        let submission = match submission::parse(input) {
+        let mut submission = match submission::parse(input) {
             Ok(submission) => submission,
             Err(Unfit::Refused(issues)) => return Ok(Receipt::Refused(issues)),
             Err(Unfit::Malformed(reason)) => return Err(SubmitError::Malformed(reason)),
         };
+        let (verified, mismatches) = self.matched(app, &mut submission, claims);
         for _ in 0..REJUDGE_MAX {
             let version = match submission.flow_version_id.parse() {
                 Ok(id) => self.registry.version(app.app_id, id).await?,
@@ -108,16 +122,19 @@ impl Engine {
             let Some(version) = version else {
                 return Ok(Receipt::Refused(vec![Issue::of_version(Code::FlowVersionNotFound)]));
             };
-            match self.verdict(&version, &submission) {
+            let invitation = self.named_invitation(&submission).await?;
+            let invitation = invitation.as_ref();
+            match self.verdict(&version, &submission, &mismatches, invitation) {
                 Verdict::Refused(issues) => {
-                    let replay = self.replay(&version, &submission, key).await?;
-                    return Ok(replay.unwrap_or(Receipt::Refused(issues)));
+                    let replay = self.replay(&version, &submission, invitation, key, verified);
+                    return Ok(replay.await?.unwrap_or(Receipt::Refused(issues)));
                 }
                 Verdict::Admitted { accepts_until, grace } => {
-                    let response = response_of(&version, &submission, key);
+                    let response = response_of(&version, &submission, invitation, key, verified);
                     let settled = self.committer.store(Pending { response, accepts_until }).await;
                     match settled {
                         Ok(Settled::Stale) => self.registry.forget(&[app.app_id]),
+                        Ok(Settled::Uninvited) => {}
                         settled => return receipt(settled, grace),
                     }
                 }
@@ -126,7 +143,44 @@ impl Engine {
         Err(Unavailable::OVERLOADED.into())
     }
 
-    fn verdict(&self, version: &VersionView, submission: &Submission<'_>) -> Verdict {
+    /// Holds the submission against the token. Whether it is verified, and what is to be refused for it;
+    /// where mismatches are only counted, the submission is as good as one without a token.
+    fn matched(
+        &self,
+        app: &AppView,
+        submission: &mut Submission<'_>,
+        claims: Option<&Claims>,
+    ) -> (bool, Vec<Issue>) {
+        let Some(claims) = claims else { return (false, Vec::new()) };
+        let mismatches = identity::mismatches(claims, &submission.identities);
+        if mismatches.is_empty() {
+            identity::fill(claims, submission);
+            return (true, mismatches);
+        }
+        let refused = self.is_mismatch_refused(app);
+        (false, if refused { mismatches } else { Vec::new() })
+    }
+
+    /// The invitation whose id the submission bears, whosever it is. Any other text is the caller's own
+    /// id and costs no look into the store.
+    async fn named_invitation(
+        &self,
+        submission: &Submission<'_>,
+    ) -> Result<Option<InvitationRow>, SubmitError> {
+        let id = submission.flow_assignment_id.as_deref();
+        let Some(id) = id.and_then(|text| text.parse::<AssignmentId>().ok()) else {
+            return Ok(None);
+        };
+        Ok(self.store.find_invitation(id).await?)
+    }
+
+    fn verdict(
+        &self,
+        version: &VersionView,
+        submission: &Submission<'_>,
+        mismatches: &[Issue],
+        invitation: Option<&InvitationRow>,
+    ) -> Verdict {
         let now = self.now();
         let accepting = version.accepting(now);
         if let Some(mut issue) = accepting.refusal() {
@@ -138,6 +192,13 @@ impl Engine {
         let Some(published) = &version.published else {
             return Verdict::Refused(vec![Issue::of_version(Code::NotOpenYet)]);
         };
+        if !mismatches.is_empty() {
+            return Verdict::Refused(mismatches.to_vec());
+        }
+        let invitation = invitation.filter(|row| is_to(row, version));
+        if let Some(code) = invitation.and_then(|row| row.times.state(now).refusal()) {
+            return Verdict::Refused(vec![Issue::of_invitation(code)]);
+        }
         let issues = judge(&published.snapshot, &submission.answers);
         if !issues.is_empty() {
             return Verdict::Refused(issues);
@@ -157,7 +218,9 @@ impl Engine {
         &self,
         version: &VersionView,
         submission: &Submission<'_>,
+        invitation: Option<&InvitationRow>,
         key: Option<&IdempotencyKey>,
+        verified: bool,
     ) -> Result<Option<Receipt>, SubmitError> {
         let Some(key) = key else { return Ok(None) };
         let hash = key.hash(version.app_id);
@@ -167,8 +230,9 @@ impl Engine {
             return Ok(None);
         };
         // Without a digest the response was deleted or erased since: only the use of the key is known.
-        let is_same =
-            digest.is_none_or(|digest| digest == response_of(version, submission, None).row.digest);
+        let is_same = digest.is_none_or(|digest| {
+            digest == response_of(version, submission, invitation, None, verified).row.digest
+        });
         Ok(Some(if is_same {
             Receipt::Accepted(Accepted { response_id, grace: None, replayed: true })
         } else {
@@ -185,18 +249,35 @@ fn receipt(settled: Result<Settled, Shed>, grace: Option<Grace>) -> Result<Recei
         Ok(Settled::Replayed(id)) => accepted(id, true),
         Ok(Settled::KeyReused) => Ok(Receipt::Refused(vec![Issue::key_reused()])),
         Ok(Settled::Failed) => Err(Unavailable::STORE_DOWN.into()),
-        Ok(Settled::Unknown | Settled::Stale) => Err(Unavailable::OUTCOME_UNKNOWN.into()),
+        Ok(Settled::Unknown | Settled::Stale | Settled::Uninvited) => {
+            Err(Unavailable::OUTCOME_UNKNOWN.into())
+        }
         Err(Shed) => Err(Unavailable::OVERLOADED.into()),
     }
 }
 
+/// Whether an invitation is one to the flow of this version. Any other is nothing but the caller's id.
+fn is_to(invitation: &InvitationRow, version: &VersionView) -> bool {
+    invitation.app_id == version.app_id && invitation.flow_id == version.flow_id
+}
+
 /// What is stored of a submission. This is the boundary of consent: with `collection_only`, nothing
-/// that names the respondent goes further than here.
+/// that names the respondent goes further than here: no identity, and no id of an invitation, which leads
+/// to whoever was invited, also where a page's address or a tag bears it.
 fn response_of(
     version: &VersionView,
     submission: &Submission<'_>,
+    invitation: Option<&InvitationRow>,
     key: Option<&IdempotencyKey>,
+    verified: bool,
 ) -> NewResponse {
+    let admitted = submission.admission == Admission::Admitted;
+    let hidden = invitation.filter(|_| !admitted).map(|row| row.assignment_id.to_string());
+    let without_hidden = |text: Option<String>| match &hidden {
+        Some(id) => text.map(|text| text.replace(id, AssignmentId::PREFIX)),
+        None => text,
+    };
+    let flow_assignment_id = submission.flow_assignment_id.as_deref().filter(|_| hidden.is_none());
     let (identities, claim) = match submission.admission {
         Admission::Admitted => {
             (submission.identities_json(), Claim::of(&submission.identities).map(Box::new))
@@ -211,11 +292,12 @@ fn response_of(
         admission: submission.admission,
         answers: submission.answers_json(),
         identities,
-        identity_verified: false,
+        // It speaks of the identities beside it; without them it would only tell who has a token.
+        identity_verified: verified && submission.admission == Admission::Admitted,
         respondent_id: None,
-        tags: submission.tags_json(),
-        context: submission.context_json(),
-        flow_assignment_id: submission.flow_assignment_id.as_deref().map(str::to_owned),
+        tags: without_hidden(submission.tags_json()),
+        context: without_hidden(submission.context_json()),
+        flow_assignment_id: flow_assignment_id.map(str::to_owned),
         digest: [0; 32],
     };
     row.digest = row.digest_of_content();
@@ -224,5 +306,8 @@ fn response_of(
         idempotency_key: key.map(|key| key.hash(version.app_id)),
         public_revision: version.public_revision,
         claim,
+        invitation: invitation
+            .filter(|row| is_to(row, version))
+            .map(|row| Invited { assignment_id: row.assignment_id, linked: admitted }),
     }
 }

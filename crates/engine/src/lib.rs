@@ -20,8 +20,11 @@ pub mod commit;
 mod engine;
 mod flows;
 pub mod idempotency;
+mod identity_keys;
 mod ids;
 pub mod intake;
+pub mod invitation_files;
+mod invitations;
 pub mod metrics;
 pub mod moving;
 mod publish;
@@ -33,13 +36,16 @@ pub mod retention;
 mod served;
 pub mod tally;
 mod tokens;
+pub mod verify;
 
 pub use actor::Actor;
 pub use admin::{AdminError, AdminResult, Missing};
 pub use apps::{AppDetail, AppPatch};
 pub use engine::{Engine, Options, Unavailable};
 pub use flows::{Draft, FlowPatch, NewFlow};
+pub use identity_keys::{NewIdentityKey, Resealed, VerificationReport};
 pub use intake::{Receipt, SubmitError};
+pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};
 pub use publish::Published;
 pub use registry::{AppView, NoFlow, Resolved};
 pub use respondents::RespondentExport;
@@ -50,8 +56,9 @@ pub use tokens::{NewToken, TokenSecret};
 /// The rows that transports show, so that they need not know the store.
 pub mod rows {
     pub use sluice_store::{
-        Answers, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, IdentityVerification, Order,
-        Page, Respondent, ResponseRow, Scope, TokenRow, VersionRow, VersionState,
+        Answers, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, IdentityKeyKind, IdentityKeyRow,
+        IdentityVerification, InvitationCounts, InvitationRow, Order, Page, Respondent,
+        ResponseRow, Scope, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};

@@ -11,6 +11,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use sluice_store::IdentityVerification;
+
+use crate::verify::Checked;
 
 /// How a submission ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -23,6 +26,15 @@ struct OutcomeLabel {
 struct RequestLabel {
     route: Cow<'static, str>,
     status: u16,
+}
+
+/// One check of a token: the mode it was made in, and what it came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct TokenLabel {
+    mode: &'static str,
+    outcome: &'static str,
+    /// The rule that an invalid token broke; empty for any other outcome.
+    reason: &'static str,
 }
 
 /// How a submission ended, as operators count it.
@@ -55,6 +67,7 @@ pub struct Metrics {
     registry: Registry,
     submissions: [Counter; 6],
     requests: Family<RequestLabel, Counter>,
+    token_checks: Family<TokenLabel, Counter>,
     pub(crate) queued: Gauge,
     pub(crate) batch_rows: Histogram,
     pub(crate) commit_seconds: Histogram,
@@ -72,6 +85,7 @@ impl Metrics {
     pub fn new() -> Self {
         let submissions = Family::<OutcomeLabel, Counter>::default();
         let requests = Family::default();
+        let token_checks = Family::default();
         let queued = Gauge::default();
         let batch_rows = Histogram::new([1., 2., 4., 8., 16., 32., 64., 128., 256., 512., 1024.]);
         let commit_seconds =
@@ -79,6 +93,11 @@ impl Metrics {
         let mut registry = Registry::with_prefix("sluice");
         registry.register("submissions", "Submissions by how they ended", submissions.clone());
         registry.register("http_requests", "Requests by route and status", requests.clone());
+        registry.register(
+            "identity_token_checks",
+            "Checks of identity tokens by mode and outcome",
+            token_checks.clone(),
+        );
         registry.register(
             "queued_submissions",
             "Submissions that wait to be stored",
@@ -113,6 +132,7 @@ impl Metrics {
             registry,
             submissions,
             requests,
+            token_checks,
             queued,
             batch_rows,
             commit_seconds,
@@ -128,6 +148,19 @@ impl Metrics {
     /// Counts one HTTP exchange; `route` is the template, never the path itself.
     pub fn count_request(&self, route: Cow<'static, str>, status: u16) {
         self.requests.get_or_create(&RequestLabel { route, status }).inc();
+    }
+
+    pub(crate) fn count_token(&self, mode: IdentityVerification, checked: Checked) {
+        let mode = match mode {
+            IdentityVerification::Off => "off",
+            IdentityVerification::Observe => "observe",
+            IdentityVerification::Enforce => "enforce",
+        };
+        let label = match checked.is_invalid() {
+            true => TokenLabel { mode, outcome: "invalid", reason: checked.word() },
+            false => TokenLabel { mode, outcome: checked.word(), reason: "" },
+        };
+        self.token_checks.get_or_create(&label).inc();
     }
 
     /// Everything, as text.

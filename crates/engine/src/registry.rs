@@ -29,9 +29,11 @@ use sluice_store::{
     VersionState,
 };
 
+use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::remembered::Remembered;
 use crate::served::Served;
+use crate::verify::{Verification, Verifying};
 
 /// Apps kept, by their key and by their id.
 const APPS_MAX: usize = 10_000;
@@ -52,6 +54,15 @@ pub struct AppView {
     pub identity_verification: IdentityVerification,
     /// Origins that browsers may call from; empty means any.
     pub allowed_origins: Vec<String>,
+    /// How tokens are verified; absent where they are not looked at.
+    pub(crate) verification: Option<Arc<Verification>>,
+}
+
+impl AppView {
+    /// Whether a request's token is looked at.
+    pub fn looks_at_tokens(&self) -> bool {
+        self.verification.is_some()
+    }
 }
 
 /// A flow as it is resolved: its body for each status that its window can give it.
@@ -115,6 +126,8 @@ pub enum NoFlow {
 #[derive(Clone)]
 pub(crate) struct Registry {
     store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    verifying: Verifying,
     caches: Arc<Caches>,
 }
 
@@ -138,7 +151,7 @@ impl Weighter<FlowVersionId, Option<Arc<VersionView>>> for Weigh {
 }
 
 impl Registry {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, verifying: Verifying) -> Self {
         let versions = Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, Weigh);
         let caches = Caches {
             keys: Remembered::new(Cache::new(APPS_MAX)),
@@ -146,16 +159,33 @@ impl Registry {
             versions: Remembered::new(versions),
             changes: AtomicU64::new(0),
         };
-        Self { store, caches: Arc::new(caches) }
+        Self { store, clock, verifying, caches: Arc::new(caches) }
     }
 
     /// The app of an active key.
     pub(crate) async fn app(&self, key: &ApiKey) -> StoreResult<Option<Arc<AppView>>> {
         self.remembered(&self.caches.keys, key, async {
-            let app = self.store.find_app_by_key(key).await?;
-            Ok(app.map(|app| Arc::new(AppView::new(app))))
+            let Some(app) = self.store.find_app_by_key(key).await? else { return Ok(None) };
+            Ok(Some(Arc::new(self.app_view(app).await?)))
         })
         .await
+    }
+
+    /// The keys for tokens are read where they are used; a change of either is a change of the app.
+    async fn app_view(&self, app: App) -> StoreResult<AppView> {
+        let verification = match app.row.identity_verification {
+            IdentityVerification::Off => None,
+            IdentityVerification::Observe | IdentityVerification::Enforce => {
+                let keys = self.store.list_identity_keys(app.row.app_id).await?;
+                Some(self.verifying.verification(&app.row, keys, self.clock.now()))
+            }
+        };
+        Ok(AppView {
+            app_id: app.row.app_id,
+            identity_verification: app.row.identity_verification,
+            allowed_origins: app.row.allowed_origins,
+            verification: verification.map(Arc::new),
+        })
     }
 
     async fn flow(&self, id: FlowId) -> StoreResult<Option<Arc<FlowView>>> {
@@ -257,16 +287,6 @@ impl Registry {
             cache.remove(key);
         }
         Ok(loaded)
-    }
-}
-
-impl AppView {
-    fn new(app: App) -> Self {
-        Self {
-            app_id: app.row.app_id,
-            identity_verification: app.row.identity_verification,
-            allowed_origins: app.row.allowed_origins,
-        }
     }
 }
 

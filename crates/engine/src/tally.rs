@@ -8,8 +8,8 @@ use sluice_flow::id::{AppId, RespondentId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, AuditRow, FlowRow, IdentityKeyRow, KeyRow, Record, ResponseRow, Table, TokenRow,
-    VersionRow,
+    App, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, ResponseRow, Table,
+    TokenRow, VersionRow,
 };
 
 /// The tally of records that are added in their order.
@@ -95,6 +95,7 @@ impl Bytes {
                 self.response(row);
                 self.optional(idempotency_key.as_ref(), |it, key| it.put(key));
             }
+            Record::Invitation(row) => self.invitation(row),
         }
     }
 
@@ -199,6 +200,20 @@ impl Bytes {
 
     fn ids(&mut self, ids: &[uuid::Uuid]) {
         ids.iter().for_each(|id| self.put(id.as_bytes()));
+    }
+
+    fn invitation(&mut self, row: &InvitationRow) {
+        self.put(row.app_id.uuid().as_bytes());
+        self.put(row.flow_id.uuid().as_bytes());
+        self.put(row.assignment_id.uuid().as_bytes());
+        self.optional_text(row.invitee.user_id.as_deref());
+        self.optional_text(row.invitee.email.as_deref());
+        self.time(row.created_at);
+        self.optional_time(row.times.expires_at);
+        self.optional_time(row.times.opened_at);
+        self.optional_time(row.times.completed_at);
+        self.optional_time(row.times.revoked_at);
+        self.optional(row.response_id, |it, id| it.put(id.uuid().as_bytes()));
     }
 
     fn put(&mut self, bytes: &[u8]) {

@@ -9,7 +9,8 @@ use sluice_engine::moving::{self, Beginning, MoveError};
 use sluice_engine::tally::{TableTally, Tally};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, v7,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
+    v7,
 };
 use sluice_flow::respondent::IdentityType;
 use sluice_flow::submission::Admission;
@@ -83,11 +84,12 @@ async fn a_destination_that_holds_anything_else_is_refused() {
     let from = filled(&folder.path().join("from.db"), 10).await;
     let all = from.read_out(None, 10_000).await.unwrap();
     let mut changed = all.clone();
-    let response = changed.iter_mut().rev().find_map(|record| match record {
-        Record::Response { row, .. } => Some(row),
-        _ => None,
-    });
-    response.unwrap().answers.push(' ');
+    for record in &mut changed {
+        if let Record::Response { row, .. } = record {
+            row.answers.push(' ');
+            break;
+        }
+    }
     let longer: Vec<Record> = filling::records(11).collect();
     let gap = [&all[..1], &all[2..3]].concat();
     for (number, records) in [changed, longer, gap].into_iter().enumerate() {
@@ -106,11 +108,12 @@ async fn a_damaged_copy_is_not_equal() {
     let whole = tables(&from).await;
     let all = from.read_out(None, 10_000).await.unwrap();
     let mut changed = all.clone();
-    let response = changed.iter_mut().rev().find_map(|record| match record {
-        Record::Response { row, .. } => Some(row),
-        _ => None,
-    });
-    response.unwrap().answers.push(' ');
+    for record in &mut changed {
+        if let Record::Response { row, .. } = record {
+            row.answers.push(' ');
+            break;
+        }
+    }
     let missing = all[..all.len() - 1].to_vec();
     let surplus = filling::records(13).collect();
     for (number, (records, equal)) in
@@ -122,19 +125,21 @@ async fn a_damaged_copy_is_not_equal() {
     }
 }
 
+/// Changes of one column each, with the column's name.
+macro_rules! columns {
+    ($($record:pat => $($place:expr => $value:expr),+;)+) => {
+        [$($((
+            stringify!($place),
+            (|record: &mut Record| match record {
+                $record => { $place = $value; true }
+                _ => false,
+            }) as fn(&mut Record) -> bool,
+        )),+),+]
+    };
+}
+
 #[test]
 fn every_column_of_every_table_is_in_the_digest() {
-    macro_rules! columns {
-        ($($record:pat => $($place:expr => $value:expr),+;)+) => {
-            [$($((
-                stringify!($place),
-                (|record: &mut Record| match record {
-                    $record => { $place = $value; true }
-                    _ => false,
-                }) as fn(&mut Record) -> bool,
-            )),+),+]
-        };
-    }
     let changes = columns! {
         Record::App(app) =>
             app.row.app_id => id(), app.row.name => text(), app.row.allowed_origins => vec![text()],
@@ -187,6 +192,14 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.respondent_id => Some(whose()), row.tags => Some(text()),
             row.context => None, row.flow_assignment_id => Some(text()), row.digest => [7; 32];
         Record::Response { idempotency_key, .. } => *idempotency_key => None;
+        Record::Invitation(row) =>
+            row.app_id => id(), row.flow_id => flow(),
+            row.assignment_id => AssignmentId::from_random(7),
+            row.invitee.user_id => Some(text()), row.invitee.email => Some(text()),
+            row.created_at => at(), row.times.expires_at => Some(at()),
+            row.times.opened_at => Some(at()), row.times.completed_at => Some(at()),
+            row.times.revoked_at => Some(at()),
+            row.response_id => Some(ResponseId::from_uuid(bits()));
     };
     let tally = |records: &[Record]| {
         let mut tally = Tally::default();

@@ -90,12 +90,6 @@ macro_rules! ids {
             pub fn uuid(self) -> Uuid {
                 self.0
             }
-
-            /// The instant that the id was made at, to the millisecond.
-            pub fn made_at(self) -> Timestamp {
-                let millis = (self.0.as_u128() >> 80) as u64;
-                Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
-            }
         }
 
         impl fmt::Display for $name {
@@ -136,6 +130,18 @@ macro_rules! ids {
     )*};
 }
 
+macro_rules! tell_their_time {
+    ($($name:ident)*) => {$(
+        impl $name {
+            /// The instant that the id was made at, to the millisecond.
+            pub fn made_at(self) -> Timestamp {
+                let millis = (self.0.as_u128() >> 80) as u64;
+                Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+            }
+        }
+    )*};
+}
+
 ids! {
     /// One tenant: a product that collects feedback, with its own keys and flows.
     AppId = "app_";
@@ -151,6 +157,18 @@ ids! {
     TokenId = "tk_";
     /// One entry of the audit log.
     AuditId = "au_";
+    /// An invitation. Whoever has the id may answer in its place, so all of it is random, and it tells
+    /// no time.
+    AssignmentId = "fa_";
+}
+
+tell_their_time! { AppId FlowId FlowVersionId ResponseId RespondentId TokenId AuditId }
+
+impl AssignmentId {
+    /// An id of these random bits.
+    pub fn from_random(bits: u128) -> Self {
+        Self(Uuid::from_u128(bits))
+    }
 }
 
 /// The publishable key of an app: it grants reading published flows and submitting, nothing else.

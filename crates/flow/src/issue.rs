@@ -51,6 +51,10 @@ codes! {
     // Identity and idempotency.
     IdentityMismatch = "identity_mismatch";
     IdempotencyKeyReused = "idempotency_key_reused";
+    /// The invitation has its response.
+    InvitationUsed = "invitation_used";
+    InvitationExpired = "invitation_expired";
+    InvitationRevoked = "invitation_revoked";
     // The answers.
     /// The version has no question with this id.
     UnknownQuestion = "unknown_question";
@@ -135,6 +139,16 @@ impl Issue {
     /// An issue with the answer to one question.
     pub fn of_answer(code: Code, question: &str, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(code, vec!["answers".into(), question.to_owned().into()], message)
+    }
+
+    /// The invitation that the submission names takes no response (any more).
+    pub fn of_invitation(code: Code) -> Self {
+        let message = match code {
+            Code::InvitationUsed => "This invitation was used: a response to it is stored already.",
+            Code::InvitationRevoked => "This invitation was withdrawn. Ask for a new one.",
+            _ => "This invitation has expired. Ask for a new one.",
+        };
+        Self::new(code, vec!["flowAssignmentId".into()], message)
     }
 
     /// The same idempotency key came with another submission before.

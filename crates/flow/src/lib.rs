@@ -12,10 +12,14 @@
 //! 5. [`judge`]: the answers against the version's own questions;
 //! 6. [`respondent`]: the profile that an admitted response is linked to.
 //!
+//! Beside it stands [`invitation`]: for whom a flow was assigned, and what such an assignment is at an instant.
+//!
 //! A refusal is a value ([`issue::Issue`], theirs); this crate has no errors of its own.
 
 pub mod definition;
 pub mod id;
+pub mod identity;
+pub mod invitation;
 pub mod issue;
 pub mod judge;
 pub mod lifecycle;

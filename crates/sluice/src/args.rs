@@ -4,6 +4,8 @@
 //! are optional here even where a default exists: only [`crate::config`] knows all four sources.
 
 mod client;
+mod invite;
+mod key;
 mod moving;
 mod respondent;
 
@@ -19,6 +21,8 @@ pub(crate) use client::{
     ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
 };
 
+pub(crate) use invite::{AddArgs, ImportArgs, InviteCommand, InvitedArgs};
+pub(crate) use key::{KeyCommand, RotateArgs};
 pub(crate) use moving::MoveArgs;
 pub(crate) use respondent::{RespondentCommand, WhoArgs};
 
@@ -44,7 +48,7 @@ Examples:
   sluice responses tail fl_…                watch answers come in
   sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
 
-Commands other than serve, flow check and move talk to a running server: name it with --server
+Commands other than serve, flow check, key and move talk to a running server: name it with --server
 (SLUICE_SERVER), and give an admin token with --token (SLUICE_TOKEN).
 
 Exit codes:
@@ -79,6 +83,12 @@ pub(crate) enum Command {
     /// Create admin tokens
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Rotate the master key of signing secrets
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Invite people to a flow, each with a personal link
+    #[command(subcommand)]
+    Invite(InviteCommand),
     /// Move everything of one database into another
     Move(MoveArgs),
 }
@@ -98,7 +108,8 @@ prints three calls that are ready to paste.
 
 Each setting comes from its flag, else from its environment variable, else from the configuration
 file, else from its default. SLUICE_ADMIN_TOKEN (16 characters or more) has no flag, so that it
-does not show in the list of processes; where it is set, it is valid as an admin token.",
+does not show in the list of processes; where it is set, it is valid as an admin token. Neither has
+SLUICE_MASTER_KEY (32 bytes in base64), which seals signing secrets in place of the file master.key.",
     after_long_help = "\
 Examples:
   sluice serve
@@ -125,6 +136,10 @@ pub(crate) struct ServeArgs {
     /// Where to store: sqlite:PATH or postgres://… [default: sqlite:<data>/sluice.db]
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
+
+    /// Where respondents reach this server, for personal links [default: the address listened on]
+    #[arg(long, env = "SLUICE_PUBLIC_URL", value_name = "URL")]
+    pub(crate) public_url: Option<String>,
 
     /// Connections to the database, at most; one more listens [default: 16]
     #[arg(long, env = "SLUICE_PG_CONNECTIONS", value_name = "COUNT", help_heading = PG)]
@@ -170,6 +185,22 @@ pub(crate) struct ServeArgs {
         value_parser = BoolishValueParser::new(),
     )]
     pub(crate) no_demo: Option<bool>,
+
+    /// Networks that key sets may be fetched from besides public addresses [default: none]
+    #[arg(long, env = "SLUICE_JWKS_ALLOW", value_name = "CIDR,…")]
+    pub(crate) jwks_allow: Option<String>,
+
+    /// Let key sets be fetched over plain http, too
+    #[arg(
+        long,
+        env = "SLUICE_JWKS_ALLOW_HTTP",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = BoolishValueParser::new(),
+    )]
+    pub(crate) jwks_allow_http: Option<bool>,
 
     /// Largest request body, in bytes [default: 262144]
     #[arg(long, env = "SLUICE_BODY_LIMIT", value_name = "BYTES")]

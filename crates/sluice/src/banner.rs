@@ -53,7 +53,7 @@ fn calls(base: &str, demo: &Demo) -> String {
 }
 
 /// An address that can be called: one that means "every interface" is called by its loopback.
-fn base_url(address: SocketAddr) -> String {
+pub(crate) fn base_url(address: SocketAddr) -> String {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),

@@ -100,6 +100,19 @@ impl Server {
         self.call(Method::DELETE, path, query, None).await
     }
 
+    /// Sends CSV and gets CSV.
+    pub(crate) async fn post_csv(&self, path: &str, body: Vec<u8>) -> Result<Vec<u8>, CallError> {
+        let request = self.request(Method::POST, path).header("accept", "text/csv");
+        let request = request.header("content-type", "text/csv").body(body);
+        let reply = request.send().await.map_err(|error| self.away(&error))?;
+        let status = reply.status();
+        let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
+        if status.is_success() {
+            return Ok(bytes.to_vec());
+        }
+        self.told(status, &bytes).map(|_| Vec::new())
+    }
+
     /// Every item of a list, over all its pages.
     pub(crate) async fn list(&self, path: &str) -> Result<Vec<Value>, CallError> {
         let mut items = Vec::new();
@@ -125,16 +138,28 @@ impl Server {
         query: &[(&str, String)],
         body: Option<&Value>,
     ) -> Result<Value, CallError> {
-        let mut url = self.base.clone();
-        url.set_path(&format!("{}{ADMIN_BASE}{path}", self.base.path().trim_end_matches('/')));
-        let mut request = self.http.request(method, url).bearer_auth(&self.token).query(query);
+        let mut request = self.request(method, path).query(query);
         if let Some(body) = body {
             request = request.json(body);
         }
         let reply = request.send().await.map_err(|error| self.away(&error))?;
         let status = reply.status();
         let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
-        let value: Option<Value> = serde_json::from_slice(&bytes).ok();
+        self.told(status, &bytes)
+    }
+
+    /// A request to a path, which may have a query of its own.
+    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        let (path, query) =
+            path.split_once('?').map_or((path, None), |(it, rest)| (it, Some(rest)));
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}{ADMIN_BASE}{path}", self.base.path().trim_end_matches('/')));
+        url.set_query(query);
+        self.http.request(method, url).bearer_auth(&self.token)
+    }
+
+    fn told(&self, status: reqwest::StatusCode, bytes: &[u8]) -> Result<Value, CallError> {
+        let value: Option<Value> = serde_json::from_slice(bytes).ok();
         match value {
             Some(value) if status.is_success() => Ok(value),
             None if status == 204 => Ok(Value::Null),

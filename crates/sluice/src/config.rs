@@ -4,15 +4,17 @@
 //! A key that the file should not have is refused, since a mistyped setting that is silently
 //! ignored is found only when it is missed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args as _, ValueEnum};
 use serde::Deserialize;
+use sluice_web::Allowed;
 
 use crate::args::ServeArgs;
 use crate::backend::StoreAddress;
 use crate::failure::Failure;
+use crate::master_key::{self, MasterKeys};
 use crate::tuning::Tuning;
 
 const LISTEN_DEFAULT: &str = "127.0.0.1:8080";
@@ -62,6 +64,8 @@ impl std::fmt::Debug for Secret {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) listen: String,
+    /// Without a slash at its end.
+    pub(crate) public_url: Option<String>,
     pub(crate) store: StoreAddress,
     pub(crate) tuning: Tuning,
     pub(crate) demo: bool,
@@ -71,6 +75,8 @@ pub(crate) struct Settings {
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
     pub(crate) admin_token: Option<Secret>,
+    pub(crate) master_keys: MasterKeys,
+    pub(crate) jwks: Allowed,
 }
 
 /// A number that has a default and a range.
@@ -103,18 +109,19 @@ impl Settings {
             None if Path::new(FILE_DEFAULT).exists() => read_file(Path::new(FILE_DEFAULT))?,
             None => ServeArgs::default(),
         };
-        let token = std::env::var(ADMIN_TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
-        Self::resolve(given, file, token)
+        let (token, key) = (variable(ADMIN_TOKEN_VARIABLE), variable(master_key::VARIABLE));
+        Self::resolve(given, file, token, key)
     }
 
-    fn resolve(given: ServeArgs, file: ServeArgs, token: Option<String>) -> Result<Self, Failure> {
+    fn resolve(
+        given: ServeArgs,
+        file: ServeArgs,
+        token: Option<String>,
+        master_key: Option<String>,
+    ) -> Result<Self, Failure> {
         let tuning = Tuning::resolve(&given, &file)?;
         let not_tuned = Tuning::must_be_absent(&given, &file);
-        let data = given.data.or(file.data).unwrap_or_else(|| DATA_DEFAULT.into());
-        let store = match given.store.or(file.store) {
-            Some(address) => StoreAddress::parse("store", &address)?,
-            None => StoreAddress::Sqlite(data.join(DATABASE_FILE)),
-        };
+        let (store, folder) = store_of(given.data.or(file.data), given.store.or(file.store))?;
         if let StoreAddress::Sqlite(_) = store {
             not_tuned?;
         }
@@ -122,6 +129,7 @@ impl Settings {
         let drain_seconds = DRAIN_TIMEOUT.of(given.drain_timeout.or(file.drain_timeout))?;
         Ok(Self {
             listen: listen_address(listen)?,
+            public_url: given.public_url.or(file.public_url).map(public_url).transpose()?,
             store,
             tuning,
             demo: !given.no_demo.or(file.no_demo).unwrap_or(false),
@@ -131,8 +139,42 @@ impl Settings {
             log: given.log.or(file.log).unwrap_or_else(|| LOG_DEFAULT.into()),
             log_format: given.log_format.or(file.log_format).unwrap_or_default(),
             admin_token: token.map(admin_token).transpose()?,
+            master_keys: MasterKeys::of(master_key, &folder)?,
+            jwks: Allowed {
+                networks: networks(given.jwks_allow.or(file.jwks_allow).as_deref())?,
+                plain_http: given.jwks_allow_http.or(file.jwks_allow_http).unwrap_or(false),
+            },
         })
     }
+}
+
+/// A variable of the environment that has no flag; empty is absent.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The store, and the folder for what is kept beside it: that of the database, where it is a file.
+pub(crate) fn store_of(
+    data: Option<PathBuf>,
+    store: Option<String>,
+) -> Result<(StoreAddress, PathBuf), Failure> {
+    let data = data.unwrap_or_else(|| DATA_DEFAULT.into());
+    let store = match store {
+        Some(address) => StoreAddress::parse("store", &address)?,
+        None => StoreAddress::Sqlite(data.join(DATABASE_FILE)),
+    };
+    let folder = match &store {
+        StoreAddress::Sqlite(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
+        StoreAddress::Postgres(_) => data,
+    };
+    Ok((store, folder))
+}
+
+fn networks(given: Option<&str>) -> Result<Vec<sluice_web::Network>, Failure> {
+    let words = given.unwrap_or_default().split(',').map(str::trim).filter(|it| !it.is_empty());
+    words.map(str::parse).collect::<Result<_, String>>().map_err(|why| {
+        Failure::usage(format!("jwks-allow: {why}"), "write for example --jwks-allow 10.0.0.0/8")
+    })
 }
 
 fn read_file(path: &Path) -> Result<ServeArgs, Failure> {
@@ -202,6 +244,22 @@ fn listen_address(text: String) -> Result<String, Failure> {
     Err(Failure::usage(
         format!("the address to listen on is not ADDRESS:PORT: {text:?}"),
         "write for example --listen 127.0.0.1:8080, or 0.0.0.0:8080 for all interfaces",
+    ))
+}
+
+fn public_url(text: String) -> Result<String, Failure> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let fits = |rest: &str| {
+        let plain =
+            |c: char| c.is_ascii_graphic() && !matches!(c, '?' | '#' | '"' | '<' | '>' | ' ');
+        !rest.is_empty() && !rest.starts_with('/') && rest.chars().all(plain)
+    };
+    if rest.is_some_and(fits) {
+        return Ok(text.trim_end_matches('/').to_owned());
+    }
+    Err(Failure::usage(
+        format!("the public address is no http address: {text:?}"),
+        "write for example --public-url https://feedback.example.com",
     ))
 }
 

@@ -15,6 +15,7 @@ mod demo;
 mod failure;
 mod flow_file;
 mod logging;
+mod master_key;
 mod output;
 mod progress;
 mod serve;
@@ -80,6 +81,8 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Respondent(respondent) => command::respondent::run(respondent).await,
         Command::App(app) => command::app::run(app).await,
         Command::Token(args::TokenCommand::Create(token)) => command::token::create(token).await,
+        Command::Key(args::KeyCommand::Rotate(rotate)) => command::key::rotate(rotate).await,
+        Command::Invite(invite) => command::invite::run(invite).await,
         Command::Move(moving) => command::moving::run(&moving).await,
     }
 }

@@ -3,18 +3,21 @@
 //! The port is taken before the store is opened, so that a second server on the same port ends
 //! before it touches anything; what connects meanwhile waits in the listener's queue.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_engine::clock::SystemClock;
 use sluice_engine::{Engine, Options, Store, StoreError};
-use sluice_web::{App, Limits};
+use sluice_web::{App, KeyFetcher, Limits};
 use tokio::net::TcpListener;
 
-use crate::banner::banner;
+use crate::backend::StoreAddress;
+use crate::banner::{banner, base_url};
 use crate::config::Settings;
 use crate::demo;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
+use crate::master_key;
 use crate::{backend, logging, output, signals};
 
 /// Once the store has lost track, replies on their way get this long.
@@ -30,7 +33,11 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
     let address = listener.local_addr().map_err(|error| unbound(&settings.listen, &error))?;
     let store = backend::open(&settings.store, &settings.tuning).await?;
     let stored_in = settings.store.to_string();
-    let engine = start(store, &settings).await?;
+    if let StoreAddress::Sqlite(_) = settings.store {
+        settings.master_keys.prepare()?;
+    }
+    let engine = start(store, &settings, address).await?;
+    must_open(&engine).await?;
     let made = demo::first_start(&engine, settings.demo, settings.admin_token.is_some()).await?;
     // A reader of the banner that has gone is no reason not to serve.
     let _gone = output::print(&banner(address, &stored_in, &made));
@@ -85,9 +92,19 @@ fn unbound(listen: &str, error: &std::io::Error) -> Failure {
     }
 }
 
-async fn start(store: Arc<dyn Store>, settings: &Settings) -> Result<Arc<Engine>, Failure> {
+async fn start(
+    store: Arc<dyn Store>,
+    settings: &Settings,
+    address: SocketAddr,
+) -> Result<Arc<Engine>, Failure> {
     let admin_token = settings.admin_token.as_ref().map(|token| token.0.clone());
-    let options = Options { admin_token };
+    let public_url = settings.public_url.clone().unwrap_or_else(|| base_url(address));
+    let options = Options {
+        admin_token,
+        master_keys: Some(settings.master_keys.source()),
+        key_source: Some(Arc::new(KeyFetcher::new(settings.jwks.clone()))),
+        public_url: Some(public_url),
+    };
     Engine::start(store, Arc::new(SystemClock), options).await.map_err(|error: StoreError| {
         tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");
         let remedy = match &error {
@@ -96,6 +113,24 @@ async fn start(store: Arc<dyn Store>, settings: &Settings) -> Result<Arc<Engine>
         };
         Failure::new(format!("the store cannot be read: {}", with_cause(&error)), remedy)
     })
+}
+
+/// A server that cannot open the secrets of its apps would refuse their users: better not to start.
+async fn must_open(engine: &Engine) -> Result<(), Failure> {
+    let closed = engine.closed_secrets().await.map_err(|error| {
+        Failure::new(format!("the store cannot be read: {}", with_cause(&error)), "")
+    })?;
+    let Some((app, kid, why)) = closed.first() else { return Ok(()) };
+    engine.close().await;
+    Err(Failure::new(
+        format!("{} signing secrets cannot be opened, such as {kid} of {app}: {why}", closed.len()),
+        format!(
+            "give the master key that they were sealed with: restore master.key in the data folder, or set \
+             {} to the same value on every node. If it is lost for good: sluice key rotate \
+             --revoke-unreadable",
+            master_key::VARIABLE
+        ),
+    ))
 }
 
 /// Returns when the store has lost track of a write and replies had their time.

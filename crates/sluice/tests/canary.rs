@@ -181,11 +181,28 @@ async fn administer(server: &Server) -> Vec<String> {
     let unknown = json!({"name": "x", TAG_NAME: TAG}).to_string();
     assert_eq!(made("/apps", unknown).await.unwrap().status(), 422);
     assert_eq!(made("/apps", format!("{{\"{TAG}")).await.unwrap().status(), 400);
+    let people = format!("/flows/{flow}/invitations");
+    let identities = json!([
+        {"type": "userId", "value": USER}, {"type": "traits.email", "value": EMAIL}
+    ]);
+    let one = json!({"identities": identities}).to_string();
+    let invited = made(&people, one.clone()).await.unwrap();
+    assert_eq!(invited.status(), 201);
+    let invited: Value = serde_json::from_slice(&invited.bytes().await.unwrap()).unwrap();
+    assert_eq!(made(&people, one).await.unwrap().status(), 422, "invited already");
+    for (file, status) in
+        [(format!("userId\n{USER}\n{USER}\n"), 422), (format!("email\n!{EMAIL}\n"), 201)]
+    {
+        let request =
+            http.post(url(&people)).bearer_auth(&token).header("content-type", "text/csv");
+        assert_eq!(request.body(file).send().await.unwrap().status(), status);
+    }
     let key = app["apiKeys"][0].as_str().unwrap();
     let revoked = format!("/apps/{}/keys/{key}", app["appId"].as_str().unwrap());
     for path in [&format!("/responses/{response}"), &revoked] {
         let reply = http.delete(url(path)).bearer_auth(&token).send().await.unwrap();
         assert_eq!(reply.status(), 204, "{path}");
     }
-    vec![key.to_owned(), other["token"].as_str().unwrap().to_owned()]
+    let invitation = invited["flowAssignmentId"].as_str().unwrap();
+    vec![key.to_owned(), other["token"].as_str().unwrap().to_owned(), invitation.to_owned()]
 }

@@ -14,6 +14,7 @@
 pub mod conformance;
 mod digest;
 mod error;
+mod invitation;
 pub mod postgres;
 mod record;
 mod respondent;
@@ -21,11 +22,15 @@ mod row;
 pub mod sqlite;
 
 use async_trait::async_trait;
-use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+};
+use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
 pub use error::StoreError;
+pub use invitation::*;
 pub use record::*;
 pub use respondent::*;
 pub use row::*;
@@ -48,6 +53,11 @@ pub trait Store: Send + Sync + 'static {
     ///   [`sluice_flow::respondent::link`] decides, row by row: its `respondent_id` is set, what is new of
     ///   the respondent is kept, and so is a record of the consent. Of any number of commits at once that
     ///   claim the same new identity, one makes the profile.
+    /// - A row with an invitation completes it, in the same transaction: with its id and the time of that id
+    ///   where it is `linked`, and with the day of that time alone where it is not. Where the invitation is no
+    ///   longer open at that time, is of another flow, or is not there, the row is not stored: `Uninvited`.
+    ///   Of rows that share an invitation, in one call or in many at once, one is stored. A row that came after
+    ///   another of the same call, which was then not stored, may be `Stale`.
     /// - A row's refusal does not touch the other rows.
     /// - [`StoreError::Failed`]: none is stored. [`StoreError::Unknown`] and [`StoreError::InDoubt`]:
     ///   nothing can be said; after the first, nothing more may be acknowledged either.
@@ -155,6 +165,27 @@ pub trait Store: Send + Sync + 'static {
     /// left, up to `limit` consents with the respondents that have none left, and `limit` marks of keys
     /// of responses that were deleted earlier.
     async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed>;
+
+    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>>;
+    /// The flow's invitations that pass the filter, in the order they were made, and of those that were made
+    /// at once in the order of their ids.
+    async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>>;
+    /// How many of the flow's invitations are in each state at `now`.
+    async fn count_invitations(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+    ) -> StoreResult<InvitationCounts>;
+    /// For each invitee in order, whether the flow has an invitation with this user id or this address that
+    /// is open at `now`.
+    async fn are_invited(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+        invitees: Vec<Invitee>,
+    ) -> StoreResult<Vec<bool>>;
 
     /// The token with this SHA-256, revoked or not.
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>>;

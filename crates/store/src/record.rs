@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 
 use crate::{
-    App, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityKeyRow, IdentityRow, KeyRow,
-    RespondentRow, ResponseRow, TokenRow, UsedKeyRow, VersionRow,
+    App, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow,
+    KeyRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, VersionRow,
 };
 
 /// One row of any table, with all that a backend keeps of it.
@@ -27,6 +27,7 @@ pub enum Record {
     Response { row: ResponseRow, idempotency_key: Option<IdempotencyKey> },
     Consent(ConsentRow),
     UsedKey(UsedKeyRow),
+    Invitation(InvitationRow),
 }
 
 /// The tables, in the order of their records.
@@ -47,10 +48,11 @@ pub enum Table {
     Consents,
     #[serde(rename = "used-keys")]
     UsedKeys,
+    Invitations,
 }
 
 impl Table {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -63,6 +65,7 @@ impl Table {
         Self::Responses,
         Self::Consents,
         Self::UsedKeys,
+        Self::Invitations,
     ];
 
     pub fn name(self) -> &'static str {
@@ -79,6 +82,7 @@ impl Table {
             Self::Responses => "responses",
             Self::Consents => "consents",
             Self::UsedKeys => "used-keys",
+            Self::Invitations => "invitations",
         }
     }
 }
@@ -111,6 +115,7 @@ impl Record {
             Self::Response { .. } => Table::Responses,
             Self::Consent(_) => Table::Consents,
             Self::UsedKey(_) => Table::UsedKeys,
+            Self::Invitation(_) => Table::Invitations,
         }
     }
 
@@ -141,6 +146,7 @@ impl Record {
                 let ids = [row.flow_id.uuid(), row.response_id.uuid()];
                 place(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
             }
+            Self::Invitation(row) => place(Some(row.app_id), row.assignment_id.uuid().as_bytes()),
         }
     }
 
@@ -165,6 +171,10 @@ impl Record {
                 texts.into_iter().map(String::len).sum()
             }
             Self::Response { row, .. } => row.texts_len(),
+            Self::Invitation(row) => {
+                let texts = [&row.invitee.user_id, &row.invitee.email];
+                texts.into_iter().flatten().map(String::len).sum()
+            }
         };
         REST_BYTES + texts
     }

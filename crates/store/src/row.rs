@@ -12,6 +12,8 @@ use sluice_flow::respondent::Claim;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
+use crate::{InvitationRow, InvitationStep, Invited};
+
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
 /// A digest of what a response says: its app and version, and every column that came from the client.
@@ -150,6 +152,8 @@ pub struct NewResponse {
     pub public_revision: u64,
     /// Whose it is, where the respondent admitted to be known.
     pub claim: Option<Box<Claim>>,
+    /// The invitation that it completes.
+    pub invitation: Option<Invited>,
 }
 
 /// A stored response. When it was received is in its id. The JSON columns are kept as given;
@@ -193,6 +197,8 @@ pub enum Outcome {
     KeyReused,
     /// The app has changed since the response was judged.
     Stale,
+    /// The invitation that it came with takes no response (any more).
+    Uninvited,
 }
 
 /// What an admin token may do.
@@ -245,6 +251,9 @@ pub enum Write {
     Token(TokenRow),
     Audit(AuditRow),
     DeleteResponse(ResponseId),
+    /// New invitations of one app; one that is there already is left as it is.
+    Invitations(Vec<InvitationRow>),
+    Invitation(InvitationStep),
 }
 
 impl Write {
@@ -253,7 +262,11 @@ impl Write {
         match self {
             Self::App(_) | Self::Key(_) | Self::IdentityKey(_) | Self::Flow(_) => true,
             Self::Version(version) => version.times.published_at.is_some(),
-            Self::Token(_) | Self::Audit(_) | Self::DeleteResponse(_) => false,
+            Self::Token(_)
+            | Self::Audit(_)
+            | Self::DeleteResponse(_)
+            | Self::Invitations(_)
+            | Self::Invitation(_) => false,
         }
     }
 }

@@ -1,12 +1,17 @@
-//! Who comes in by the public API: the app that the key in the path belongs to.
+//! Who comes in by the public API: the app that the key in the path belongs to, and who the token says
+//! is calling.
 //!
 //! The app is kept even where the caller is denied, because a browser must be told by the app's own
-//! rules ([`crate::cors`]) whether it may read the denial.
+//! rules ([`crate::cors`]) whether it may read the denial. A token is read from the header and nowhere else.
 
 use std::sync::Arc;
 
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
 use sluice_engine::rows::IdentityVerification;
+use sluice_engine::verify::{Presented, TokenRefused};
 use sluice_engine::{AppView, Engine};
+use sluice_flow::identity::Claims;
 
 /// The path segments before the key.
 const BASE: &str = "/api/v1/";
@@ -15,33 +20,43 @@ const BASE: &str = "/api/v1/";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Denied {
     UnknownKey,
-    /// The app verifies identities, and there is no verified token.
-    TokenMissing,
     StoreDown,
+    Token(TokenRefused),
 }
 
-/// What a key leads to.
+/// What a key and a token lead to.
 #[derive(Debug)]
 pub(crate) struct Entry {
     app: Option<Arc<AppView>>,
+    claims: Option<Arc<Claims>>,
     denied: Option<Denied>,
 }
 
 impl Entry {
-    pub(crate) async fn of(engine: &Engine, api_key: &str) -> Self {
-        match engine.app(api_key).await {
-            Ok(Some(app)) => {
-                // Tokens cannot be verified yet; an app that insists on them is closed, not open.
-                let denied = needs_token(&app).then_some(Denied::TokenMissing);
-                Self { app: Some(app), denied }
+    /// The entry of a request: its key, and its token where the app looks at tokens.
+    pub(crate) async fn of(engine: &Engine, api_key: &str, headers: &HeaderMap) -> Self {
+        let mut entry = Self::of_key(engine, api_key).await;
+        if let Some(app) = entry.app.as_ref().filter(|app| app.looks_at_tokens()) {
+            match engine.identify(app, presented(headers)).await {
+                Ok(claims) => entry.claims = claims.map(Arc::new),
+                Err(refused) => entry.denied = Some(Denied::Token(refused)),
             }
-            Ok(None) => Self { app: None, denied: Some(Denied::UnknownKey) },
+        }
+        entry
+    }
+
+    /// The entry by the key alone: for a preflight, which cannot bear a token.
+    pub(crate) async fn of_key(engine: &Engine, api_key: &str) -> Self {
+        let (app, denied) = match engine.app(api_key).await {
+            Ok(Some(app)) => (Some(app), None),
+            Ok(None) => (None, Some(Denied::UnknownKey)),
             Err(error) => {
                 let source = std::error::Error::source(&error).map(ToString::to_string);
                 tracing::error!(%error, source, "an API key could not be looked up");
-                Self { app: None, denied: Some(Denied::StoreDown) }
+                (None, Some(Denied::StoreDown))
             }
-        }
+        };
+        Self { app, claims: None, denied }
     }
 
     /// The app, if the caller may use it.
@@ -56,11 +71,38 @@ impl Entry {
     pub(crate) fn known_app(&self) -> Option<&AppView> {
         self.app.as_deref()
     }
+
+    /// Who the caller has proven to be.
+    pub(crate) fn claims(&self) -> Option<&Arc<Claims>> {
+        self.claims.as_ref()
+    }
+
+    /// Whether the caller is denied for want of a token: then nothing is answered, not even that there is
+    /// nothing at the path.
+    pub(crate) fn denied_by_token(&self) -> Option<Denied> {
+        self.denied.filter(|denied| matches!(denied, Denied::Token(_)))
+    }
 }
 
 /// Whether this app's replies are for the holder of a token alone.
 pub(crate) fn needs_token(app: &AppView) -> bool {
     app.identity_verification == IdentityVerification::Enforce
+}
+
+/// What the request has in place of a token. Another scheme is no token; two headers are no header.
+fn presented(headers: &HeaderMap) -> Presented<'_> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), further) = (values.next(), values.next()) else { return Presented::Nothing };
+    let text = match value.to_str() {
+        Ok(text) if further.is_none() => text.trim_matches(' '),
+        _ => return Presented::Unreadable,
+    };
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    match token.trim_matches(' ') {
+        _ if !scheme.eq_ignore_ascii_case("bearer") => Presented::Nothing,
+        "" => Presented::Nothing,
+        token => Presented::Token(token),
+    }
 }
 
 /// Splits a public path into its key and what follows, both as sent. Ids and keys have no character

@@ -3,7 +3,7 @@
 //! A handler takes a request, calls one use case of the engine, and wraps what comes back; no rule of
 //! flows is written here. Sibling transports ([`public`], [`trpc`], [`admin`]) never import one another; what
 //! they share stands beside them: who may come in ([`access`]), how a body is read ([`body`]), what a browser
-//! is told ([`cors`]). Status codes are named only in the reply modules ([`reply`], `trpc::envelope`,
+//! is told ([`cors`]). The one way out to other machines is [`outbound`]. Status codes are named only in the reply modules ([`reply`], `trpc::envelope`,
 //! `admin::reply`), so that one page shows all that a client can meet.
 //!
 //! All routes come together in [`app`]; what every exchange gets, whatever its route, is in [`exchange`];
@@ -21,6 +21,7 @@ mod health;
 mod limits;
 mod negotiate;
 pub mod openapi;
+mod outbound;
 mod public;
 mod query;
 mod reply;
@@ -30,4 +31,5 @@ mod trpc;
 
 pub use app::App;
 pub use limits::Limits;
+pub use outbound::{Allowed, KeyFetcher, Network};
 pub use server::serve;

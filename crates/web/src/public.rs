@@ -75,7 +75,7 @@ pub(crate) async fn snapshot_of(engine: &Engine, request: Request) -> Response {
 
 async fn preflight(State(engine): State<Arc<Engine>>, request: Request) -> Response {
     let (key, _) = key_and_rest(request.uri().path());
-    let entry = Entry::of(&engine, key).await;
+    let entry = Entry::of_key(&engine, key).await;
     cors::preflight(entry.known_app(), request.headers())
 }
 
@@ -87,14 +87,16 @@ async fn method_not_allowed(State(engine): State<Arc<Engine>>, request: Request)
 async fn no_route(State(engine): State<Arc<Engine>>, request: Request) -> Response {
     let head = request_head(request);
     let (key, _) = key_and_rest(head.uri.path());
-    let mut response = Refusal::RouteNotFound.reply();
     if key.is_empty() {
-        return response;
+        return Refusal::RouteNotFound.reply();
     }
-    let entry = Entry::of(&engine, key).await;
     if cors::is_preflight(&head.method, &head.headers) {
+        let entry = Entry::of_key(&engine, key).await;
         return cors::preflight(entry.known_app(), &head.headers);
     }
+    let entry = Entry::of(&engine, key, &head.headers).await;
+    let refusal = entry.denied_by_token().map_or(Refusal::RouteNotFound, Refusal::from);
+    let mut response = refusal.reply();
     cors::mark(&mut response, entry.known_app(), &head.headers);
     response
 }
@@ -106,7 +108,7 @@ async fn answer(
     handler: impl AsyncFnOnce(&AppView, &Parts) -> Result<Response, Refusal>,
 ) -> Response {
     let (key, _) = key_and_rest(head.uri.path());
-    let entry = Entry::of(engine, key).await;
+    let entry = Entry::of(engine, key, &head.headers).await;
     let result = match entry.app() {
         Ok(app) => handler(app, head).await,
         Err(denied) => Err(denied.into()),

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
+use sluice_engine::verify::TokenRefused;
 use sluice_flow::payload::Generation;
 
 use crate::access::Denied;
@@ -23,6 +24,9 @@ const RETRY_AFTER_SECONDS: &str = "2";
 pub(crate) enum Refusal {
     ApiKeyInvalid,
     TokenMissing,
+    TokenInvalid,
+    TokenExpired,
+    KeysUnavailable,
     FlowNotFound,
     FlowNotPublished,
     FlowVersionNotFound,
@@ -41,8 +45,12 @@ impl Refusal {
         let (code, title) = self.name();
         let mut response = problem(self.status(), code, title, &self.detail());
         let (name, value) = match self {
-            Self::ApiKeyInvalid | Self::TokenMissing => (WWW_AUTHENTICATE, "Bearer"),
-            Self::StoreDown | Self::NotReady | Self::TimedOut => (RETRY_AFTER, RETRY_AFTER_SECONDS),
+            Self::ApiKeyInvalid | Self::TokenMissing | Self::TokenInvalid | Self::TokenExpired => {
+                (WWW_AUTHENTICATE, "Bearer")
+            }
+            Self::StoreDown | Self::KeysUnavailable | Self::NotReady | Self::TimedOut => {
+                (RETRY_AFTER, RETRY_AFTER_SECONDS)
+            }
             _ => return response,
         };
         response.headers_mut().insert(name, HeaderValue::from_static(value));
@@ -52,14 +60,18 @@ impl Refusal {
     fn status(self) -> StatusCode {
         match self {
             Self::GenerationRequired | Self::GenerationUnsupported => StatusCode::BAD_REQUEST,
-            Self::ApiKeyInvalid | Self::TokenMissing => StatusCode::UNAUTHORIZED,
+            Self::ApiKeyInvalid | Self::TokenMissing | Self::TokenInvalid | Self::TokenExpired => {
+                StatusCode::UNAUTHORIZED
+            }
             Self::FlowNotFound
             | Self::FlowNotPublished
             | Self::FlowVersionNotFound
             | Self::RouteNotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::StoreDown | Self::NotReady | Self::TimedOut => StatusCode::SERVICE_UNAVAILABLE,
+            Self::StoreDown | Self::KeysUnavailable | Self::NotReady | Self::TimedOut => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
     }
 
@@ -68,6 +80,9 @@ impl Refusal {
         match self {
             Self::ApiKeyInvalid => ("api_key_invalid", "API key invalid"),
             Self::TokenMissing => ("token_missing", "Access token missing"),
+            Self::TokenInvalid => ("token_invalid", "Access token invalid"),
+            Self::TokenExpired => ("token_expired", "Access token expired"),
+            Self::KeysUnavailable => ("identity_keys_unavailable", "Service unavailable"),
             Self::FlowNotFound => ("flow_not_found", "Flow not found"),
             Self::FlowNotPublished => ("flow_not_published", "Flow not published"),
             Self::FlowVersionNotFound => ("flow_version_not_found", "Flow version not found"),
@@ -91,6 +106,14 @@ impl Refusal {
             Self::ApiKeyInvalid => "The API key in the path is unknown or revoked.",
             Self::TokenMissing => {
                 "This app verifies identities: send Authorization: Bearer with an access token."
+            }
+            Self::TokenInvalid => {
+                "The access token is not valid for this app. The app's operator can see why it was \
+                 refused in the counts of its identity verification."
+            }
+            Self::TokenExpired => "The access token has expired. Get a new one and try again.",
+            Self::KeysUnavailable => {
+                "The keys for access tokens cannot be had now. Try again shortly."
             }
             Self::FlowNotFound => "This app has no such flow, or it is archived.",
             Self::FlowNotPublished => "This flow has no published version at the moment.",
@@ -126,7 +149,10 @@ impl From<Denied> for Refusal {
     fn from(denied: Denied) -> Self {
         match denied {
             Denied::UnknownKey => Self::ApiKeyInvalid,
-            Denied::TokenMissing => Self::TokenMissing,
+            Denied::Token(TokenRefused::Missing) => Self::TokenMissing,
+            Denied::Token(TokenRefused::Invalid) => Self::TokenInvalid,
+            Denied::Token(TokenRefused::Expired) => Self::TokenExpired,
+            Denied::Token(TokenRefused::Unavailable) => Self::KeysUnavailable,
             Denied::StoreDown => Self::StoreDown,
         }
     }

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+};
+use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 use sluice_store::*;
@@ -28,6 +31,7 @@ pub struct FaultyStore {
     mood: std::sync::Mutex<Mood>,
     pub commits: AtomicUsize,
     pub key_lookups: AtomicUsize,
+    pub invitation_lookups: AtomicUsize,
 }
 
 impl FaultyStore {
@@ -37,6 +41,7 @@ impl FaultyStore {
             mood: std::sync::Mutex::new(Mood::Well),
             commits: AtomicUsize::new(0),
             key_lookups: AtomicUsize::new(0),
+            invitation_lookups: AtomicUsize::new(0),
         }
     }
 
@@ -166,6 +171,30 @@ impl Store for FaultyStore {
     }
     async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed> {
         self.inner.expire(app, before, limit).await
+    }
+    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
+        self.invitation_lookups.fetch_add(1, Ordering::SeqCst);
+        self.inner.find_invitation(id).await
+    }
+    async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
+        self.inner.list_invitations(query).await
+    }
+    async fn count_invitations(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+    ) -> StoreResult<InvitationCounts> {
+        self.inner.count_invitations(app, flow, now).await
+    }
+    async fn are_invited(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+        invitees: Vec<Invitee>,
+    ) -> StoreResult<Vec<bool>> {
+        self.inner.are_invited(app, flow, now, invitees).await
     }
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {
         self.inner.find_token(hash).await

@@ -13,15 +13,15 @@ use crate::question::email::is_email;
 pub(super) const IDENTITIES_MAX: usize = 10;
 /// How many may be sent, repeats included.
 pub(super) const IDENTITIES_SENT_MAX: usize = 100;
-pub(super) const USER_ID_CHARS_MAX: usize = 255;
-pub(super) const EMAIL_CHARS_MAX: usize = 254;
+pub(crate) const USER_ID_CHARS_MAX: usize = 255;
+pub(crate) const EMAIL_CHARS_MAX: usize = 254;
 pub(super) const TRAIT_NAME_CHARS_MAX: usize = 64;
 pub(super) const TRAIT_VALUE_CHARS_MAX: usize = 500;
 
 const _: () = assert!(IDENTITIES_SENT_MAX < ITEMS_KEPT_MAX);
 
-pub(crate) const USER_ID: &str = "userId";
-pub(crate) const EMAIL: &str = "traits.email";
+pub const USER_ID: &str = "userId";
+pub const EMAIL: &str = "traits.email";
 const TRAIT_PREFIX: &str = "traits.";
 
 pub(super) fn check<'a>(node: Option<Node<'a>>, report: &mut Report) -> Vec<Identity<'a>> {

@@ -9,7 +9,7 @@
 //! question. Those are judged later, against the version.
 
 mod context;
-mod identities;
+pub(crate) mod identities;
 mod report;
 mod rules;
 mod stored;

@@ -1,9 +1,11 @@
-//! The commands besides `serve`: one file each. `check` and `moving` work by themselves, the others
+//! The commands besides `serve`: one file each. `check`, `key` and `moving` work by themselves, the others
 //! through [`crate::client`].
 
 pub(crate) mod app;
 pub(crate) mod check;
 pub(crate) mod flow;
+pub(crate) mod invite;
+pub(crate) mod key;
 pub(crate) mod moving;
 pub(crate) mod respondent;
 pub(crate) mod responses;

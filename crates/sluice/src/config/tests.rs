@@ -3,7 +3,7 @@
 use super::*;
 
 fn settings(given: ServeArgs, file: &str) -> Result<Settings, Failure> {
-    Settings::resolve(given, from_toml(file).unwrap(), None)
+    Settings::resolve(given, from_toml(file).unwrap(), None, None)
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_value_that_cannot_be_used_is_a_mistake_of_usage() {
 #[test]
 fn an_admin_token_is_long_enough_and_fits_a_header() {
     let resolve = |token: &str| {
-        Settings::resolve(ServeArgs::default(), ServeArgs::default(), Some(token.to_owned()))
+        Settings::resolve(ServeArgs::default(), ServeArgs::default(), Some(token.to_owned()), None)
     };
     assert!(resolve("0123456789abcdef").unwrap().admin_token.is_some());
     for (token, what) in

@@ -5,8 +5,10 @@
 
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, v7,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
+    v7,
 };
+use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::submission::Admission;
@@ -14,8 +16,8 @@ use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
     App, AppRow, AuditRow, ConsentRow, FlowRow, IdentityKeyKind, IdentityKeyRow, IdentityRow,
-    IdentityVerification, KeyRow, Record, RespondentRow, ResponseRow, Scope, TokenRow, UsedKeyRow,
-    VersionRow,
+    IdentityVerification, InvitationRow, KeyRow, Record, RespondentRow, ResponseRow, Scope,
+    TokenRow, UsedKeyRow, VersionRow,
 };
 
 const APPS: u32 = 3;
@@ -166,7 +168,33 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
             updated_at: at(8),
         }));
     }
+    records.extend((0..5).map(|number| invitation(app, flow, number)));
     records
+}
+
+/// Sent without an end, opened, expired, completed, and revoked.
+fn invitation(app: u32, flow: u32, number: u32) -> Record {
+    let has = |this: bool, millis| this.then(|| at(millis));
+    let count = (app * FLOWS_OF_AN_APP + flow) * 5 + number;
+    let random = hash(8, count);
+    let (random, _) = random.as_chunks::<16>();
+    Record::Invitation(InvitationRow {
+        app_id: app_id(app),
+        flow_id: flow_id(app, flow),
+        assignment_id: AssignmentId::from_random(u128::from_be_bytes(random[0])),
+        invitee: Invitee {
+            user_id: number.is_multiple_of(2).then(|| format!("user {count} é")),
+            email: (number > 0).then(|| format!("user-{count}@mail.example")),
+        },
+        created_at: at(9),
+        times: InvitationTimes {
+            expires_at: has(number > 0, 500),
+            opened_at: has(number == 1, 20),
+            completed_at: has(number == 3, 30),
+            revoked_at: has(number == 4, 40),
+        },
+        response_id: (number == 3).then(|| ResponseId::from_uuid(bits(6, count))),
+    })
 }
 
 fn response(number: u32) -> Vec<Record> {

@@ -17,6 +17,7 @@ mod feed;
 pub mod filling;
 mod flows;
 mod instance;
+mod invitations;
 mod moving;
 mod removal;
 mod respondents;
@@ -135,6 +136,22 @@ cases! {
         the_audit_log_is_newest_first_by_app_or_of_everything
         a_check_leaves_no_trace
         after_closing_every_call_fails;
+    invitations:
+        an_invitation_reads_back_as_it_was_given
+        invitations_are_listed_in_the_order_they_were_made_page_by_page
+        a_state_filters_and_is_counted
+        an_open_invitation_of_the_same_person_is_found
+        an_invitation_is_opened_once_and_that_moves_no_revision
+        a_revoked_invitation_stays_so_and_a_completed_one_is_not_revoked
+        a_response_completes_its_invitation
+        a_response_that_may_not_be_named_leaves_a_day_and_no_more
+        an_invitation_that_is_not_open_takes_no_response
+        of_rows_of_one_call_with_one_invitation_the_first_is_stored
+        a_retry_under_its_key_is_replayed_though_its_invitation_is_used
+        a_refused_row_leaves_its_invitation_and_its_key_free
+        many_responses_at_once_under_one_invitation_store_one
+        batches_that_share_many_invitations_complete_each_once
+        a_person_is_forgotten_and_what_ended_long_ago_too;
     feed:
         an_empty_store_has_no_changes
         a_public_change_is_in_the_feed_at_once

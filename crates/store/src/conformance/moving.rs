@@ -4,14 +4,16 @@
 //! records, so that together they say: what one store gives out, another takes in unchanged.
 
 use sluice_flow::id::RespondentId;
+use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Window;
 
 use super::world::{
-    Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, identity_key_row, key_row,
-    public_revision, published_row, respondent_id, response_row, token_row,
+    Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, identity_key_row,
+    invitation_row, key_row, public_revision, published_row, respondent_id, response_row,
+    token_row,
 };
 use crate::{
     App, At, Change, ConsentRow, FeedPosition, IdentityKeyKind, IdentityRow, IdentityVerification,
@@ -80,6 +82,7 @@ pub(super) async fn a_record_takes_the_place_of_the_one_with_its_key(store: TheS
                 row.answers = "{}".into();
                 *idempotency_key = None;
             }
+            Record::Invitation(row) => row.times.revoked_at = Some(at(9)),
         }
     }
     store.write_in(records.clone()).await.unwrap();
@@ -185,6 +188,7 @@ pub(super) async fn a_retry_after_a_move_is_replayed(store: TheStore) {
             idempotency_key: Some(key),
             public_revision,
             claim: None,
+            invitation: None,
         };
         let outcomes = store.commit(vec![retry]).await.unwrap();
         assert_eq!(outcomes, [Outcome::Replayed(row.response_id)]);
@@ -240,8 +244,10 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
     let draft = draft_row(&other);
     let token = crate::TokenRow { app_id: Some(shop.app()), ..token_row() };
     let audit = audit_row(Some(shop.app()));
+    let invited = invitation_row(&shop.flow);
     let identity_key = identity_key_row(shop.app());
     let writes = vec![
+        Write::Invitations(vec![invited.clone()]),
         Write::IdentityKey(identity_key.clone()),
         Write::Flow(other.clone()),
         Write::Version(draft.clone()),
@@ -264,6 +270,7 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
     records.extend([Record::Flow(shop.flow), Record::Flow(other)]);
     records.extend([Record::Version(shop.version), Record::Version(draft)]);
     records.extend([Record::Key(shop.key), Record::Token(token), Record::Audit(audit)]);
+    records.push(Record::Invitation(invited));
     records.push(Record::IdentityKey(identity_key));
     records
 }
@@ -282,6 +289,7 @@ fn records() -> Vec<Record> {
         let mut rich = response_row(&flow, &retired, 7);
         let plain = response_row(&flow, &retired, 6);
         let (plain_flow, plain_version) = (flow.clone(), retired.clone());
+        let mut invited = invitation_row(&flow);
         if full {
             app.row.identity_verification = IdentityVerification::Enforce;
             app.row.allowed_origins = vec!["https://a.example".into(), "https://b.example".into()];
@@ -313,6 +321,15 @@ fn records() -> Vec<Record> {
             rich.tags = Some(r#"{"plan": ["pro","x"]}"#.into());
             rich.context = Some(r#"{"locale":"de"}"#.into());
             rich.flow_assignment_id = Some("assignment 1".into());
+            invited.times = InvitationTimes {
+                expires_at: Some(at(9)),
+                opened_at: Some(at(5)),
+                completed_at: Some(at(6)),
+                revoked_at: Some(at(7)),
+            };
+            invited.response_id = Some(rich.response_id);
+        } else {
+            invited.invitee = Invitee::default();
         }
         records.extend([Record::Version(draft_row(&flow)), Record::Version(retired)]);
         records.extend([Record::Audit(audit_row(Some(app.row.app_id))), Record::Key(key)]);
@@ -337,6 +354,7 @@ fn records() -> Vec<Record> {
         let response_id = erased.response_id;
         records.push(Record::UsedKey(UsedKeyRow { app_id, response_id, key: [8; 32] }));
         records.push(Record::Response { row: plain, idempotency_key: None });
+        records.push(Record::Invitation(invited));
     }
     records.sort_by_key(Record::place);
     records

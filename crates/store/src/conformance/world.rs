@@ -5,16 +5,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, v7,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
+    v7,
 };
+use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
     AppRow, At, AuditRow, Change, FlowRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification,
-    KeyRow, NewResponse, Order, Outcome, ResponseQuery, ResponseRow, Scope, Store, StoreResult,
-    TokenRow, VersionRow, Write,
+    InvitationRow, KeyRow, NewResponse, Order, Outcome, ResponseQuery, ResponseRow, Scope, Store,
+    StoreResult, TokenRow, VersionRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -126,6 +128,23 @@ pub(super) fn audit_row(app_id: Option<AppId>) -> AuditRow {
     }
 }
 
+/// An open invitation to a flow, of somebody who is invited nowhere else.
+pub(super) fn invitation_row(flow: &FlowRow) -> InvitationRow {
+    let number = next();
+    InvitationRow {
+        app_id: flow.app_id,
+        flow_id: flow.flow_id,
+        assignment_id: AssignmentId::from_random(u128::from(number).wrapping_mul(u128::MAX / 77)),
+        invitee: Invitee {
+            user_id: Some(format!("user {number}")),
+            email: Some(format!("user-{number}@mail.example")),
+        },
+        created_at: at(0),
+        times: InvitationTimes::default(),
+        response_id: None,
+    }
+}
+
 /// The id of a response received so many milliseconds after the start.
 pub(super) fn response_id(millis: i64) -> ResponseId {
     new_id!(ResponseId, millis)
@@ -190,7 +209,7 @@ impl Shop {
     pub(super) async fn response(&self, store: &TheStore, millis: i64) -> NewResponse {
         let row = response_row(&self.flow, &self.version, millis);
         let public_revision = public_revision(store, self.app()).await;
-        NewResponse { row, idempotency_key: None, public_revision, claim: None }
+        NewResponse { row, idempotency_key: None, public_revision, claim: None, invitation: None }
     }
 
     /// Stores a response with these tags and gives its id.

@@ -12,6 +12,7 @@ use sluice_flow::id::AppId;
 use super::codec::Cells;
 use super::commit::queue_of;
 use super::failure::Stop;
+use super::invitations;
 use super::listen::CHANNEL;
 use super::pool::Pool;
 use super::put;
@@ -92,7 +93,10 @@ fn rank(write: &Write) -> u8 {
         Write::App(_) => 0,
         Write::Key(_) | Write::IdentityKey(_) | Write::Flow(_) | Write::Token(_) => 1,
         Write::Version(_) => 2,
-        Write::Audit(_) | Write::DeleteResponse(_) => 3,
+        Write::Audit(_)
+        | Write::DeleteResponse(_)
+        | Write::Invitations(_)
+        | Write::Invitation(_) => 3,
     }
 }
 
@@ -109,6 +113,11 @@ async fn put_one(transaction: &Transaction, write: &Write) -> Result<Option<AppI
         Write::Token(row) => put::token(transaction, row).await.map(|()| None),
         Write::Audit(row) => put::audit(transaction, row).await.map(|()| None),
         Write::DeleteResponse(response) => removal::response(transaction, *response).await,
+        Write::Invitations(rows) => {
+            invitations::add(transaction, rows).await?;
+            Ok(rows.first().map(|row| row.app_id))
+        }
+        Write::Invitation(step) => invitations::step(transaction, step).await,
     }
 }
 

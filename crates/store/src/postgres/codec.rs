@@ -73,11 +73,11 @@ impl<'a> Cells<'a> {
         number.map(|it| u32::try_from(it).map_err(|error| self.unreadable(error))).transpose()
     }
 
-    fn time(&mut self) -> StoreResult<Timestamp> {
+    pub(super) fn time(&mut self) -> StoreResult<Timestamp> {
         self.take().map(Timestamp::from_millis)
     }
 
-    fn optional_time(&mut self) -> StoreResult<Option<Timestamp>> {
+    pub(super) fn optional_time(&mut self) -> StoreResult<Option<Timestamp>> {
         Ok(self.take::<Option<i64>>()?.map(Timestamp::from_millis))
     }
 

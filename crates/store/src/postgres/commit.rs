@@ -6,6 +6,9 @@
 //! app and name it, so that on a distributed database each is one worker's business; as one statement
 //! with a CTE that writes, Citus refuses it.
 //!
+//! Where responses bear invitations, these are locked before any key is taken, and completed once it is
+//! known who is stored; nobody else pays for that.
+//!
 //! Every exchange with the server costs a turn of two processes, so there are as few as can be: one that
 //! begins and locks, one for keys where there are any, and one that stores and commits. The COMMIT is
 //! sent without waiting for what stores: had that failed, the server would take the COMMIT as a rollback.
@@ -18,11 +21,12 @@
 //! asks about: its COMMIT is confirmed only when that response is on the standby too. A COMMIT waits only
 //! where its transaction wrote, so such a one locks the app's row, which is a write.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use sluice_flow::id::{AppId, ResponseId};
+use sluice_flow::id::{AppId, AssignmentId, ResponseId};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -30,7 +34,8 @@ use uuid::Uuid;
 use super::claims::{self, Links};
 use super::codec::Cells;
 use super::failure::Stop;
-use super::last::{COPY, Copying, Last};
+use super::invitations::{self, Locked};
+use super::last::{COPY, Copying, Last, STORE, Way};
 use super::pool::Pool;
 use super::transaction::{BEGIN, NotCommitted, SET_AND_QUEUE, Transaction};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
@@ -112,27 +117,23 @@ async fn attempt(
     responses: &Arc<Vec<NewResponse>>,
 ) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
-    let Decided { outcomes, to_store, links, copy } = match decide(&transaction, responses).await {
+    let Decided { outcomes, to_store, links, way } = match decide(&transaction, responses).await {
         Ok(decided) => decided,
         Err(stop) => return Err(transaction.stop(stop).await.into()),
     };
-    let says_stored = |outcome: &Outcome| matches!(outcome, Outcome::Stored | Outcome::Replayed(_));
-    match outcomes.iter().any(says_stored) {
-        true => {
-            let last = Last { responses: claims::linked(responses, &links), to_store, copy };
-            let is_spread = pool.is_spread();
-            transaction
-                .end_with(move |lease| match is_spread {
-                    true => async move { last.insert_and_commit(lease).await }.boxed(),
-                    false => async move { last.copy_and_commit(lease).await }.boxed(),
-                })
-                .await?;
+    let last = Last { responses: claims::linked(responses, &links), to_store };
+    match way {
+        Some(Way::Copy(copy)) => {
+            let copied =
+                transaction.end_with(move |lease| last.copy_and_commit(copy, lease).boxed());
+            copied.await?;
         }
-        false => {
-            // Begun in vain, it ends with an error of the server's, which the rollback takes back.
-            drop(copy);
-            transaction.roll_back().await;
+        Some(Way::Insert(store)) => {
+            let inserted =
+                transaction.end_with(move |lease| last.insert_and_commit(store, lease).boxed());
+            inserted.await?;
         }
+        None => transaction.roll_back().await,
     }
     Ok(outcomes)
 }
@@ -143,7 +144,8 @@ struct Decided {
     /// By app, the places of its rows in the call.
     to_store: Vec<(AppId, Vec<usize>)>,
     links: Links,
-    copy: Option<Copying>,
+    /// How they go in; absent where there is nothing to commit.
+    way: Option<Way>,
 }
 
 async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<Decided, Stop> {
@@ -152,11 +154,14 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
         by_app.entry(response.row.app_id).or_default().rows.push((index, response));
     }
     let apps: Vec<_> = by_app.keys().copied().collect();
-    let is_plain = |it: &NewResponse| it.idempotency_key.is_none() && it.claim.is_none();
+    let is_plain = |it: &NewResponse| {
+        it.idempotency_key.is_none() && it.claim.is_none() && it.invitation.is_none()
+    };
     let plain = responses.iter().all(is_plain);
     let with = match transaction.is_spread() {
         true => With::RowLock,
-        // Where no key must be taken and nobody be found first, the copy is begun in the first exchange.
+        // Where no key or invitation must be taken and nobody be found first, the copy is begun in the
+        // first exchange.
         false if plain && apps.len() == 1 => With::Copy,
         false => With::Nothing,
     };
@@ -165,10 +170,12 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     let mut to_store = Vec::with_capacity(apps.len());
     let mut links = Links::new();
     for ((app, mut batch), newest) in by_app.into_iter().zip(newest) {
-        batch.claim(newest);
+        let locked = batch.lock_invitations(transaction, app).await?;
+        batch.claim(newest, &locked);
         batch.take_keys(transaction, app).await?;
         batch.look_up_keys(transaction, app).await?;
         claims::settle(transaction, app, &batch.to_store, &mut links).await?;
+        invitations::complete(transaction, app, batch.to_store.iter().map(|(_, it)| *it)).await?;
         to_store.push((app, batch.to_store.iter().map(|(index, _)| *index).collect()));
         for (index, outcome) in batch.outcomes() {
             outcomes[index] = outcome;
@@ -180,7 +187,17 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
             transaction.query(READ_AND_LOCK, &[&app.uuid()]).await?;
         }
     }
-    Ok(Decided { outcomes, to_store, links, copy })
+    let says_stored = |outcome: &Outcome| matches!(outcome, Outcome::Stored | Outcome::Replayed(_));
+    let way = match (outcomes.iter().any(says_stored), copy) {
+        // A copy that was begun in vain ends with an error of the server's; the rollback takes it back.
+        (false, _) => None,
+        (true, Some(copy)) => Some(Way::Copy(copy)),
+        (true, None) if transaction.is_spread() => {
+            Some(Way::Insert(transaction.prepare(&STORE).await?))
+        }
+        (true, None) => Some(Way::Copy(Box::pin(transaction.copy(&COPY).await?))),
+    };
+    Ok(Decided { outcomes, to_store, links, way })
 }
 
 /// What goes with the first exchange.
@@ -232,10 +249,13 @@ async fn begin_and_lock(
                 }
             }
         );
-        begun?;
-        queued?;
-        newest.push(read?.first().map(|row| Cells::of(row).revision()).transpose()?);
-        copy = copying?.map(Box::pin);
+        let refused = copying.is_err();
+        let locked = begun.and(queued.map(drop)).and(read).and_then(|row| Ok((row, copying?)));
+        // Whatever was refused first: where the copy was, too, the connection is out of step.
+        let (row, copying) =
+            locked.map_err(|stop| if refused { stop.out_of_step() } else { stop })?;
+        newest.push(row.first().map(|row| Cells::of(row).revision()).transpose()?);
+        copy = copying.map(Box::pin);
     }
     Ok((newest, copy))
 }
@@ -249,16 +269,51 @@ struct Batch<'a> {
     to_store: Vec<(usize, &'a NewResponse)>,
     /// Without a digest where only the use of the key is known.
     taken: HashMap<IdempotencyKey, (ResponseId, Option<Digest>)>,
+    /// Their invitation takes no response, or not theirs: it is claimed by the row with this place.
+    uninvited: HashMap<usize, Option<usize>>,
 }
 
 impl<'a> Batch<'a> {
-    fn claim(&mut self, newest: Option<u64>) {
+    /// The invitations that these rows bear, locked; mostly there are none, and nothing is asked.
+    async fn lock_invitations(
+        &self,
+        transaction: &Transaction,
+        app: AppId,
+    ) -> Result<Locked, Stop> {
+        let invited = self.rows.iter().filter_map(|(_, response)| response.invitation);
+        let ids: Vec<Uuid> = invited.map(|invited| invited.assignment_id.uuid()).collect();
+        match ids.is_empty() {
+            true => Ok(Locked::new()),
+            false => invitations::lock(transaction, app, &ids).await,
+        }
+    }
+
+    fn claim(&mut self, newest: Option<u64>, locked: &Locked) {
         let mut keys = HashSet::new();
+        let mut claimed = HashMap::new();
+        let uninvited = &mut self.uninvited;
         let fresh = self.rows.iter().filter(|(_, it)| newest == Some(it.public_revision));
+        let invited = |(index, it): &&(usize, &'a NewResponse)| {
+            let Some(invited) = it.invitation else { return true };
+            if !is_open(locked, it, invited.assignment_id) {
+                uninvited.insert(*index, None);
+                return false;
+            }
+            match claimed.entry(invited.assignment_id) {
+                Entry::Occupied(by) => {
+                    uninvited.insert(*index, Some(*by.get()));
+                    false
+                }
+                Entry::Vacant(free) => {
+                    free.insert(*index);
+                    true
+                }
+            }
+        };
         let first = |(_, it): &&(usize, &'a NewResponse)| {
             it.idempotency_key.is_none_or(|key| keys.insert(key))
         };
-        self.to_store = fresh.filter(first).copied().collect();
+        self.to_store = fresh.filter(invited).filter(first).copied().collect();
         // In one order everywhere, so that two batches never wait for each other's keys.
         self.to_store.sort_by_key(|(_, response)| response.idempotency_key);
     }
@@ -298,7 +353,7 @@ impl<'a> Batch<'a> {
 
     /// Told row by row, as if they had come one after another.
     fn outcomes(mut self) -> Vec<(usize, Outcome)> {
-        let mut stored: HashSet<usize> = self.to_store.iter().map(|(index, _)| *index).collect();
+        let stored: HashSet<usize> = self.to_store.iter().map(|(index, _)| *index).collect();
         let mut told = Vec::with_capacity(self.rows.len());
         for (index, response) in self.rows {
             let (id, digest) = (response.row.response_id, response.row.digest);
@@ -308,17 +363,30 @@ impl<'a> Batch<'a> {
                 Some((by, None)) => Outcome::Replayed(*by),
                 Some((by, Some(theirs))) if *theirs == digest => Outcome::Replayed(*by),
                 Some(_) => Outcome::KeyReused,
-                None if stored.remove(&index) => {
+                None if stored.contains(&index) => {
                     self.taken
                         .extend(response.idempotency_key.map(|key| (key, (id, Some(digest)))));
                     Outcome::Stored
                 }
-                None => Outcome::Stale,
+                None => match self.uninvited.get(&index) {
+                    Some(None) => Outcome::Uninvited,
+                    Some(Some(by)) if stored.contains(by) => Outcome::Uninvited,
+                    // Whoever claimed the invitation was not stored, so it may be free after all.
+                    Some(Some(_)) | None => Outcome::Stale,
+                },
             };
             told.push((index, outcome));
         }
         told
     }
+}
+
+/// Whether the invitation takes this response, at the time at which it was received.
+fn is_open(locked: &Locked, response: &NewResponse, id: AssignmentId) -> bool {
+    let row = &response.row;
+    locked.get(&id).is_some_and(|(flow, times)| {
+        *flow == row.flow_id && times.state(row.response_id.made_at()).refusal().is_none()
+    })
 }
 
 fn under_key(row: &Row) -> StoreResult<(IdempotencyKey, (ResponseId, Option<Digest>))> {

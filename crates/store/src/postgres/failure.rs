@@ -21,6 +21,8 @@ pub(super) enum Stop {
     /// Another transaction was quicker; all of it can be tried again.
     Race,
     Answer(StoreError),
+    /// Any of these, on a connection that must not be used again: its answers are out of step.
+    OutOfStep(Box<Self>),
 }
 
 impl From<Error> for Stop {
@@ -44,8 +46,14 @@ impl Stop {
                 error.code(),
                 Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED)
             ),
+            Self::OutOfStep(stop) => stop.lost_a_race(),
             Self::Deadline(_) | Self::Answer(_) => false,
         }
+    }
+
+    /// The same, where the connection is out of step.
+    pub(super) fn out_of_step(self) -> Self {
+        Self::OutOfStep(Box::new(self))
     }
 
     /// Whether the connection must not be used again: it is broken, ending, or to a server that has
@@ -53,7 +61,7 @@ impl Stop {
     pub(super) fn ends_connection(&self) -> bool {
         match self {
             Self::Answer(_) | Self::Race => false,
-            Self::Deadline(_) => true,
+            Self::Deadline(_) | Self::OutOfStep(_) => true,
             Self::Pg(error) => error.as_db_error().is_none_or(|told| {
                 told.parsed_severity() != Some(Severity::Error)
                     || *told.code() == SqlState::READ_ONLY_SQL_TRANSACTION
@@ -66,6 +74,7 @@ impl Stop {
     pub(super) fn of_statement(self) -> StoreError {
         match self {
             Self::Answer(answer) => answer,
+            Self::OutOfStep(stop) => stop.of_statement(),
             other => StoreError::Failed(Box::new(other.told())),
         }
     }
@@ -74,6 +83,7 @@ impl Stop {
     pub(super) fn of_commit(self) -> StoreError {
         match self {
             Self::Answer(answer) => answer,
+            Self::OutOfStep(stop) => stop.of_commit(),
             Self::Pg(error) if is_refusal(&error) => StoreError::Failed(Box::new(Told::of(&error))),
             other => StoreError::InDoubt(Box::new(other.told())),
         }
@@ -85,6 +95,7 @@ impl Stop {
             Self::Deadline(what) => Told(format!("no {what} within the deadline")),
             Self::Race => Told("another transaction was quicker".to_owned()),
             Self::Answer(answer) => Told(answer.to_string()),
+            Self::OutOfStep(stop) => stop.told(),
         }
     }
 }

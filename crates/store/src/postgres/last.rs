@@ -12,7 +12,8 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, SinkExt};
 use sluice_flow::id::AppId;
-use tokio_postgres::{CopyInSink, Error};
+use tokio_postgres::error::{DbError, Severity};
+use tokio_postgres::{CopyInSink, Error, Statement};
 
 use super::columns::{Columns, GIVEN, NAMES};
 use super::copy;
@@ -20,7 +21,7 @@ use super::pool::Lease;
 use super::transaction::NotCommitted;
 use crate::{NewResponse, StoreError};
 
-static STORE: LazyLock<String> = LazyLock::new(|| {
+pub(super) static STORE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "INSERT INTO responses (app_id, {NAMES}) SELECT apps.app_id, given.* \
          FROM apps, {GIVEN} WHERE apps.app_id = $1"
@@ -35,23 +36,22 @@ pub(super) type Copying = Pin<Box<CopyInSink<Bytes>>>;
 pub(super) struct Last {
     pub(super) responses: Arc<Vec<NewResponse>>,
     pub(super) to_store: Vec<(AppId, Vec<usize>)>,
-    pub(super) copy: Option<Copying>,
 }
 
+/// How the rows go in. It is begun before, since until COMMIT is sent a failure leaves no doubt.
+pub(super) enum Way {
+    Copy(Copying),
+    Insert(Statement),
+}
+
+type Ended = Result<(), NotCommitted>;
+
 impl Last {
-    pub(super) async fn copy_and_commit(self, lease: &Lease) -> Result<(), NotCommitted> {
-        let before = |error: Error| NotCommitted::Before(error.into());
-        let mut copy = match self.copy {
-            Some(copy) => copy,
-            None => {
-                let statement = lease.prepare_cached(&COPY).await.map_err(before)?;
-                Box::pin(lease.copy_in(&statement).await.map_err(before)?)
-            }
-        };
+    pub(super) async fn copy_and_commit(self, mut copy: Copying, lease: &Lease) -> Ended {
         let places = self.to_store.iter().flat_map(|(_, places)| places);
         let sent = places.clone().count();
         let rows = copy::of(places.map(|&place| &self.responses[place]));
-        copy.feed(rows).await.map_err(before)?;
+        copy.feed(rows).await.map_err(|error| NotCommitted::Before(error.into()))?;
         // Each is sent when it is first polled, and they are polled from left to right.
         let (copied, committed) =
             tokio::join!(biased; copy.as_mut().finish(), lease.batch_execute("COMMIT"));
@@ -59,9 +59,7 @@ impl Last {
         committed.map_err(|error| NotCommitted::At(error.into()))
     }
 
-    pub(super) async fn insert_and_commit(self, lease: &Lease) -> Result<(), NotCommitted> {
-        let before = |error: Error| NotCommitted::Before(error.into());
-        let store = lease.prepare_cached(&STORE).await.map_err(before)?;
+    pub(super) async fn insert_and_commit(self, store: Statement, lease: &Lease) -> Ended {
         let of_app = |(app, places): &(AppId, Vec<usize>)| {
             let rows = places.iter().map(|&place| &self.responses[place]);
             let rows: Vec<_> = rows.map(|it| (&it.row, it.idempotency_key.as_ref())).collect();
@@ -84,11 +82,15 @@ impl Last {
 }
 
 /// Whether all rows were taken. COMMIT is on its way already: it may have been carried out wherever
-/// the server did not say that it refused something before it.
-fn settled(stored: Result<u64, Error>, sent: usize) -> Result<(), NotCommitted> {
-    let stored = stored.map_err(|error| match error.as_db_error() {
-        Some(_) => NotCommitted::Before(error.into()),
-        None => NotCommitted::At(error.into()),
+/// the server did not say, in a plain error, that it refused something before it. What ends the session
+/// may come from a pooler that knows nothing of what its server did.
+fn settled(stored: Result<u64, Error>, sent: usize) -> Ended {
+    let stored = stored.map_err(|error| {
+        let severity = error.as_db_error().and_then(DbError::parsed_severity);
+        match severity == Some(Severity::Error) {
+            true => NotCommitted::Before(error.into()),
+            false => NotCommitted::At(error.into()),
+        }
     })?;
     if stored != sent as u64 {
         let why = "fewer rows were stored than sent";

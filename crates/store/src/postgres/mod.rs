@@ -18,6 +18,7 @@ mod connect;
 mod copy;
 mod dsn;
 mod failure;
+mod invitations;
 mod last;
 mod link;
 mod listen;
@@ -36,7 +37,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+};
+use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 use tokio::sync::Notify;
@@ -44,9 +48,9 @@ use tokio::task::AbortHandle;
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, FeedPosition,
-    FlowState, IdempotencyKey, IdentityKeyRow, KeyRow, NewResponse, Outcome, Page, Place, Record,
-    Removed, Respondent, ResponseQuery, ResponseRow, Store, StoreError, StoreResult, TokenHash,
-    TokenRow, VersionRow, VersionState,
+    FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow,
+    KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseQuery,
+    ResponseRow, Store, StoreError, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -264,6 +268,33 @@ impl Store for PgStore {
     async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed> {
         let pool = Arc::clone(&self.pool);
         to_the_end(async move { removal::expire(&pool, app, before, limit).await }).await
+    }
+
+    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
+        invitations::by_id(&self.pool, id).await
+    }
+
+    async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
+        invitations::list(&self.pool, *query).await
+    }
+
+    async fn count_invitations(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+    ) -> StoreResult<InvitationCounts> {
+        invitations::count(&self.pool, app, flow, now).await
+    }
+
+    async fn are_invited(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+        invitees: Vec<Invitee>,
+    ) -> StoreResult<Vec<bool>> {
+        invitations::are_invited(&self.pool, app, flow, now, &invitees).await
     }
 
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {

@@ -87,9 +87,13 @@ impl Transaction {
     }
 
     /// Begins to copy into a table; sent as soon as it is polled, if it was prepared before.
+    ///
+    /// Where it is refused, the driver goes on to end a copy that was never begun, and the server
+    /// answers that, too: then the connection has one answer more than questions.
     pub(super) async fn copy(&self, sql: &str) -> Result<CopyInSink<Bytes>, Stop> {
         let statement = self.prepare(sql).await?;
-        self.within(async { Ok(self.lease.copy_in(&statement).await?) }).await
+        let begun = self.within(async { Ok(self.lease.copy_in(&statement).await?) }).await;
+        begun.map_err(Stop::out_of_step)
     }
 
     pub(super) async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Stop> {

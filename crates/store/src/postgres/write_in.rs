@@ -11,6 +11,7 @@ use sluice_flow::id::AppId;
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::columns::{Columns, GIVEN, NAMES};
 use super::failure::Stop;
+use super::invitations;
 use super::partitions;
 use super::pool::{Params, Pool};
 use super::put;
@@ -37,6 +38,7 @@ async fn put_all(
 ) -> Result<(), Stop> {
     let (mut newest, mut used) = (None, Vec::new());
     let mut responses: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
+    let mut invited: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
     for record in records {
         match record {
             Record::App(app) => {
@@ -56,6 +58,7 @@ async fn put_all(
             Record::Response { row, idempotency_key } => {
                 responses.entry(row.app_id).or_default().push((row, idempotency_key.as_ref()));
             }
+            Record::Invitation(row) => invited.entry(row.app_id).or_default().push(row),
         }
     }
     for (app, rows) in responses {
@@ -64,6 +67,9 @@ async fn put_all(
     // After the responses, which may have let go of a key that is only marked from now on.
     for row in used {
         put_used_key(transaction, row).await?;
+    }
+    for rows in invited.into_values() {
+        invitations::replace(transaction, &rows).await?;
     }
     if let Some(newest) = newest {
         let position = "UPDATE feed SET position = greatest(position, $1)";

@@ -11,6 +11,7 @@ use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 
 use super::codec::{self, Cells, bytes};
+use super::invitations;
 use super::removal;
 use super::transaction::{Stop, Then};
 use crate::{
@@ -107,6 +108,11 @@ fn put(connection: &Connection, write: &Write) -> Result<Option<AppId>> {
         Write::Token(row) => put_token(connection, row).map(|()| None),
         Write::Audit(row) => put_audit(connection, row).map(|()| None),
         Write::DeleteResponse(response) => removal::response(connection, *response),
+        Write::Invitations(rows) => {
+            rows.iter().try_for_each(|row| invitations::add(connection, row))?;
+            Ok(rows.first().map(|row| row.app_id))
+        }
+        Write::Invitation(step) => invitations::step(connection, step),
     }
 }
 

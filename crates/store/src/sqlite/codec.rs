@@ -69,11 +69,11 @@ impl<'a, 'stmt> Cells<'a, 'stmt> {
         }
     }
 
-    fn time(&mut self) -> Result<Timestamp> {
+    pub(super) fn time(&mut self) -> Result<Timestamp> {
         self.take().map(Timestamp::from_millis)
     }
 
-    fn optional_time(&mut self) -> Result<Option<Timestamp>> {
+    pub(super) fn optional_time(&mut self) -> Result<Option<Timestamp>> {
         Ok(self.take::<Option<i64>>()?.map(Timestamp::from_millis))
     }
 
@@ -84,7 +84,7 @@ impl<'a, 'stmt> Cells<'a, 'stmt> {
     }
 
     /// A value that is kept as one word, as serde names it.
-    fn word<T: DeserializeOwned>(&mut self) -> Result<T> {
+    pub(super) fn word<T: DeserializeOwned>(&mut self) -> Result<T> {
         let word: String = self.take()?;
         serde_json::from_value(serde_json::Value::String(word))
             .map_err(|error| self.unreadable(error))

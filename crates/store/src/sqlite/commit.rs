@@ -9,6 +9,7 @@ use sluice_flow::submission::Admission;
 
 use super::claims;
 use super::codec::{Cells, bytes};
+use super::invitations;
 use super::transaction::{Stop, Then};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
 
@@ -59,6 +60,7 @@ pub(super) fn responses(
         };
         let fresh = newest == Some(response.public_revision);
         outcomes.push(match (&response.idempotency_key, &response.claim) {
+            _ if fresh && response.invitation.is_some() => invited(connection, response)?,
             (None, None) if fresh => {
                 plain.push(&response.row);
                 Outcome::Stored
@@ -93,6 +95,18 @@ fn store(connection: &Connection, mut rows: &[&ResponseRow]) -> Result<()> {
     Ok(())
 }
 
+/// The key comes first: a retry finds its own invitation used.
+fn invited(connection: &Connection, response: &NewResponse) -> Result<Outcome> {
+    if let Some(answered) = answered(connection, response)? {
+        return Ok(answered);
+    }
+    if !invitations::complete(connection, response)? {
+        return Ok(Outcome::Uninvited);
+    }
+    store_linked(connection, response)?;
+    Ok(Outcome::Stored)
+}
+
 /// Stores a row with a key or a claim, if its key is free.
 fn judged(
     connection: &Connection,
@@ -107,21 +121,26 @@ fn judged(
             return Ok(Outcome::Stored);
         }
     }
-    let taken = match key {
-        Some(key) => find_by_idempotency_key(connection, row.app_id, key)?,
-        None => None,
-    };
-    Ok(match taken {
-        // Only the use of the key is known: what is sent again cannot be told from what was sent.
-        Some((id, None)) => Outcome::Replayed(id),
-        Some((id, Some(digest))) if digest == row.digest => Outcome::Replayed(id),
-        Some(_) => Outcome::KeyReused,
+    Ok(match answered(connection, response)? {
+        Some(answered) => answered,
         None if !fresh => Outcome::Stale,
         None => {
             store_linked(connection, response)?;
             Outcome::Stored
         }
     })
+}
+
+/// What a row whose key is taken is told.
+fn answered(connection: &Connection, response: &NewResponse) -> Result<Option<Outcome>> {
+    let Some(key) = &response.idempotency_key else { return Ok(None) };
+    let taken = find_by_idempotency_key(connection, response.row.app_id, key)?;
+    Ok(taken.map(|(id, digest)| match digest {
+        // Only the use of the key is known: what is sent again cannot be told from what was sent.
+        None => Outcome::Replayed(id),
+        Some(digest) if digest == response.row.digest => Outcome::Replayed(id),
+        Some(_) => Outcome::KeyReused,
+    }))
 }
 
 /// Whether the key is of a response that was deleted or erased.

@@ -13,6 +13,7 @@ mod codec;
 mod commit;
 mod connection;
 mod failure;
+mod invitations;
 mod open;
 mod read;
 mod readers;
@@ -26,15 +27,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+};
+use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, FeedPosition,
-    FlowState, IdempotencyKey, IdentityKeyRow, KeyRow, NewResponse, Outcome, Page, Place, Record,
-    Removed, Respondent, ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow,
-    VersionRow, VersionState,
+    FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow,
+    KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseQuery,
+    ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
 };
 use read::responses::Walk;
 use read::{apps, flows, instance, out, respondents, responses};
@@ -192,6 +196,34 @@ impl Store for SqliteStore {
 
     async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed> {
         self.writer.expire(app, before, limit).await
+    }
+
+    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
+        self.readers.read(move |it| invitations::by_id(it, id)).await
+    }
+
+    async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
+        let query = *query;
+        self.readers.read(move |it| invitations::list(it, query)).await
+    }
+
+    async fn count_invitations(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+    ) -> StoreResult<InvitationCounts> {
+        self.readers.read(move |it| invitations::count(it, app, flow, now)).await
+    }
+
+    async fn are_invited(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+        invitees: Vec<Invitee>,
+    ) -> StoreResult<Vec<bool>> {
+        self.readers.read(move |it| invitations::are_invited(it, app, flow, now, &invitees)).await
     }
 
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {

@@ -10,9 +10,9 @@ use super::apply::{
 };
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::codec::bytes;
-use super::commit;
 use super::removal::put_used_key;
 use super::transaction::{Stop, Then};
+use super::{commit, invitations};
 use crate::{App, Record};
 
 /// The columns in the order of [`commit::put`].
@@ -55,6 +55,7 @@ fn put(connection: &Connection, put_response: &mut CachedStatement, record: &Rec
         Record::Response { row, idempotency_key } => {
             commit::put(put_response, row, idempotency_key.as_ref()).map(|_| ())
         }
+        Record::Invitation(row) => invitations::replace(connection, row),
     }
 }
 

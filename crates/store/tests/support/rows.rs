@@ -35,7 +35,13 @@ pub(crate) fn response(millis: i64, number: u32, public_revision: u64) -> NewRes
         flow_assignment_id: None,
         digest: [1; 32],
     };
-    NewResponse { row, idempotency_key: Some(key(number)), public_revision, claim: None }
+    NewResponse {
+        row,
+        idempotency_key: Some(key(number)),
+        public_revision,
+        claim: None,
+        invitation: None,
+    }
 }
 
 pub(crate) fn key(number: u32) -> [u8; 32] {

@@ -56,6 +56,11 @@ struct AppPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     retention_days: Option<Option<RetentionDays>>,
+    /// The longest that an identity token may be valid, 1 to 86,400 seconds; null for the default of
+    /// 3,600.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, required = false)]
+    token_lifetime_seconds: Option<Option<u32>>,
 }
 
 /// One tenant, with its publishable keys and its own flows.
@@ -65,7 +70,7 @@ struct AppPatch {
     "appId": "app_01KA2VgdPrWYDVgYy3wLpA", "name": "Acme",
     "apiKeys": ["pk_7n42DGM5Tflk9n8mt7Fhc7"], "identityVerification": "off",
     "allowedOrigins": [], "graceWindowSeconds": null, "retentionDays": null,
-    "createdAt": "2026-11-15T02:00:00.000Z"
+    "tokenLifetimeSeconds": null, "createdAt": "2026-11-15T02:00:00.000Z"
 }))]
 struct App {
     #[schema(value_type = String)]
@@ -82,6 +87,8 @@ struct App {
     /// Null where responses are kept for ever.
     #[schema(required = true)]
     retention_days: Option<u32>,
+    #[schema(required = true)]
+    token_lifetime_seconds: Option<u32>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -96,6 +103,7 @@ impl From<AppDetail> for App {
             allowed_origins: detail.row.allowed_origins,
             grace_window_seconds: detail.row.grace_window_seconds,
             retention_days: detail.row.retention_days,
+            token_lifetime_seconds: detail.row.token_lifetime_seconds,
             created_at: detail.row.created_at,
         }
     }
@@ -158,8 +166,8 @@ async fn get(
 
 /// Change an app
 ///
-/// What is absent stays as it is; `graceWindowSeconds: null` goes back to the default, and
-/// `retentionDays: null` keeps responses for ever.
+/// What is absent stays as it is; `graceWindowSeconds: null` and `tokenLifetimeSeconds: null` go back to
+/// the default, and `retentionDays: null` keeps responses for ever.
 #[utoipa::path(
     patch, path = "/apps/{appId}", operation_id = "updateApp", tag = "Apps",
     security(("adminToken" = ["write"])),
@@ -183,6 +191,7 @@ async fn update(
         allowed_origins: patch.allowed_origins,
         grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
         retention_days: patch.retention_days.map(|days| days.map(u32::from)),
+        token_lifetime_seconds: patch.token_lifetime_seconds,
     };
     reply::ok(App::from(engine.update_app(&actor, app, &patch).await?))
 }

@@ -13,6 +13,8 @@ mod audit;
 mod auth;
 mod drafts;
 mod flows;
+mod identity_keys;
+mod invitations;
 mod keys;
 mod page;
 mod pointer;
@@ -51,11 +53,13 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default()
         .merge(apps::routes())
         .merge(keys::routes())
+        .merge(identity_keys::routes())
         .merge(flows::routes())
         .merge(drafts::routes())
         .merge(versions::routes())
         .merge(responses::routes())
         .merge(respondents::routes())
+        .merge(invitations::routes())
         .merge(tokens::routes())
         .merge(audit::routes())
 }

@@ -8,6 +8,7 @@ use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, StoreError};
 use sluice_flow::definition::Fault;
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
@@ -28,6 +29,7 @@ pub(super) enum Refused {
     WrongMethod,
     WrongContentType,
     TooLarge,
+    FileTooLarge,
     TooSlow,
     /// The body is not JSON; the text says where.
     Malformed(String),
@@ -59,6 +61,12 @@ pub(super) fn ok(body: impl Serialize) -> Reply {
 
 pub(super) fn created(body: impl Serialize) -> Reply {
     Ok((StatusCode::CREATED, Json(body)).into_response())
+}
+
+/// A CSV file that was made of what was created.
+pub(super) fn created_csv(file: Vec<u8>) -> Reply {
+    let media_type = HeaderValue::from_static("text/csv; charset=utf-8");
+    Ok((StatusCode::CREATED, [(header::CONTENT_TYPE, media_type)], file).into_response())
 }
 
 pub(super) fn done() -> Reply {
@@ -174,6 +182,11 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
             "payload_too_large",
             format!("the body must have at most {BODY_BYTES_MAX} bytes"),
         ),
+        Refused::FileTooLarge => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "payload_too_large",
+            format!("the file must have at most {FILE_BYTES_MAX} bytes; split it"),
+        ),
         Refused::TooSlow => (
             StatusCode::REQUEST_TIMEOUT,
             "body_too_slow",
@@ -225,6 +238,7 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
         | Refused::WrongMethod
         | Refused::WrongContentType
         | Refused::TooLarge
+        | Refused::FileTooLarge
         | Refused::TooSlow
         | Refused::Malformed(_)
         | Refused::Engine(_) => None,

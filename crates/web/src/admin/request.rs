@@ -9,14 +9,17 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::definition::Fault;
-use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId};
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
+};
 
 use super::pointer;
 use super::reply::Refused;
 use crate::Limits;
-use crate::body;
+use crate::body::{self, Unread};
 
 /// The longest body of the admin API, in bytes: a definition of 1 MiB.
 pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -41,11 +44,25 @@ macro_rules! path_ids {
 path_ids! {
     AppId: "appId", App;
     ApiKey: "apiKey", ApiKey;
+    Kid: "kid", IdentityKey;
     FlowId: "flowId", Flow;
     FlowVersionId: "flowVersionId", FlowVersion;
     ResponseId: "responseId", Response;
     RespondentId: "respondentId", Respondent;
     TokenId: "tokenId", Token;
+    AssignmentId: "flowAssignmentId", Invitation;
+}
+
+/// The name of an identity key; any text could be one.
+#[derive(Debug)]
+pub(super) struct Kid(pub(super) String);
+
+impl FromStr for Kid {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
 }
 
 /// The id that the path bears under its kind's name.
@@ -105,6 +122,29 @@ impl<S: Send + Sync> FromRequest<S> for NoBody {
     }
 }
 
+/// A JSON body, or a CSV file, which may be larger.
+pub(super) enum JsonOrCsv<T> {
+    Json(T),
+    Csv(Bytes),
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonOrCsv<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Refused> {
+        if !is_of_type(request.headers(), "text/csv") {
+            return Body::from_request(request, state).await.map(|Body(read)| Self::Json(read));
+        }
+        let (head, body) = request.into_parts();
+        let limits = Limits { body_bytes_max: FILE_BYTES_MAX, ..Limits::default() };
+        match body::read(&head.headers, body, &limits).await {
+            Ok(bytes) => Ok(Self::Csv(bytes)),
+            Err(Unread::TooLarge) => Err(Refused::FileTooLarge),
+            Err(unread) => Err(unread.into()),
+        }
+    }
+}
+
 async fn read_whole(headers: &HeaderMap, body: axum::body::Body) -> Result<Bytes, Refused> {
     let limits = Limits { body_bytes_max: BODY_BYTES_MAX, ..Limits::default() };
     Ok(body::read(headers, body, &limits).await?)
@@ -117,9 +157,13 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
+    is_of_type(headers, "application/json")
+}
+
+fn is_of_type(headers: &HeaderMap, wanted: &str) -> bool {
     let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = text.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
-    media_type.eq_ignore_ascii_case("application/json")
+    media_type.eq_ignore_ascii_case(wanted)
 }
 
 /// The query parameters, read as `T` or refused with every fault.

@@ -13,8 +13,16 @@ use utoipa::openapi::schema::{Array, ObjectBuilder, Type};
 
 pub(super) fn identity_verification() -> Object {
     let mut modes = one_of(&["off", "observe", "enforce"]);
-    modes.description = Some("Only `off` can be set in this version of Sluice.".to_owned());
+    modes.description = Some(
+        "`off`: tokens are not looked at. `observe`: checked and counted, never refused. `enforce`: every \
+         request of the public API needs a valid token; an identity key must be there before."
+            .to_owned(),
+    );
     modes
+}
+
+pub(super) fn identity_key_kind() -> Object {
+    one_of(&["hs256", "publicKey", "jwks"])
 }
 
 pub(super) fn kind() -> Object {
@@ -43,6 +51,26 @@ pub(super) fn order() -> Object {
     let mut order = one_of(&["asc", "desc"]);
     order.description = Some("`asc`, oldest first (the default), or `desc`.".to_owned());
     order
+}
+
+pub(super) fn invitation_state() -> Object {
+    one_of(&["sent", "opened", "completed", "expired", "revoked"])
+}
+
+pub(super) fn duplicates() -> Object {
+    let mut duplicates = one_of(&["refuse", "skip", "allow"]);
+    duplicates.description = Some(
+        "What to do with somebody who has an open invitation to the flow, or stands in the file twice: \
+         `refuse` all (the default), `skip` that one, or `allow` it."
+            .to_owned(),
+    );
+    duplicates
+}
+
+pub(super) fn check_only() -> Object {
+    let mut check_only = one_of(&["true", "false"]);
+    check_only.description = Some("`true`: check all, and invite nobody.".to_owned());
+    check_only
 }
 
 fn one_of(words: &[&str]) -> Object {

@@ -245,6 +245,9 @@ struct TrpcErrorData {
     /// The procedure; absent where the whole request was refused.
     #[schema(nullable = false)]
     path: Option<String>,
+    /// Of a refused token: `token_missing`, `token_invalid`, `token_expired`, or `identity_keys_unavailable`.
+    #[schema(nullable = false)]
+    reason: Option<String>,
 }
 
 /// Resolve a flow
@@ -257,7 +260,7 @@ struct TrpcErrorData {
     responses(
         (status = 200, description = "The latest published version", body = ResolvedFlow),
         (status = 304, description = "Unchanged since the `ETag` in `If-None-Match`"),
-        (status = 401, description = "`api_key_invalid`: the key is unknown or revoked", body = Problem, content_type = "application/problem+json"),
+        (status = 401, description = "`api_key_invalid`: the key is unknown or revoked; `token_missing`, `token_invalid`, `token_expired`: the app verifies identities", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "`flow_not_found`; `flow_not_published`: it has no published version", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "`store_unavailable`: try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
     ),
@@ -279,7 +282,7 @@ pub(super) fn resolve_flow() {}
         (status = 200, description = "The snapshot", body = Snapshot),
         (status = 304, description = "Unchanged since the `ETag` in `If-None-Match`"),
         (status = 400, description = "`payload_generation_required`, `payload_generation_unsupported`", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "`api_key_invalid`: the key is unknown or revoked", body = Problem, content_type = "application/problem+json"),
+        (status = 401, description = "`api_key_invalid`: the key is unknown or revoked; `token_missing`, `token_invalid`, `token_expired`: the app verifies identities", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "`store_unavailable`: try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
     ),
@@ -303,7 +306,7 @@ pub(super) fn fetch_version() {}
     responses(
         (status = 200, description = "Judged: accepted or refused", body = SubmitReply),
         (status = 400, description = "`BAD_REQUEST`, `PARSE_ERROR`: not a call, or not JSON", body = TrpcError),
-        (status = 401, description = "`UNAUTHORIZED`: the key is unknown or revoked", body = TrpcError),
+        (status = 401, description = "`UNAUTHORIZED`: the key is unknown or revoked, or the app verifies identities and `reason` says what is wrong with the token", body = TrpcError),
         (status = 413, description = "`PAYLOAD_TOO_LARGE`: more than 256 KiB", body = TrpcError),
         (status = 415, description = "`UNSUPPORTED_MEDIA_TYPE`: not `application/json`", body = TrpcError),
         (status = 503, description = "`SERVICE_UNAVAILABLE`: nothing was acknowledged; try again after `Retry-After` seconds", body = TrpcError),

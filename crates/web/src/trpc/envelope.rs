@@ -8,10 +8,13 @@ use std::borrow::Cow;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, VARY};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 use sluice_engine::intake::Accepted;
+use sluice_engine::verify::TokenRefused;
 use sluice_engine::{Receipt, SubmitError, Unavailable};
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::issue::Issue;
@@ -74,11 +77,17 @@ pub(super) struct Fault {
     code: Code,
     message: Cow<'static, str>,
     retry_after_seconds: Option<u32>,
+    /// What exactly, where the code of tRPC leaves it open.
+    reason: Option<&'static str>,
 }
 
 impl Fault {
     pub(super) fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), retry_after_seconds: None }
+        Self { code, message: message.into(), retry_after_seconds: None, reason: None }
+    }
+
+    fn because(self, reason: &'static str) -> Self {
+        Self { reason: Some(reason), ..self }
     }
 
     pub(super) fn unavailable(message: &'static str, retry_after_seconds: u32) -> Self {
@@ -104,10 +113,25 @@ impl From<Denied> for Fault {
             Denied::UnknownKey => {
                 Self::new(Code::Unauthorized, "The API key is unknown or revoked.")
             }
-            Denied::TokenMissing => Self::new(
+            Denied::Token(TokenRefused::Missing) => Self::new(
                 Code::Unauthorized,
                 "This app verifies identities: send Authorization: Bearer with an access token.",
-            ),
+            )
+            .because("token_missing"),
+            Denied::Token(TokenRefused::Invalid) => {
+                Self::new(Code::Unauthorized, "The access token is not valid for this app.")
+                    .because("token_invalid")
+            }
+            Denied::Token(TokenRefused::Expired) => Self::new(
+                Code::Unauthorized,
+                "The access token has expired. Get a new one and try again.",
+            )
+            .because("token_expired"),
+            Denied::Token(TokenRefused::Unavailable) => Self::unavailable(
+                "The keys for access tokens cannot be had now. Try again shortly.",
+                RETRY_AFTER_SECONDS,
+            )
+            .because("identity_keys_unavailable"),
             Denied::StoreDown => Self::unavailable(
                 "The service cannot reach its store. Try again shortly.",
                 RETRY_AFTER_SECONDS,
@@ -225,6 +249,9 @@ fn mark(headers: &mut HeaderMap, outcomes: &[Outcome]) {
     if let Some(seconds) = faults().filter_map(|fault| fault.retry_after_seconds).max() {
         headers.insert(RETRY_AFTER, seconds.into());
     }
+    if faults().any(|fault| fault.code == Code::Unauthorized) {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
     if faults().any(|fault| fault.code == Code::MethodNotSupported) {
         headers.insert(ALLOW, HeaderValue::from_static("POST"));
     }
@@ -246,7 +273,8 @@ pub(super) fn write_item(out: &mut Vec<u8>, path: Option<&str>, outcome: &Outcom
         Ok(Receipt::Refused(issues)) => Envelope::Result { data: Data::refused(issues) },
         Err(fault) => {
             let (name, number, status) = fault.code.parts();
-            let data = ErrorData { code: name, http_status: status.as_u16(), path };
+            let data =
+                ErrorData { code: name, http_status: status.as_u16(), path, reason: fault.reason };
             Envelope::Error { message: &fault.message, code: number, data }
         }
     };
@@ -268,6 +296,8 @@ struct ErrorData<'a> {
     http_status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
 }
 
 #[derive(Serialize)]

@@ -32,6 +32,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method, Version};
 use sluice_engine::idempotency::{IdempotencyKey, InvalidKey};
 use sluice_engine::{AppView, Engine};
+use sluice_flow::identity::Claims;
 
 use crate::access::{Entry, key_and_rest};
 use crate::exchange::Failure;
@@ -77,16 +78,21 @@ async fn handle(State(transport): State<Arc<Transport>>, request: Request) -> Re
 pub(crate) async fn answer_to(transport: &Arc<Transport>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let (key, rest) = key_and_rest(head.uri.path());
-    let entry = Entry::of(&transport.engine, key).await;
     if cors::is_preflight(&head.method, &head.headers) {
+        let entry = Entry::of_key(&transport.engine, key).await;
         return cors::preflight(entry.known_app(), &head.headers);
     }
+    let entry = Entry::of(&transport.engine, key, &head.headers).await;
     let path = rest.strip_prefix("trpc").unwrap_or_default();
     let path = path.strip_prefix('/').unwrap_or(path);
-    let mut response = match Plan::read(&head, path) {
+    let mut response = match (Plan::read(&head, path), entry.denied_by_token()) {
+        (Ok(plan), Some(_)) if head.method != Method::HEAD => {
+            answer(transport, &entry, &head, plan, body).await
+        }
+        (_, Some(denied)) => envelope::refused(denied.into()),
         _ if head.method == Method::HEAD => envelope::head(),
-        Ok(plan) => answer(transport, &entry, &head, plan, body).await,
-        Err(fault) => envelope::refused(fault),
+        (Ok(plan), None) => answer(transport, &entry, &head, plan, body).await,
+        (Err(fault), None) => envelope::refused(fault),
     };
     if head.version <= Version::HTTP_11 {
         envelope::close_if_unread(&mut response);
@@ -129,12 +135,13 @@ async fn alone(
     let app = gate(path, head, entry)?;
     let input = body::read(&head.headers, body, &transport.limits).await?;
     let key = idempotency_key(&head.headers)?;
-    submit(transport, app, Some(&input), key.as_ref()).await
+    submit(transport, app, Some(&input), key.as_ref(), entry.claims().map(Arc::as_ref)).await
 }
 
 /// A call that may run.
 struct Submit {
     app: Arc<AppView>,
+    claims: Option<Arc<Claims>>,
     input: Option<Bytes>,
     key: Option<IdempotencyKey>,
 }
@@ -159,13 +166,16 @@ async fn jobs(
         let app = Arc::clone(gate?);
         let key = key.clone()?.map(|key| key.of_call(index));
         let input = inputs.as_ref().map_err(Clone::clone)?.get(index).cloned().flatten();
-        Ok(Submit { app, input, key })
+        Ok(Submit { app, claims: entry.claims().cloned(), input, key })
     };
     gates.into_iter().enumerate().map(job).collect()
 }
 
 /// The checks of one call that do not need its input.
 fn gate<'a>(path: &str, head: &Parts, entry: &'a Entry) -> Result<&'a Arc<AppView>, Fault> {
+    if let Some(denied) = entry.denied_by_token() {
+        return Err(denied.into());
+    }
     if path != SUBMIT {
         let message = format!("No procedure found on path \"{path}\"");
         return Err(Fault::new(Code::NotFound, message));
@@ -202,8 +212,8 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Fault>
 
 /// Does one call of a batch.
 async fn run(transport: Arc<Transport>, job: Job) -> Outcome {
-    let Submit { app, input, key } = job?;
-    submit(&transport, &app, input.as_deref(), key.as_ref()).await
+    let Submit { app, claims, input, key } = job?;
+    submit(&transport, &app, input.as_deref(), key.as_ref(), claims.as_deref()).await
 }
 
 /// A panic or a hang in a call is its own failure, not that of the whole reply.
@@ -212,9 +222,10 @@ async fn submit(
     app: &AppView,
     input: Option<&[u8]>,
     key: Option<&IdempotencyKey>,
+    claims: Option<&Claims>,
 ) -> Outcome {
     // Pinned where it stands, since it is large and each of the two around it would move it.
-    let submit = pin!(transport.engine.submit(app, input, key));
+    let submit = pin!(transport.engine.submit_as(app, input, key, claims));
     let caught = AssertUnwindSafe(submit).catch_unwind();
     match tokio::time::timeout(transport.limits.request_timeout, caught).await {
         Ok(Ok(result)) => Ok(result?),

@@ -13,7 +13,7 @@ async fn an_app_is_made_with_one_key_and_read_back() {
     let expected = json!({
         "appId": id, "name": "Acme", "apiKeys": [key], "identityVerification": "off",
         "allowedOrigins": [], "graceWindowSeconds": null, "retentionDays": null,
-        "createdAt": at(0)
+        "tokenLifetimeSeconds": null, "createdAt": at(0)
     });
     assert_eq!(app, expected);
     assert_eq!(site.get(&format!("/apps/{id}")).await.ok(200), expected);

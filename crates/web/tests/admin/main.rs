@@ -5,6 +5,7 @@ mod apps;
 mod bodies;
 mod document;
 mod flows;
+mod invitations;
 mod lists;
 mod page;
 mod respondents;

@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 30, "a route came or went: see that these tests still hold for it");
+    assert_eq!(routes.len(), 38, "a route came or went: see that these tests still hold for it");
     routes
 }
 
@@ -31,11 +31,13 @@ fn routes() -> Vec<Route> {
 struct Things {
     app: String,
     key: String,
+    kid: String,
     flow: String,
     version: String,
     response: String,
     respondent: String,
     token: String,
+    invitation: String,
 }
 
 impl Things {
@@ -53,7 +55,13 @@ impl Things {
         site.put(&format!("/flows/{flow}/draft"), definition("Two")).await.ok(200);
         let new = json!({"name": "Own", "scopes": ["read"], "appId": app});
         let token = text(&site.post("/tokens", new).await.ok(201)["tokenId"]);
-        Self { app, key, flow, version, response, respondent, token }
+        let url = json!({"type": "jwks", "url": "https://id.example/keys", "kid": "one"});
+        let made = site.post(&format!("/apps/{app}/identity-keys"), url).await.ok(201);
+        let kid = text(&made["kid"]);
+        let new = json!({"identities": [{"type": "userId", "value": "7"}]});
+        let invitation = site.post(&format!("/flows/{flow}/invitations"), new).await.ok(201);
+        let invitation = text(&invitation["flowAssignmentId"]);
+        Self { app, key, kid, flow, version, response, respondent, token, invitation }
     }
 
     fn path(&self, template: &str) -> String {
@@ -66,11 +74,13 @@ impl Things {
         let path = format!("{template}{query}")
             .replace("{appId}", &self.app)
             .replace("{apiKey}", &self.key)
+            .replace("{kid}", &self.kid)
             .replace("{flowId}", &self.flow)
             .replace("{flowVersionId}", &self.version)
             .replace("{responseId}", &self.response)
             .replace("{respondentId}", &self.respondent)
-            .replace("{tokenId}", &self.token);
+            .replace("{tokenId}", &self.token)
+            .replace("{flowAssignmentId}", &self.invitation);
         assert!(!path.contains('{'), "{path}");
         path
     }
@@ -80,7 +90,13 @@ impl Things {
 fn body(route: &Route) -> Value {
     match (route.method.as_str(), route.path.as_str()) {
         ("POST", "/apps") => json!({"name": "x"}),
+        ("POST", "/apps/{appId}/identity-keys") => {
+            json!({"type": "jwks", "url": "https://id.example/more"})
+        }
         ("POST", "/apps/{appId}/flows") => json!({"name": "x", "kind": "form"}),
+        ("POST", "/flows/{flowId}/invitations") => {
+            json!({"identities": [{"type": "traits.email", "value": "ada@mail.example"}]})
+        }
         ("POST", "/tokens") => json!({"name": "x", "scopes": ["read"]}),
         ("PUT", _) => definition("Three"),
         ("PATCH", _) => json!({"name": "x"}),
@@ -146,11 +162,13 @@ async fn a_token_of_another_app_finds_nothing() {
     let unknown = Things {
         app: "app_0000000000000000000000".to_owned(),
         key: "pk_0000000000000000000000".to_owned(),
+        kid: "no-such-kid".to_owned(),
         flow: "fl_0000000000000000000000".to_owned(),
         version: "fv_0000000000000000000000".to_owned(),
         response: "rs_0000000000000000000000".to_owned(),
         respondent: "rp_0000000000000000000000".to_owned(),
         token: "tk_0000000000000000000000".to_owned(),
+        invitation: "fa_0000000000000000000000".to_owned(),
     };
     for route in routes().iter().filter(|route| route.path.contains('{')) {
         let (path, body) = (things.path(&route.path), body(route));

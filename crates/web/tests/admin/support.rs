@@ -10,9 +10,10 @@ use http::{HeaderMap, Request};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use sluice_engine::clock::ManualClock;
+use sluice_engine::verify::MasterKey;
 use sluice_engine::{Engine, Options, Receipt};
 use sluice_flow::time::Timestamp;
-use sluice_web::{App, Limits, admin};
+use sluice_web::{Allowed, App, KeyFetcher, Limits, admin};
 use tower::ServiceExt as _;
 
 /// 2026-11-15T02:00:00.000Z, where every test starts.
@@ -78,7 +79,12 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         let store = either::open(folder.path()).await;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
-        let options = Options { admin_token: Some(ROOT.to_owned()) };
+        let options = Options {
+            admin_token: Some(ROOT.to_owned()),
+            master_keys: Some(Arc::new(vec![MasterKey::random()])),
+            key_source: Some(Arc::new(KeyFetcher::new(Allowed::default()))),
+            public_url: Some("https://ask.example".to_owned()),
+        };
         let engine = Engine::start(store, clock.clone(), options).await.unwrap();
         let router = App::new(Arc::clone(&engine), Limits::default());
         Self { engine, clock, router, _folder: folder }

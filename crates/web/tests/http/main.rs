@@ -7,7 +7,9 @@ mod support;
 
 mod browsers;
 mod document;
+mod hostile;
 mod idempotency;
+mod identity;
 mod public;
 mod server;
 mod shape;

@@ -5,6 +5,8 @@
 
 #[path = "../../../store/tests/support/either.rs"]
 mod either;
+#[allow(dead_code, reason = "each test file uses its own part")]
+pub(crate) mod tokens;
 
 use std::sync::Arc;
 
@@ -14,12 +16,13 @@ use http::{HeaderMap, Method, Request};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use sluice_engine::clock::ManualClock;
+use sluice_engine::verify::MasterKey;
 use sluice_engine::{Actor, Engine, FlowPatch, NewFlow, Options};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::Store;
-use sluice_web::{App, Limits};
+use sluice_web::{Allowed, App, KeyFetcher, Limits};
 use tower::ServiceExt;
 
 /// The instant at which every test starts: 2026-11-15T02:00:00.000Z.
@@ -45,7 +48,13 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         let store = either::open(folder.path()).await;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
-        let engine = Engine::start(store.clone(), clock.clone(), Options::default()).await.unwrap();
+        let loopback = Allowed { networks: vec!["127.0.0.0/8".parse().unwrap()], plain_http: true };
+        let options = Options {
+            master_keys: Some(Arc::new(vec![MasterKey::random()])),
+            key_source: Some(Arc::new(KeyFetcher::new(loopback))),
+            ..Options::default()
+        };
+        let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();
         let router = App::new(Arc::clone(&engine), limits);
         let detail = engine.create_app(&actor(), "Test").await.unwrap();
         let key = detail.api_keys[0].to_string();

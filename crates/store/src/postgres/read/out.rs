@@ -16,6 +16,7 @@ use super::super::codec::{
     TOKEN, USED_KEY, VERSION,
 };
 use super::super::failure::Stop;
+use super::super::invitations::{self, INVITATION};
 use super::super::pool::{Params, Pool};
 use super::super::transaction::Transaction;
 use super::limit;
@@ -90,7 +91,8 @@ async fn walk(
         | Table::Audit
         | Table::Respondents
         | Table::Consents
-        | Table::UsedKeys => &[&rows, &bytes, &app, &ids[0]],
+        | Table::UsedKeys
+        | Table::Invitations => &[&rows, &bytes, &app, &ids[0]],
     };
     let found = transaction.query(&sql, params).await?;
     let records: StoreResult<_> = found.iter().map(|row| read(&mut Cells::of(row))).collect();
@@ -125,6 +127,9 @@ fn select(table: Table) -> (String, Read) {
             codec::used_key(it).map(Record::UsedKey)
         }),
         Table::Responses => ("responses", RESPONSE, &["flow_id", "response_id"], response),
+        Table::Invitations => ("invitations", INVITATION, &["assignment_id"], |it| {
+            invitations::invitation(it).map(Record::Invitation)
+        }),
     };
     let key_column = match table {
         Table::Responses => ", idempotency_key",
@@ -163,6 +168,7 @@ fn texts(table: Table) -> &'static [&'static str] {
         Table::Tokens => &["name", "scopes"],
         Table::Audit => &["actor", "action", "subject", "detail"],
         Table::Responses => &["answers", "identities", "tags", "context", "flow_assignment_id"],
+        Table::Invitations => &["user_id", "email"],
     }
 }
 

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Result};
 
 use super::codec::Cells;
 
-fn one<T>(
+pub(super) fn one<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
@@ -20,7 +20,7 @@ fn one<T>(
     connection.prepare_cached(sql)?.query_row(params, |row| read(&mut Cells::of(row))).optional()
 }
 
-fn many<T>(
+pub(super) fn many<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
@@ -30,6 +30,6 @@ fn many<T>(
 }
 
 /// A limit as SQLite takes it.
-fn limit(rows: usize) -> i64 {
+pub(super) fn limit(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }

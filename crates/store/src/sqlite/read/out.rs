@@ -10,6 +10,7 @@ use super::super::codec::{
     self, APP, AUDIT, CONSENT, Cells, FLOW, IDENTITY, IDENTITY_KEY, KEY, RESPONDENT, RESPONSE,
     TOKEN, USED_KEY, VERSION,
 };
+use super::super::invitations::{self, INVITATION};
 use super::limit;
 use crate::{Place, Record, Table};
 
@@ -103,6 +104,9 @@ impl Page {
                     Ok(Record::Response { row, idempotency_key: cells.take()? })
                 })
             }
+            Table::Invitations => self.add(connection, &sql, params![app, key, rows], |cells| {
+                invitations::invitation(cells).map(Record::Invitation)
+            }),
         }
     }
 
@@ -194,6 +198,10 @@ fn select(table: Table) -> String {
              WHERE (app_id, flow_id, response_id) > (?1, ?2, ?3) \
              ORDER BY app_id, flow_id, response_id LIMIT ?4"
         ),
+        Table::Invitations => format!(
+            "SELECT {INVITATION} FROM invitations WHERE (app_id, assignment_id) > (?1, ?2) \
+             ORDER BY app_id, assignment_id LIMIT ?3"
+        ),
     }
 }
 
@@ -207,6 +215,7 @@ mod tests {
         connection.execute_batch(include_str!("../migrations/V1__first_slice.sql")).unwrap();
         connection.execute_batch(include_str!("../migrations/V3__respondents.sql")).unwrap();
         connection.execute_batch(include_str!("../migrations/V2__identity_keys.sql")).unwrap();
+        connection.execute_batch(include_str!("../migrations/V4__invitations.sql")).unwrap();
         for (table, walk) in [
             (Table::Apps, "SEARCH apps USING PRIMARY KEY (app_id>?)"),
             (Table::Keys, "SEARCH api_keys USING PRIMARY KEY ((app_id,api_key)>(?,?))"),
@@ -232,6 +241,10 @@ mod tests {
                 Table::Responses,
                 "SEARCH responses USING INDEX responses_by_flow \
                  ((app_id,flow_id,response_id)>(?,?,?))",
+            ),
+            (
+                Table::Invitations,
+                "SEARCH invitations USING PRIMARY KEY ((app_id,assignment_id)>(?,?))",
             ),
         ] {
             let sql = format!("EXPLAIN QUERY PLAN {}", select(table));

@@ -1,0 +1,332 @@
+//! Keys for identity tokens: made, listed, revoked, and their secrets sealed anew.
+//!
+//! An app has secrets or public keys, never both: a public key that could be taken for a secret is the
+//! oldest way to forge a token. A revoked key keeps its row without its material.
+
+use serde_json::{Value, json};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::{AppId, base62};
+use sluice_store::{
+    Change, IdentityKeyKind, IdentityKeyRow, IdentityVerification, Place, Record, Scope,
+    StoreError, StoreResult, Table, Write,
+};
+
+use crate::actor::Actor;
+use crate::admin::{AdminError, AdminResult, Missing};
+use crate::apps::{CONFLICT_RETRIES, fault, faultless};
+use crate::engine::Engine;
+use crate::ids::random_bits;
+use crate::tokens::TokenSecret;
+use crate::verify::{Counts, NotOpened, PublicKey};
+
+/// Active keys of one app.
+const KEYS_MAX: usize = 20;
+/// The longest `kid` that is given, in characters.
+const KID_CHARS_MAX: usize = 128;
+/// The longest URL or issuer, in characters.
+const ADDRESS_CHARS_MAX: usize = 2048;
+/// What every signing secret starts with, so that it is recognised when it leaks.
+const SECRET_PREFIX: &str = "idsec_";
+const KID_PREFIX: &str = "ik_";
+/// Records read at a time when all keys are walked.
+const PAGE: usize = 1_000;
+
+/// A key to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewIdentityKey {
+    pub kind: IdentityKeyKind,
+    /// Of a public key: this, or a JWK.
+    pub pem: Option<String>,
+    pub jwk: Option<Value>,
+    /// Of a key set.
+    pub url: Option<String>,
+    /// The name that tokens call it by; made up where it is absent.
+    pub kid: Option<String>,
+    /// The `iss` that its tokens must bear.
+    pub issuer: Option<String>,
+}
+
+/// What the checks of an app's tokens came to in this process.
+#[derive(Debug)]
+pub struct VerificationReport {
+    pub mode: IdentityVerification,
+    pub counts: std::sync::Arc<Counts>,
+}
+
+/// How many secrets were sealed anew, and how many could not be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Resealed {
+    pub resealed: usize,
+    pub revoked: usize,
+}
+
+impl Engine {
+    /// Makes a key; a secret is told once.
+    pub async fn create_identity_key(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        new: &NewIdentityKey,
+    ) -> AdminResult<(IdentityKeyRow, Option<TokenSecret>)> {
+        self.app_for(actor, Scope::Admin, app).await?;
+        let (mut row, secret) = self.identity_key_of(app, new)?;
+        for _ in 0..CONFLICT_RETRIES {
+            let found = self.app_for(actor, Scope::Admin, app).await?;
+            let keys = self.store.list_identity_keys(app).await?;
+            may_join(&row, &keys)?;
+            row.created_at = self.now();
+            let detail = json!({"type": row.kind, "issuer": row.issuer});
+            let audit = self.audit(actor, Some(app), "identity_key.created", &row.kid, &detail);
+            let rows = vec![Write::IdentityKey(row.clone()), Write::Audit(audit)];
+            match self.change_app(app, found.revision, Change::new(move || rows)).await {
+                Err(AdminError::Store(StoreError::Conflict)) => {}
+                done => return done.map(|()| (row, secret)),
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// The app's keys, revoked ones included, oldest first; never a secret.
+    pub async fn list_identity_keys(
+        &self,
+        actor: &Actor,
+        app: AppId,
+    ) -> AdminResult<Vec<IdentityKeyRow>> {
+        self.app_for(actor, Scope::Read, app).await?;
+        let keys = self.store.list_identity_keys(app).await?;
+        let without_secret = |mut key: IdentityKeyRow| {
+            if key.kind == IdentityKeyKind::Hs256 {
+                key.material.clear();
+            }
+            key
+        };
+        Ok(keys.into_iter().map(without_secret).collect())
+    }
+
+    /// Revokes a key and forgets its material; doing so twice is the same as once.
+    pub async fn revoke_identity_key(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        kid: &str,
+    ) -> AdminResult<()> {
+        for _ in 0..CONFLICT_RETRIES {
+            let found = self.app_for(actor, Scope::Admin, app).await?;
+            let keys = self.store.list_identity_keys(app).await?;
+            let Some(row) = keys.into_iter().find(|row| row.kid == kid) else {
+                return Err(AdminError::NotFound(Missing::IdentityKey));
+            };
+            if row.revoked_at.is_some() {
+                return Ok(());
+            }
+            let row =
+                IdentityKeyRow { material: String::new(), revoked_at: Some(self.now()), ..row };
+            let audit = self.audit(actor, Some(app), "identity_key.revoked", kid, &json!({}));
+            let rows = vec![Write::IdentityKey(row), Write::Audit(audit)];
+            match self.change_app(app, found.revision, Change::new(move || rows)).await {
+                Err(AdminError::Store(StoreError::Conflict)) => {}
+                done => return done,
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// The mode of an app, and what this process has counted.
+    pub async fn verification_report(
+        &self,
+        actor: &Actor,
+        app: AppId,
+    ) -> AdminResult<VerificationReport> {
+        let found = self.app_for(actor, Scope::Read, app).await?;
+        let counts = self.verifying.counts_of(app, self.now());
+        Ok(VerificationReport { mode: found.row.identity_verification, counts })
+    }
+
+    /// The secrets that cannot be opened with the master keys at hand, each with the reason.
+    pub async fn closed_secrets(&self) -> StoreResult<Vec<(AppId, String, NotOpened)>> {
+        let mut closed = Vec::new();
+        for row in self.active_secrets().await? {
+            if let Err(why) = self.verifying.vault.open(row.app_id, &row.kid, &row.material) {
+                closed.push((row.app_id, row.kid, why));
+            }
+        }
+        Ok(closed)
+    }
+
+    /// Seals every secret with the master key that is first now. A secret that cannot be opened is an
+    /// error, unless those are to be revoked.
+    pub async fn reseal_secrets(&self, actor: &Actor, revoke: bool) -> AdminResult<Resealed> {
+        actor.need_instance(Scope::Admin)?;
+        let vault = &self.verifying.vault;
+        let mut done = Resealed::default();
+        for row in self.active_secrets().await? {
+            if vault.is_current(&row.material) {
+                continue;
+            }
+            match vault.open(row.app_id, &row.kid, &row.material) {
+                Err(_) if revoke => {
+                    self.revoke_identity_key(actor, row.app_id, &row.kid).await?;
+                    done.revoked += 1;
+                }
+                Err(why) => {
+                    let (app, kid) = (row.app_id, &row.kid);
+                    let what = format!("the secret {kid} of {app} cannot be opened: {why}");
+                    return Err(StoreError::Failed(what.into()).into());
+                }
+                Ok(secret) => {
+                    let failed = |why: String| StoreError::Failed(why.into());
+                    let material = vault.seal(row.app_id, &row.kid, &secret).map_err(failed)?;
+                    self.put_resealed(row, material).await?;
+                    done.resealed += 1;
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// Puts a secret in its new seal, unless it was revoked meanwhile.
+    async fn put_resealed(&self, row: IdentityKeyRow, material: String) -> AdminResult<()> {
+        let app = row.app_id;
+        for _ in 0..CONFLICT_RETRIES {
+            let found = self.store.find_app(app).await?;
+            let Some(found) = found else { return Ok(()) };
+            let keys = self.store.list_identity_keys(app).await?;
+            if !keys.iter().any(|key| key.kid == row.kid && key.revoked_at.is_none()) {
+                return Ok(());
+            }
+            let rows = vec![Write::IdentityKey(IdentityKeyRow {
+                material: material.clone(),
+                ..row.clone()
+            })];
+            match self.change_app(app, found.revision, Change::new(move || rows)).await {
+                Err(AdminError::Store(StoreError::Conflict)) => {}
+                done => return done,
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    async fn active_secrets(&self) -> StoreResult<Vec<IdentityKeyRow>> {
+        let mut after = Place { table: Table::IdentityKeys, app: [0; 16], key: Vec::new() };
+        let mut secrets = Vec::new();
+        loop {
+            let page = self.store.read_out(Some(&after), PAGE).await?;
+            let Some(last) = page.last() else { return Ok(secrets) };
+            after = last.place();
+            let is_over = last.table() != Table::IdentityKeys;
+            secrets.extend(page.into_iter().filter_map(|record| match record {
+                Record::IdentityKey(row)
+                    if row.kind == IdentityKeyKind::Hs256 && row.revoked_at.is_none() =>
+                {
+                    Some(row)
+                }
+                _ => None,
+            }));
+            if is_over {
+                return Ok(secrets);
+            }
+        }
+    }
+
+    fn identity_key_of(
+        &self,
+        app_id: AppId,
+        new: &NewIdentityKey,
+    ) -> AdminResult<(IdentityKeyRow, Option<TokenSecret>)> {
+        let mut faults: Vec<Fault> = text_faults(new);
+        let mut kid = new.kid.clone();
+        let material = match new.kind {
+            IdentityKeyKind::Hs256 => String::new(),
+            IdentityKeyKind::Jwks => {
+                let url = new.url.clone().unwrap_or_default();
+                if let Err(why) = self.verifying.sets.permits(&url) {
+                    faults.push(fault("/url", why));
+                }
+                url
+            }
+            IdentityKeyKind::PublicKey => match public_key(new) {
+                Ok(key) => {
+                    kid = kid.or_else(|| key.kid.clone().filter(|kid| is_kid(kid)));
+                    serde_json::to_string(&key).unwrap_or_default()
+                }
+                Err(fault) => {
+                    faults.push(fault);
+                    String::new()
+                }
+            },
+        };
+        faultless(faults)?;
+        let kid = kid.unwrap_or_else(|| format!("{KID_PREFIX}{}", base62(random_bits())));
+        let (kind, issuer, created_at) = (new.kind, new.issuer.clone(), self.now());
+        let mut row =
+            IdentityKeyRow { app_id, kid, kind, material, issuer, created_at, revoked_at: None };
+        if kind != IdentityKeyKind::Hs256 {
+            return Ok((row, None));
+        }
+        let secret = format!("{SECRET_PREFIX}{}{}", base62(random_bits()), base62(random_bits()));
+        let sealed = self.verifying.vault.seal(app_id, &row.kid, &secret);
+        row.material = sealed.map_err(|why| AdminError::conflict("master_key_missing", why))?;
+        Ok((row, Some(TokenSecret(secret))))
+    }
+}
+
+fn text_faults(new: &NewIdentityKey) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if new.kid.as_deref().is_some_and(|kid| !is_kid(kid)) {
+        faults
+            .push(fault("/kid", format!("must be 1 to {KID_CHARS_MAX} visible ASCII characters")));
+    }
+    let is_address = |text: &str| {
+        !text.is_empty() && text.chars().count() <= ADDRESS_CHARS_MAX && !text.contains('\0')
+    };
+    if new.issuer.as_deref().is_some_and(|issuer| !is_address(issuer)) {
+        faults.push(fault("/issuer", format!("must be 1 to {ADDRESS_CHARS_MAX} characters")));
+    }
+    let given =
+        [("/pem", new.pem.is_some()), ("/jwk", new.jwk.is_some()), ("/url", new.url.is_some())];
+    for (pointer, is_given) in given {
+        let belongs = match new.kind {
+            IdentityKeyKind::Hs256 => false,
+            IdentityKeyKind::PublicKey => pointer != "/url",
+            IdentityKeyKind::Jwks => pointer == "/url",
+        };
+        if is_given && !belongs {
+            faults.push(fault(pointer, "does not go with this type of key"));
+        }
+    }
+    if new.kind == IdentityKeyKind::Jwks && !new.url.as_deref().is_some_and(is_address) {
+        faults.push(fault("/url", format!("must be 1 to {ADDRESS_CHARS_MAX} characters")));
+    }
+    faults
+}
+
+fn public_key(new: &NewIdentityKey) -> Result<PublicKey, Fault> {
+    match (&new.pem, &new.jwk) {
+        (Some(pem), None) => PublicKey::of_pem(pem).map_err(|why| fault("/pem", why)),
+        (None, Some(jwk)) => PublicKey::of_jwk(jwk).map_err(|why| fault("/jwk", why)),
+        _ => Err(fault("/pem", "is needed, or jwk in its place, and not both")),
+    }
+}
+
+fn is_kid(kid: &str) -> bool {
+    (1..=KID_CHARS_MAX).contains(&kid.len()) && kid.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Whether a key may stand beside those that the app has.
+fn may_join(new: &IdentityKeyRow, keys: &[IdentityKeyRow]) -> AdminResult<()> {
+    if keys.iter().any(|key| key.kid == new.kid) {
+        let detail = "this app has, or had, a key with this kid; choose another one";
+        return Err(AdminError::conflict("kid_taken", detail));
+    }
+    let active = || keys.iter().filter(|key| key.revoked_at.is_none());
+    let is_secret = |key: &IdentityKeyRow| key.kind == IdentityKeyKind::Hs256;
+    if active().any(|key| is_secret(key) != is_secret(new)) {
+        let detail = "an app has secrets or public keys, never both; revoke the others first";
+        return Err(AdminError::conflict("identity_keys_mixed", detail));
+    }
+    if active().count() >= KEYS_MAX {
+        let detail = format!("an app has at most {KEYS_MAX} active keys; revoke one first");
+        return Err(AdminError::conflict("too_many_identity_keys", detail));
+    }
+    Ok(())
+}

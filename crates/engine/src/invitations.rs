@@ -1,0 +1,345 @@
+//! Invitations: a flow assigned to people, each with a personal link that counts once.
+//!
+//! Who is invited is told to administrators and to nobody else: faults name lines and fields, the audit log
+//! counts, and neither repeats a user id or an address. What a response does to its invitation is decided
+//! in [`crate::intake`] and by the store, in one transaction with the response.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::json;
+use sluice_flow::definition::Fault;
+use sluice_flow::id::{AppId, AssignmentId, FlowId};
+use sluice_flow::invitation::{
+    EMAIL, InvitationState, InvitationTimes, Invitee, Part, USER_ID, day_of,
+};
+use sluice_flow::time::Timestamp;
+use sluice_store::{
+    At, Change, InvitationCounts, InvitationPlace, InvitationQuery, InvitationRow, InvitationStep,
+    Scope, StoreError, Write,
+};
+
+use crate::actor::Actor;
+use crate::admin::{AdminError, AdminResult, Missing};
+use crate::apps::{CONFLICT_RETRIES, fault, faultless};
+use crate::engine::Engine;
+use crate::flows::FLOW_ARCHIVED;
+use crate::ids::random_ids;
+
+/// The most faults that one reply lists.
+const FAULTS_MAX: usize = 1_000;
+
+/// An invitation to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewInvitation {
+    pub invitee: Invitee,
+    /// Absent means that it does not expire.
+    pub expires_at: Option<Timestamp>,
+    /// Where it stands in a file, so that faults can name it.
+    pub line: Option<u64>,
+}
+
+impl NewInvitation {
+    /// One of identities as a submission has them, `type` and `value`.
+    pub fn of_identities(
+        identities: Vec<(String, String)>,
+        expires_at: Option<Timestamp>,
+    ) -> AdminResult<Self> {
+        let (mut invitee, mut faults) = (Invitee::default(), Vec::new());
+        for (index, (kind, value)) in identities.into_iter().enumerate() {
+            let at = |field: &str| format!("/identities/{index}/{field}");
+            let place = match kind.as_str() {
+                USER_ID => &mut invitee.user_id,
+                EMAIL => &mut invitee.email,
+                _ => {
+                    let what = format!("must be \"{USER_ID}\" or \"{EMAIL}\"");
+                    faults.push(fault(&at("type"), what));
+                    continue;
+                }
+            };
+            if place.replace(value).is_some() {
+                faults.push(fault(&at("type"), "must be there once"));
+            }
+        }
+        faultless(faults)?;
+        Ok(Self { invitee, expires_at, line: None })
+    }
+
+    fn faults(&self, now: Timestamp) -> Vec<Fault> {
+        let mut faults: Vec<Fault> = self
+            .invitee
+            .faults()
+            .into_iter()
+            .map(|(part, what)| match (part, self.line) {
+                (Part::Whole, _) => self.fault("", what),
+                (Part::UserId, Some(_)) => self.fault("/userId", what),
+                (Part::Email, Some(_)) => self.fault("/email", what),
+                (Part::UserId, None) => self.fault("", format!("the userId {what}")),
+                (Part::Email, None) => self.fault("", format!("the {EMAIL} {what}")),
+            })
+            .collect();
+        if self.expires_at.is_some_and(|end| end <= now) {
+            let what = "must be in the future";
+            faults.push(match self.line {
+                Some(_) => self.fault("/expiresAt", what),
+                None => fault("/expiresAt", what),
+            });
+        }
+        faults
+    }
+
+    /// A fault of this one: in a file by its line, else in the identities of the body.
+    fn fault(&self, field: &str, what: impl Into<String>) -> Fault {
+        match self.line {
+            Some(line) => fault(&format!("/{line}{field}"), what),
+            None => fault("/identities", what),
+        }
+    }
+}
+
+/// What to do with somebody who has an open invitation to the same flow, or stands in one list twice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    #[default]
+    Refuse,
+    /// Leave them out.
+    Skip,
+    /// Invite them again.
+    Allow,
+}
+
+/// An invitation as administrators see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invitation {
+    pub row: InvitationRow,
+    pub state: InvitationState,
+    pub link: String,
+}
+
+/// Where a page of a list ended, as a text without meaning to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvitationCursor(InvitationPlace);
+
+impl InvitationCursor {
+    pub fn at(invitation: &Invitation) -> Self {
+        let InvitationRow { created_at, assignment_id, .. } = invitation.row;
+        Self(InvitationPlace { created_at, assignment_id })
+    }
+}
+
+impl fmt::Display for InvitationCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.0.created_at.as_millis(), self.0.assignment_id)
+    }
+}
+
+impl FromStr for InvitationCursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (millis, id) = text.rsplit_once('-').ok_or(())?;
+        let created_at = Timestamp::from_millis(millis.parse().map_err(|_| ())?);
+        let assignment_id = id.parse().map_err(|_| ())?;
+        Ok(Self(InvitationPlace { created_at, assignment_id }))
+    }
+}
+
+impl Engine {
+    /// Makes all of these invitations, or none and tells every fault. With `check_only` none is made, and
+    /// what comes back is what would have been, less ids that are good for anything.
+    pub async fn invite(
+        &self,
+        actor: &Actor,
+        flow: FlowId,
+        new: &[NewInvitation],
+        duplicates: Duplicates,
+        check_only: bool,
+    ) -> AdminResult<Vec<Invitation>> {
+        for _ in 0..CONFLICT_RETRIES {
+            let state = self.flow_for(actor, Scope::Write, flow).await?;
+            if state.flow.archived_at.is_some() {
+                return Err(AdminError::conflict(FLOW_ARCHIVED, "this flow is archived"));
+            }
+            let app = state.flow.app_id;
+            let chosen = self.chosen(app, flow, new, duplicates).await?;
+            let created_at = self.now();
+            let ids = random_ids(chosen.len());
+            let row = |(new, id): (&NewInvitation, u128)| InvitationRow {
+                app_id: app,
+                flow_id: flow,
+                assignment_id: AssignmentId::from_random(id),
+                invitee: new.invitee.clone(),
+                created_at,
+                times: InvitationTimes { expires_at: new.expires_at, ..InvitationTimes::default() },
+                response_id: None,
+            };
+            let rows: Vec<InvitationRow> = chosen.into_iter().zip(ids).map(row).collect();
+            let made = rows.iter().cloned().map(|row| self.shown(row, created_at)).collect();
+            if check_only || rows.is_empty() {
+                return Ok(made);
+            }
+            let detail = json!({"count": rows.len()});
+            let audit = self.audit(actor, Some(app), "invitations.created", flow, &detail);
+            let rows = vec![Write::Invitations(rows), Write::Audit(audit)];
+            match self.change_quietly(app, state.revision, Change::new(move || rows)).await {
+                Err(AdminError::Store(StoreError::Conflict)) => {}
+                done => return done.map(|()| made),
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// Those that are to be made, if nothing is wrong with any.
+    async fn chosen<'n>(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        new: &'n [NewInvitation],
+        duplicates: Duplicates,
+    ) -> AdminResult<Vec<&'n NewInvitation>> {
+        let now = self.now();
+        let mut faults: Vec<Fault> = new.iter().flat_map(|new| new.faults(now)).collect();
+        let mut chosen: Vec<&NewInvitation> = new.iter().collect();
+        if duplicates != Duplicates::Allow {
+            let mut seen = HashSet::new();
+            let invitees = new.iter().map(|new| new.invitee.clone()).collect();
+            let invited = self.store.are_invited(app, flow, now, invitees).await?;
+            let is_double = |(new, invited): (&NewInvitation, bool)| {
+                let user = new.invitee.user_id.clone().map(|user| (USER_ID, user));
+                let email = new.invitee.email_key().map(|email| (EMAIL, email));
+                let known: Vec<_> = [user, email].into_iter().flatten().collect();
+                let twice = known.iter().any(|known| seen.contains(known));
+                seen.extend(known);
+                match (invited, twice) {
+                    (true, _) => Some("has an open invitation to this flow already"),
+                    (_, true) => Some("is invited on an earlier line, too"),
+                    _ => None,
+                }
+            };
+            let doubles: Vec<_> = new.iter().zip(invited).map(is_double).collect();
+            if duplicates == Duplicates::Refuse {
+                let double = doubles.iter().zip(new).filter_map(|(why, new)| why.zip(Some(new)));
+                faults.extend(double.map(|(why, new)| {
+                    new.fault("", format!("{why}; duplicates=skip leaves such out"))
+                }));
+            }
+            let left = chosen.into_iter().zip(doubles).filter(|(_, double)| double.is_none());
+            chosen = left.map(|(new, _)| new).collect();
+        }
+        faults.sort_by_key(line_of);
+        faultless(no_more_than_can_be_read(faults))?;
+        Ok(chosen)
+    }
+
+    /// The flow's invitations in the order they were made, of one state or of all.
+    pub async fn list_invitations(
+        &self,
+        actor: &Actor,
+        flow: FlowId,
+        state: Option<InvitationState>,
+        after: Option<InvitationCursor>,
+        limit: usize,
+    ) -> AdminResult<Vec<Invitation>> {
+        let app_id = self.flow_for(actor, Scope::Read, flow).await?.flow.app_id;
+        let (now, after) = (self.now(), after.map(|cursor| cursor.0));
+        let query = InvitationQuery { app_id, flow_id: flow, state, now, after, limit };
+        let rows = self.store.list_invitations(&query).await?;
+        Ok(rows.into_iter().map(|row| self.shown(row, now)).collect())
+    }
+
+    /// How many of the flow's invitations there are in each state.
+    pub async fn count_invitations(
+        &self,
+        actor: &Actor,
+        flow: FlowId,
+    ) -> AdminResult<InvitationCounts> {
+        let app = self.flow_for(actor, Scope::Read, flow).await?.flow.app_id;
+        Ok(self.store.count_invitations(app, flow, self.now()).await?)
+    }
+
+    pub async fn get_invitation(&self, actor: &Actor, id: AssignmentId) -> AdminResult<Invitation> {
+        let row = self.invitation_for(actor, Scope::Read, id).await?;
+        Ok(self.shown(row, self.now()))
+    }
+
+    /// Withdraws an invitation; doing so twice is the same as once. One that was used stays used.
+    pub async fn revoke_invitation(&self, actor: &Actor, id: AssignmentId) -> AdminResult<()> {
+        for _ in 0..CONFLICT_RETRIES {
+            let row = self.invitation_for(actor, Scope::Write, id).await?;
+            if row.times.completed_at.is_some() {
+                let detail = "this invitation was used; there is nothing left to withdraw";
+                return Err(AdminError::conflict("invitation_used", detail));
+            }
+            if row.times.revoked_at.is_some() {
+                return Ok(());
+            }
+            let app = self.app_for(actor, Scope::Write, row.app_id).await?;
+            let detail = json!({"flowId": row.flow_id});
+            let audit = self.audit(actor, Some(row.app_id), "invitation.revoked", id, &detail);
+            let step = InvitationStep::Revoke { app: row.app_id, assignment: id, at: self.now() };
+            let rows = vec![Write::Invitation(step), Write::Audit(audit)];
+            match self.change_quietly(row.app_id, app.revision, Change::new(move || rows)).await {
+                Err(AdminError::Store(StoreError::Conflict)) => {}
+                done => return done,
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// Notes that the page of an invitation was opened, by the day, and says what the invitation is then;
+    /// nothing where the flow has none with this id. Never called for a GET: mail scanners follow links.
+    pub async fn mark_opened(
+        &self,
+        flow: FlowId,
+        assignment: &str,
+    ) -> Result<Option<InvitationState>, StoreError> {
+        let Ok(assignment) = assignment.parse() else { return Ok(None) };
+        let found = self.store.find_invitation(assignment).await?;
+        let Some(row) = found.filter(|row| row.flow_id == flow) else { return Ok(None) };
+        let (app, now) = (row.app_id, self.now());
+        match row.times.state(now) {
+            InvitationState::Sent => {
+                let step = InvitationStep::Open { app, assignment, at: day_of(now) };
+                let rows = vec![Write::Invitation(step)];
+                self.apply(At::Instance, Change::new(move || rows)).await?;
+                Ok(Some(InvitationState::Opened))
+            }
+            state => Ok(Some(state)),
+        }
+    }
+
+    async fn invitation_for(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        id: AssignmentId,
+    ) -> AdminResult<InvitationRow> {
+        let found = self.store.find_invitation(id).await?;
+        let row = found.ok_or(AdminError::NotFound(Missing::Invitation))?;
+        actor.need_in(scope, row.app_id, Missing::Invitation)?;
+        Ok(row)
+    }
+
+    fn shown(&self, row: InvitationRow, now: Timestamp) -> Invitation {
+        let (base, flow, id) = (&self.public_url, row.flow_id, row.assignment_id);
+        let link = format!("{base}/f/{flow}?flowAssignmentId={id}");
+        Invitation { state: row.times.state(now), link, row }
+    }
+}
+
+/// The line that a fault of a file points to.
+fn line_of(fault: &Fault) -> u64 {
+    let line = fault.pointer.split('/').nth(1).and_then(|line| line.parse().ok());
+    line.unwrap_or_default()
+}
+
+/// The first faults, and how many more there are.
+pub(crate) fn no_more_than_can_be_read(mut faults: Vec<Fault>) -> Vec<Fault> {
+    let more = faults.len().saturating_sub(FAULTS_MAX);
+    faults.truncate(FAULTS_MAX);
+    if more > 0 {
+        faults.push(fault("", format!("has {more} more faults, which are not listed")));
+    }
+    faults
+}

@@ -1,0 +1,104 @@
+//! The rules about what a token claims, at an instant.
+//!
+//! Called only under a right signature. All that is wrong with a token besides its age comes first, so
+//! that "expired" means: the same token, fresh, would do.
+
+use serde_json::Value;
+use sluice_flow::identity::Claims;
+use sluice_flow::time::Timestamp;
+
+use super::outcome::{Checked, Invalid};
+use super::token::Members;
+
+/// How far two clocks may be apart, in seconds.
+pub(crate) const LEEWAY_SECONDS: i64 = 60;
+/// The longest that a token may be valid where the app says nothing, in seconds.
+pub const LIFETIME_DEFAULT_SECONDS: u32 = 3600;
+/// The longest that an app may allow, in seconds.
+pub const LIFETIME_MAX_SECONDS: u32 = 86_400;
+/// The longest `sub`, in characters, as for a `userId`.
+const SUBJECT_CHARS_MAX: usize = 255;
+/// The longest `email`, in characters, as for `traits.email`.
+const EMAIL_CHARS_MAX: usize = 254;
+/// No time of a token is beyond this, in seconds since the epoch: the year 5138.
+const SECONDS_MAX: f64 = 1e11;
+
+/// What the app demands of a token.
+pub(crate) struct Demands<'a> {
+    pub(crate) audience: &'a str,
+    pub(crate) issuer: Option<&'a str>,
+    pub(crate) lifetime_seconds: u32,
+    pub(crate) now: Timestamp,
+}
+
+pub(crate) fn check(claims: &Members, demands: &Demands<'_>) -> Result<Claims, Checked> {
+    let invalid = |why| Err(Checked::Invalid(why));
+    let Some(user_id) = subject(claims) else { return invalid(Invalid::SubjectWrong) };
+    let Some(email) = email(claims) else { return invalid(Invalid::EmailWrong) };
+    if !is_for(claims.get("aud"), demands.audience) {
+        return invalid(Invalid::AudienceWrong);
+    }
+    let issuer = claims.get("iss").and_then(Value::as_str);
+    if demands.issuer.is_some_and(|wanted| issuer != Some(wanted)) {
+        return invalid(Invalid::IssuerWrong);
+    }
+    let (Some(expires), Some(issued)) = (millis(claims, "exp"), millis(claims, "iat")) else {
+        return invalid(Invalid::TimesWrong);
+    };
+    let not_before = match claims.get("nbf") {
+        None => None,
+        Some(_) => match millis(claims, "nbf") {
+            None => return invalid(Invalid::TimesWrong),
+            time => time,
+        },
+    };
+    let lifetime = expires - issued;
+    if lifetime <= 0 {
+        return invalid(Invalid::TimesWrong);
+    }
+    if lifetime > i64::from(demands.lifetime_seconds) * 1000 {
+        return invalid(Invalid::LifetimeTooLong);
+    }
+    let (now, leeway) = (demands.now.as_millis(), LEEWAY_SECONDS * 1000);
+    if issued > now + leeway || not_before.is_some_and(|time| time > now + leeway) {
+        return invalid(Invalid::NotYetValid);
+    }
+    if now >= expires + leeway {
+        return Err(Checked::Expired);
+    }
+    Ok(Claims { user_id, email })
+}
+
+fn subject(claims: &Members) -> Option<String> {
+    let subject = claims.get("sub")?.as_str()?;
+    let fits = (1..=SUBJECT_CHARS_MAX).contains(&subject.chars().count());
+    (fits && !subject.contains('\0')).then(|| subject.to_owned())
+}
+
+/// Nothing where it is no text; `Some(None)` where there is none.
+fn email(claims: &Members) -> Option<Option<String>> {
+    match claims.get("email") {
+        None | Some(Value::Null) => Some(None),
+        Some(Value::String(email)) if email.chars().count() <= EMAIL_CHARS_MAX => {
+            Some(Some(email.clone()))
+        }
+        Some(_) => None,
+    }
+}
+
+fn is_for(audience: Option<&Value>, app: &str) -> bool {
+    match audience {
+        Some(Value::String(one)) => one == app,
+        Some(Value::Array(many)) => {
+            many.iter().all(Value::is_string) && many.iter().any(|one| one == app)
+        }
+        _ => false,
+    }
+}
+
+/// A time of the token in milliseconds; it may have a fraction.
+fn millis(claims: &Members, name: &str) -> Option<i64> {
+    let seconds = claims.get(name)?.as_f64()?;
+    #[expect(clippy::cast_possible_truncation, reason = "the range was looked at")]
+    (0.0..=SECONDS_MAX).contains(&seconds).then(|| (seconds * 1000.0).floor() as i64)
+}

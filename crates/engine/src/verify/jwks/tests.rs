@@ -1,0 +1,188 @@
+//! How long sets are kept, and how often they are fetched, on a clock that the test moves.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+
+/// Two public keys on Ed25519.
+const X: [&str; 2] =
+    ["11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw"];
+
+/// Publishes a set that the test writes, and counts how often it is fetched.
+#[derive(Debug, Default)]
+struct Publisher {
+    set: Mutex<Option<String>>,
+    fetches: AtomicUsize,
+}
+
+impl Publisher {
+    fn publish(&self, kids: &[&str]) {
+        let key = |(kid, x): (&&str, &&str)| {
+            format!(r#"{{"kty":"OKP","crv":"Ed25519","use":"sig","kid":"{kid}","x":"{x}"}}"#)
+        };
+        let keys: Vec<String> = kids.iter().zip(&X).map(key).collect();
+        *self.set.lock().unwrap() = Some(format!(r#"{{"keys":[{}]}}"#, keys.join(",")));
+    }
+
+    fn go_away(&self) {
+        *self.set.lock().unwrap() = None;
+    }
+
+    fn fetches(&self) -> usize {
+        self.fetches.load(Ordering::SeqCst)
+    }
+}
+
+impl KeySource for Publisher {
+    fn permits(&self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn fetch(
+        &self,
+        _: String,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send + '_>> {
+        Box::pin(async {
+            self.fetches.fetch_add(1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            self.set.lock().unwrap().clone().map(String::into_bytes).ok_or_else(|| "away".into())
+        })
+    }
+}
+
+const URL: &str = "https://id.example/keys";
+
+fn sets(kids: &[&str]) -> (Arc<Publisher>, KeySets) {
+    let publisher = Arc::new(Publisher::default());
+    publisher.publish(kids);
+    (Arc::clone(&publisher), KeySets::new(Some(publisher)))
+}
+
+async fn found(sets: &KeySets, kid: Option<&str>) -> &'static str {
+    match sets.find(URL, kid).await {
+        Found::Keys(_) => "found",
+        Found::Unknown => "unknown",
+        Found::Unavailable => "unavailable",
+    }
+}
+
+async fn pass(seconds: u64) {
+    tokio::time::advance(Duration::from_secs(seconds)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_set_is_fetched_once_in_ten_minutes() {
+    let (publisher, sets) = sets(&["a"]);
+    for _ in 0..100 {
+        assert_eq!(found(&sets, Some("a")).await, "found");
+        pass(4).await;
+    }
+    assert_eq!(publisher.fetches(), 1);
+    pass(300).await;
+    assert_eq!(found(&sets, Some("a")).await, "found");
+    assert_eq!(publisher.fetches(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_set_in_use_is_fetched_anew_behind_the_scenes() {
+    let (publisher, sets) = sets(&["a"]);
+    found(&sets, Some("a")).await;
+    pass(500).await;
+    let before = Instant::now();
+    assert_eq!(found(&sets, Some("a")).await, "found");
+    assert_eq!(before.elapsed(), Duration::ZERO, "nobody waits for it");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(publisher.fetches(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_who_ask_for_an_unknown_kid_make_one_fetch() {
+    let (publisher, sets) = sets(&["a"]);
+    found(&sets, Some("a")).await;
+    pass(60).await;
+    publisher.publish(&["a", "b"]);
+    let asking = (0..50).map(|_| found(&sets, Some("b")));
+    let all = futures_util::future::join_all(asking).await;
+    assert!(all.iter().all(|it| *it == "found"), "{all:?}");
+    assert_eq!(publisher.fetches(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unknown_kids_are_not_fetched_for_again_and_again() {
+    let (publisher, sets) = sets(&["a"]);
+    found(&sets, Some("a")).await;
+    for kid in 0..200 {
+        assert_eq!(found(&sets, Some(&format!("guess {kid}"))).await, "unknown");
+    }
+    assert_eq!(publisher.fetches(), 1);
+    pass(31).await;
+    assert_eq!(found(&sets, Some("guess")).await, "unknown");
+    assert_eq!(publisher.fetches(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_left_the_set_is_refused_after_ten_minutes() {
+    let (publisher, sets) = sets(&["a", "b"]);
+    assert_eq!(found(&sets, Some("b")).await, "found");
+    publisher.publish(&["a"]);
+    pass(601).await;
+    assert_eq!(found(&sets, Some("b")).await, "unknown");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_the_publisher_is_away_a_set_is_used_for_a_day() {
+    let (publisher, sets) = sets(&["a"]);
+    found(&sets, Some("a")).await;
+    publisher.go_away();
+    pass(601).await;
+    assert_eq!(found(&sets, Some("a")).await, "found");
+    pass(23 * 3600).await;
+    assert_eq!(found(&sets, Some("a")).await, "found");
+    pass(3600).await;
+    assert_eq!(found(&sets, Some("a")).await, "unavailable");
+    publisher.publish(&["a"]);
+    pass(31).await;
+    assert_eq!(found(&sets, Some("a")).await, "found");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nothing_was_ever_fetched_keys_are_unavailable() {
+    let (publisher, sets) = sets(&["a"]);
+    publisher.go_away();
+    for _ in 0..10 {
+        assert_eq!(found(&sets, Some("a")).await, "unavailable");
+    }
+    assert_eq!(publisher.fetches(), 1, "a publisher that is away is left in peace for a while");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_without_kid_needs_a_set_of_one_key() {
+    assert_eq!(found(&sets(&["a"]).1, None).await, "found");
+    assert_eq!(found(&sets(&["a", "b"]).1, None).await, "unknown");
+}
+
+#[test]
+fn keys_of_other_kinds_and_for_other_ends_are_passed_over() {
+    let x = X[0];
+    let jwk = |more: &str| format!(r#"{{"kty":"OKP","crv":"Ed25519","x":"{x}"{more}}}"#);
+    for (key, usable) in [
+        (jwk(r#","kid":"a""#), 1),
+        (jwk(r#","alg":"EdDSA""#), 1),
+        (jwk(r#","alg":"RS256""#), 0),
+        (jwk(r#","use":"enc""#), 0),
+        (jwk(r#","key_ops":["sign"]"#), 0),
+        (jwk(r#","d":"AAAA""#), 0),
+        (r#"{"kty":"oct","k":"AAAA"}"#.to_owned(), 0),
+        (r#"{"kty":"EC","crv":"P-384","x":"AA","y":"AA"}"#.to_owned(), 0),
+        (r#"{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}"#.to_owned(), 0),
+        (r#"{"kty":"RSA","n":"AQAB","e":"AQAB"}"#.to_owned(), 0),
+        ("7".to_owned(), 0),
+    ] {
+        let found = keys_of(format!(r#"{{"keys":[{key}]}}"#).as_bytes()).unwrap();
+        assert_eq!(found.len(), usable, "{key}");
+    }
+    for broken in ["", "[]", "{}", r#"{"keys":{}}"#] {
+        assert!(keys_of(broken.as_bytes()).is_err(), "{broken}");
+    }
+}

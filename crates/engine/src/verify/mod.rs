@@ -1,0 +1,279 @@
+//! Whether a token proves who its bearer is, by the keys and the mode of an app.
+//!
+//! Reading order: `token` (form), `keys` (signature), `claims` (content), `outcome` (what it comes to);
+//! `jwks` fetches sets of keys, `sealed` keeps secrets. A signature is checked before a claim is looked at.
+//! Deliberately absent: a token in a query, a cookie or a body, and a memory of tokens that were valid.
+
+mod claims;
+mod jwks;
+mod keys;
+mod outcome;
+mod sealed;
+mod token;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sluice_flow::id::AppId;
+use sluice_flow::identity::Claims;
+use sluice_flow::time::Timestamp;
+use sluice_store::{AppRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification};
+
+use crate::engine::Engine;
+use crate::registry::AppView;
+use claims::Demands;
+use jwks::{Found, KeySets};
+use keys::Verifier;
+use token::Token;
+
+pub use claims::{LIFETIME_DEFAULT_SECONDS, LIFETIME_MAX_SECONDS};
+pub use jwks::KeySource;
+pub(crate) use keys::PublicKey;
+pub use outcome::{Checked, Counts, Invalid};
+pub(crate) use sealed::Vault;
+pub use sealed::{MasterKey, MasterKeySource, NotOpened};
+pub use token::TOKEN_BYTES_MAX;
+
+/// Apps whose checks are counted; an app beyond that is counted only in the sums of all.
+const COUNTED_APPS_MAX: usize = 10_000;
+
+/// What a request bears where a token could be.
+#[derive(Clone, Copy)]
+pub enum Presented<'a> {
+    Nothing,
+    Token(&'a str),
+    /// Something that cannot be a token.
+    Unreadable,
+}
+
+impl std::fmt::Debug for Presented<'_> {
+    /// A token is a secret while it is valid.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Presented(…)")
+    }
+}
+
+/// Why a caller is not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenRefused {
+    Missing,
+    Invalid,
+    Expired,
+    /// The keys of the app cannot be had now.
+    Unavailable,
+}
+
+/// How an app verifies tokens: all that a check needs, ready for use.
+pub(crate) struct Verification {
+    mode: IdentityVerification,
+    audience: String,
+    lifetime_seconds: u32,
+    keys: Vec<AppKey>,
+    counts: Arc<Counts>,
+}
+
+impl std::fmt::Debug for Verification {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Verification({:?}, {} keys)", self.mode, self.keys.len())
+    }
+}
+
+struct AppKey {
+    kid: String,
+    issuer: Option<String>,
+    material: Material,
+}
+
+enum Material {
+    Key(Verifier),
+    Set {
+        url: String,
+    },
+    /// A secret that cannot be opened here, or a key that cannot be read.
+    Closed,
+}
+
+/// What all apps share. Cloning gives another handle on the same.
+#[derive(Clone)]
+pub(crate) struct Verifying {
+    pub(crate) vault: Vault,
+    pub(crate) sets: KeySets,
+    counts: Arc<Mutex<HashMap<AppId, Arc<Counts>>>>,
+}
+
+impl Verifying {
+    pub(crate) fn new(
+        master_keys: Option<Arc<dyn MasterKeySource>>,
+        key_source: Option<Arc<dyn KeySource>>,
+    ) -> Self {
+        Self {
+            vault: Vault::new(master_keys),
+            sets: KeySets::new(key_source),
+            counts: Arc::default(),
+        }
+    }
+
+    /// The counts of an app, which outlive what is remembered of it.
+    pub(crate) fn counts_of(&self, app: AppId, now: Timestamp) -> Arc<Counts> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = || Arc::new(Counts::new(now));
+        if counts.len() >= COUNTED_APPS_MAX && !counts.contains_key(&app) {
+            return fresh();
+        }
+        Arc::clone(counts.entry(app).or_insert_with(fresh))
+    }
+
+    /// Reads the active keys of an app.
+    pub(crate) fn verification(
+        &self,
+        app: &AppRow,
+        keys: Vec<IdentityKeyRow>,
+        now: Timestamp,
+    ) -> Verification {
+        let active = keys.into_iter().filter(|key| key.revoked_at.is_none());
+        Verification {
+            mode: app.identity_verification,
+            audience: app.app_id.to_string(),
+            lifetime_seconds: app.token_lifetime_seconds.unwrap_or(LIFETIME_DEFAULT_SECONDS),
+            keys: active.map(|row| self.key(row)).collect(),
+            counts: self.counts_of(app.app_id, now),
+        }
+    }
+
+    fn key(&self, row: IdentityKeyRow) -> AppKey {
+        let key = match row.kind {
+            IdentityKeyKind::Jwks => {
+                let material = Material::Set { url: row.material };
+                return AppKey { kid: row.kid, issuer: row.issuer, material };
+            }
+            IdentityKeyKind::Hs256 => match self.vault.open(row.app_id, &row.kid, &row.material) {
+                Ok(secret) => Some(Verifier::of_secret(&secret)),
+                Err(error) => {
+                    let (app, kid) = (row.app_id, &row.kid);
+                    tracing::error!(%app, kid, %error, "a signing secret cannot be opened");
+                    None
+                }
+            },
+            IdentityKeyKind::PublicKey => {
+                let stored = serde_json::from_str::<PublicKey>(&row.material).ok();
+                stored.and_then(|key| key.verifier())
+            }
+        };
+        let material = key.map_or(Material::Closed, Material::Key);
+        AppKey { kid: row.kid, issuer: row.issuer, material }
+    }
+
+    /// The rules in their order: form, key, signature, claims.
+    async fn check(
+        &self,
+        verification: &Verification,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<Claims, Checked> {
+        let token = Token::parse(text).map_err(Checked::Invalid)?;
+        let issuer = self.signer(verification, &token).await?;
+        let demands = Demands {
+            audience: &verification.audience,
+            issuer: issuer.as_deref(),
+            lifetime_seconds: verification.lifetime_seconds,
+            now,
+        };
+        claims::check(&token.claims, &demands)
+    }
+
+    /// Finds the key that signed the token; gives the issuer that goes with it.
+    async fn signer(
+        &self,
+        verification: &Verification,
+        token: &Token<'_>,
+    ) -> Result<Option<String>, Checked> {
+        let kid = token.kid.as_deref();
+        let alone = verification.keys.len() == 1;
+        let mut failed = Checked::Invalid(Invalid::KeyUnknown);
+        for key in &verification.keys {
+            let checked = match &key.material {
+                // A name must be right where there is one, and may be missing where it tells nothing.
+                Material::Key(_) | Material::Closed if kid.map_or(!alone, |kid| kid != key.kid) => {
+                    continue;
+                }
+                Material::Closed => Err(Checked::Unavailable),
+                Material::Key(verifier) => verifier.check(token).map_err(Checked::Invalid),
+                Material::Set { .. } if kid.is_none() && !alone => continue,
+                Material::Set { url } => match self.sets.find(url, kid).await {
+                    Found::Unavailable => Err(Checked::Unavailable),
+                    Found::Unknown => continue,
+                    Found::Keys(keys) => {
+                        let mut result = Err(Checked::Invalid(Invalid::KeyUnknown));
+                        for key in keys {
+                            result = key.verifier.check(token).map_err(Checked::Invalid);
+                            if result.is_ok() {
+                                break;
+                            }
+                        }
+                        result
+                    }
+                },
+            };
+            match checked {
+                Ok(()) => return Ok(key.issuer.clone()),
+                Err(why) => failed = why,
+            }
+        }
+        Err(failed)
+    }
+}
+
+/// The name of the algorithm that a key is for, where it is for one.
+pub fn algorithm_of(row: &IdentityKeyRow) -> Option<String> {
+    match row.kind {
+        IdentityKeyKind::Hs256 => Some(token::Algorithm::Hs256.name().to_owned()),
+        IdentityKeyKind::Jwks => None,
+        IdentityKeyKind::PublicKey => {
+            let key = serde_json::from_str::<PublicKey>(&row.material).ok();
+            key.map(|key| key.algorithm_name().to_owned())
+        }
+    }
+}
+
+impl Engine {
+    /// Who the caller is, as far as the app's mode asks: `off` looks at nothing, `observe` counts and lets
+    /// everybody in, `enforce` refuses whoever cannot prove it.
+    pub async fn identify(
+        &self,
+        app: &AppView,
+        presented: Presented<'_>,
+    ) -> Result<Option<Claims>, TokenRefused> {
+        let Some(verification) = app.verification.as_deref() else { return Ok(None) };
+        let checked = match presented {
+            Presented::Nothing => Err(Checked::Missing),
+            Presented::Unreadable => Err(Checked::Invalid(Invalid::Malformed)),
+            Presented::Token(text) => self.verifying.check(verification, text, self.now()).await,
+        };
+        let outcome = checked.as_ref().err().copied().unwrap_or(Checked::Verified);
+        self.count_check(verification, outcome);
+        match checked {
+            Ok(claims) => Ok(Some(claims)),
+            Err(_) if verification.mode != IdentityVerification::Enforce => Ok(None),
+            Err(why) => Err(match why {
+                Checked::Missing => TokenRefused::Missing,
+                Checked::Expired => TokenRefused::Expired,
+                Checked::Unavailable => TokenRefused::Unavailable,
+                Checked::Verified | Checked::Mismatch | Checked::Invalid(_) => {
+                    TokenRefused::Invalid
+                }
+            }),
+        }
+    }
+
+    /// Counts a submission that contradicts its token; says whether it is to be refused.
+    pub(crate) fn is_mismatch_refused(&self, app: &AppView) -> bool {
+        let Some(verification) = app.verification.as_deref() else { return false };
+        self.count_check(verification, Checked::Mismatch);
+        verification.mode == IdentityVerification::Enforce
+    }
+
+    fn count_check(&self, verification: &Verification, outcome: Checked) {
+        verification.counts.count(outcome);
+        self.metrics.count_token(verification.mode, outcome);
+    }
+}

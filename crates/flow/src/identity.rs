@@ -1,0 +1,124 @@
+//! What a verified token says of the respondent, against what the submission says.
+//!
+//! Whether the token is genuine is not decided here: a [`Claims`] is what was proven. Messages never
+//! repeat a value: it may be somebody's address.
+
+use std::borrow::Cow;
+
+use crate::issue::{Code, Issue};
+use crate::submission::{Admission, Identity, Submission};
+
+const USER_ID: &str = "userId";
+const EMAIL: &str = "traits.email";
+
+/// Who the bearer of a token is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Claims {
+    /// `sub`: the user's id, 1 to 255 characters.
+    pub user_id: String,
+    pub email: Option<String>,
+}
+
+impl std::fmt::Debug for Claims {
+    /// Names nobody: logs take what is debug-printed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Claims(…)")
+    }
+}
+
+/// Every identity that the token contradicts. A `userId` must be the token's, a `traits.email` the
+/// token's address but for the case of ASCII letters; a token without one proves none. Other traits
+/// are the client's own word.
+pub fn mismatches(claims: &Claims, identities: &[Identity<'_>]) -> Vec<Issue> {
+    let wrong = identities.iter().enumerate().filter_map(|(index, identity)| {
+        let message = match &*identity.kind {
+            USER_ID if identity.value != claims.user_id => {
+                "The userId is not the one that the access token was issued to."
+            }
+            EMAIL if !is_email_of(claims, &identity.value) => {
+                "The e-mail address is not the one in the access token."
+            }
+            _ => return None,
+        };
+        let path = vec!["identities".into(), index.into(), "value".into()];
+        Some(Issue::new(Code::IdentityMismatch, path, message))
+    });
+    wrong.collect()
+}
+
+fn is_email_of(claims: &Claims, email: &str) -> bool {
+    claims.email.as_deref().is_some_and(|known| known.eq_ignore_ascii_case(email))
+}
+
+/// Adds the token's `userId` to an admitted submission that names none.
+pub fn fill(claims: &Claims, submission: &mut Submission<'_>) {
+    let named = submission.identities.iter().any(|identity| identity.kind == USER_ID);
+    if submission.admission == Admission::Admitted && !named {
+        let value = Cow::Owned(claims.user_id.clone());
+        submission.identities.insert(0, Identity { kind: USER_ID.into(), value });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claims(email: Option<&str>) -> Claims {
+        Claims { user_id: "u-7".to_owned(), email: email.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_user_id_must_be_the_tokens_and_an_address_too_but_for_ascii_case() {
+        let ann = Some("Ann@Example.com");
+        for (email, kind, value, fits) in [
+            (ann, "userId", "u-7", true),
+            (ann, "userId", "U-7", false),
+            (ann, "userId", "u-7 ", false),
+            (ann, "userId", "u-8", false),
+            (ann, "traits.email", "Ann@Example.com", true),
+            (ann, "traits.email", "ann@eXAMPLE.com", true),
+            (ann, "traits.email", "ann@example.org", false),
+            (Some("\u{e9}@example.com"), "traits.email", "\u{c9}@example.com", false),
+            (None, "traits.email", "ann@example.com", false),
+            (ann, "traits.plan", "pro", true),
+        ] {
+            let identity = Identity { kind: kind.into(), value: value.into() };
+            let found = mismatches(&claims(email), &[identity]);
+            assert_eq!(found.is_empty(), fits, "{kind} {value}");
+            assert!(found.iter().all(|issue| issue.code == Code::IdentityMismatch));
+            assert!(found.iter().all(|issue| !issue.message.contains(value)));
+        }
+    }
+
+    #[test]
+    fn every_mismatch_is_told_with_its_place() {
+        let identity = |kind: &'static str, value: &'static str| Identity {
+            kind: kind.into(),
+            value: value.into(),
+        };
+        let sent = [identity("traits.email", "x@y.example"), identity("userId", "other")];
+        let paths: Vec<_> = mismatches(&claims(None), &sent)
+            .into_iter()
+            .map(|issue| serde_json::to_string(&issue.path).unwrap())
+            .collect();
+        assert_eq!(paths, [r#"["identities",0,"value"]"#, r#"["identities",1,"value"]"#]);
+    }
+
+    #[test]
+    fn only_an_admitted_submission_without_a_user_id_is_filled() {
+        for (admission, sent, filled) in [
+            ("admitted", "[]", 1),
+            ("admitted", r#"[{"type":"userId","value":"u-7"}]"#, 1),
+            ("admitted", r#"[{"type":"traits.plan","value":"pro"}]"#, 2),
+            ("collection_only", "[]", 0),
+        ] {
+            let body = format!(
+                r#"{{"flowVersionId":"fv","flowVersionPayloadGeneration":"4",
+                    "respondentAnalyticsAdmission":"{admission}","identities":{sent}}}"#
+            );
+            let mut submission = crate::submission::parse(body.as_bytes()).unwrap();
+            fill(&claims(None), &mut submission);
+            assert_eq!(submission.identities.len(), filled, "{admission} {sent}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Invitations: whom they may be for, and what one is at an instant.
+//!
+//! An invitation assigns a flow to one person and counts once. Its state is a function of four times,
+//! like that of a version; nothing has to run for one to expire. Messages never repeat an identity.
+
+use serde::{Deserialize, Serialize};
+
+use crate::issue::Code;
+use crate::question::email::is_email;
+use crate::submission::identities::{EMAIL_CHARS_MAX, USER_ID_CHARS_MAX};
+use crate::time::Timestamp;
+
+pub use crate::submission::identities::{EMAIL, USER_ID};
+
+/// Whom an invitation is for: a user id, an e-mail address, or both.
+///
+/// Both are absent where the person was erased and only the fact that there was one stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Invitee {
+    pub user_id: Option<String>,
+    pub email: Option<String>,
+}
+
+/// Which part of an [`Invitee`] is at fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// There is neither.
+    Whole,
+    UserId,
+    Email,
+}
+
+impl Invitee {
+    /// Everything that is wrong with it, by the rules of a submission's identities.
+    pub fn faults(&self) -> Vec<(Part, String)> {
+        let mut faults = Vec::new();
+        if self.user_id.is_none() && self.email.is_none() {
+            faults.push((Part::Whole, "must have a userId, an e-mail address, or both".to_owned()));
+        }
+        if let Some(user) = &self.user_id
+            && !(1..=USER_ID_CHARS_MAX).contains(&user.chars().count())
+        {
+            let what = format!("must have 1 to {USER_ID_CHARS_MAX} characters");
+            faults.push((Part::UserId, what));
+        }
+        if let Some(email) = &self.email
+            && (email.chars().count() > EMAIL_CHARS_MAX || !is_email(email))
+        {
+            let what = "must be an e-mail address such as name@example.com".to_owned();
+            faults.push((Part::Email, what));
+        }
+        for (part, text) in [(Part::UserId, &self.user_id), (Part::Email, &self.email)] {
+            if text.as_ref().is_some_and(|text| text.contains('\0')) {
+                faults.push((part, "must not hold a NUL character".to_owned()));
+            }
+        }
+        faults
+    }
+
+    /// The address as it is compared: the case of ASCII letters tells nobody apart.
+    pub fn email_key(&self) -> Option<String> {
+        self.email.as_ref().map(|email| email.to_ascii_lowercase())
+    }
+}
+
+/// What decides about an invitation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct InvitationTimes {
+    pub expires_at: Option<Timestamp>,
+    pub opened_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What an invitation is at an instant. The later in the list, the more it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InvitationState {
+    /// Made, and not opened as far as is known.
+    Sent,
+    /// Its page was opened.
+    Opened,
+    /// It ended without a response.
+    Expired,
+    /// It was withdrawn.
+    Revoked,
+    /// It has its response.
+    Completed,
+}
+
+impl InvitationState {
+    pub const ALL: [Self; 5] =
+        [Self::Sent, Self::Opened, Self::Expired, Self::Revoked, Self::Completed];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Opened => "opened",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+            Self::Completed => "completed",
+        }
+    }
+
+    /// What a response is refused with; nothing where it is taken.
+    pub fn refusal(self) -> Option<Code> {
+        match self {
+            Self::Sent | Self::Opened => None,
+            Self::Expired => Some(Code::InvitationExpired),
+            Self::Revoked => Some(Code::InvitationRevoked),
+            Self::Completed => Some(Code::InvitationUsed),
+        }
+    }
+}
+
+impl InvitationTimes {
+    pub fn state(&self, now: Timestamp) -> InvitationState {
+        if self.completed_at.is_some() {
+            InvitationState::Completed
+        } else if self.revoked_at.is_some() {
+            InvitationState::Revoked
+        } else if self.expires_at.is_some_and(|end| now >= end) {
+            InvitationState::Expired
+        } else if self.opened_at.is_some() {
+            InvitationState::Opened
+        } else {
+            InvitationState::Sent
+        }
+    }
+}
+
+/// The first instant of the day, in UTC: all that is kept of when a person who did not agree to be known
+/// opened or used an invitation, since a finer time would lead to the response of that time.
+pub fn day_of(at: Timestamp) -> Timestamp {
+    const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+    Timestamp::from_millis(at.as_millis().div_euclid(DAY_MILLIS) * DAY_MILLIS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_derived_from_the_times() {
+        use InvitationState::{Completed, Expired, Opened, Revoked, Sent};
+        let at = Timestamp::from_millis;
+        let times = |expires: Option<i64>, opened: Option<i64>, completed, revoked| {
+            let times = [expires, opened, completed, revoked].map(|time| time.map(at));
+            let [expires_at, opened_at, completed_at, revoked_at] = times;
+            InvitationTimes { expires_at, opened_at, completed_at, revoked_at }
+        };
+        for (of, now, state) in [
+            (times(None, None, None, None), i64::MAX, Sent),
+            (times(Some(10), None, None, None), 9, Sent),
+            (times(Some(10), None, None, None), 10, Expired),
+            (times(Some(10), Some(5), None, None), 9, Opened),
+            (times(Some(10), Some(5), None, None), 10, Expired),
+            (times(Some(10), Some(5), None, Some(3)), 4, Revoked),
+            (times(Some(10), Some(5), None, Some(3)), 40, Revoked),
+            (times(Some(10), None, Some(7), None), 40, Completed),
+            (times(Some(10), None, Some(7), Some(8)), 40, Completed),
+        ] {
+            assert_eq!(of.state(at(now)), state, "{of:?} at {now}");
+        }
+    }
+
+    #[test]
+    fn only_an_open_invitation_takes_a_response() {
+        let codes = InvitationState::ALL.map(|state| state.refusal().map(Code::as_str));
+        let ended = ["invitation_expired", "invitation_revoked", "invitation_used"].map(Some);
+        assert_eq!(codes[..2], [None, None]);
+        assert_eq!(codes[2..], ended);
+    }
+
+    #[test]
+    fn an_invitee_has_a_user_id_or_an_address_of_the_right_form() {
+        let of = |user: Option<&str>, email: Option<&str>| Invitee {
+            user_id: user.map(str::to_owned),
+            email: email.map(str::to_owned),
+        };
+        let (long, local) = ("u".repeat(256), format!("{}@example.com", "a".repeat(243)));
+        for (invitee, parts) in [
+            (of(Some("7"), None), vec![]),
+            (of(None, Some("ada@example.com")), vec![]),
+            (of(Some("7"), Some("ada@example.com")), vec![]),
+            (of(None, None), vec![Part::Whole]),
+            (of(Some(""), Some("nobody")), vec![Part::UserId, Part::Email]),
+            (of(Some(&long), None), vec![Part::UserId]),
+            (of(None, Some(&local)), vec![Part::Email]),
+            (of(Some("a\0b"), None), vec![Part::UserId]),
+        ] {
+            let faults = invitee.faults();
+            let found: Vec<Part> = faults.iter().map(|(part, _)| *part).collect();
+            assert_eq!(found, parts, "{invitee:?}");
+            let private = invitee.email.as_deref().unwrap_or("@");
+            assert!(faults.iter().all(|(_, what)| !what.contains(private)), "{faults:?}");
+        }
+    }
+
+    #[test]
+    fn a_day_is_all_that_is_left_of_a_time() {
+        let at: Timestamp = "2026-11-15T23:59:59.999Z".parse().unwrap();
+        assert_eq!(day_of(at).to_string(), "2026-11-15T00:00:00.000Z");
+        assert_eq!(day_of(day_of(at)), day_of(at));
+    }
+}

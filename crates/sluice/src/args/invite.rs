@@ -1,0 +1,130 @@
+//! The command `invite`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use sluice_flow::id::{AssignmentId, FlowId};
+use sluice_flow::time::Timestamp;
+
+use super::ServerArgs;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum InviteCommand {
+    /// Invite one person; prints the personal link
+    Add(AddArgs),
+    /// Invite everybody in a CSV file; writes their links into another
+    Import(ImportArgs),
+    /// List the invitations to a flow, and count them by state
+    List(InvitedArgs),
+    /// Withdraw an invitation
+    Revoke {
+        #[arg(value_name = "INVITATION_ID")]
+        invitation: AssignmentId,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  sluice invite add fl_… --email ada@example.com
+  sluice invite add fl_… --user-id 4711 --expires 2027-01-01T00:00:00Z")]
+pub(crate) struct AddArgs {
+    #[arg(value_name = "FLOW_ID")]
+    pub(crate) flow: FlowId,
+
+    /// E-mail address of the person
+    #[arg(long, value_name = "ADDRESS", required_unless_present = "user_id")]
+    pub(crate) email: Option<String>,
+
+    /// Your own id of the person
+    #[arg(long, value_name = "ID")]
+    pub(crate) user_id: Option<String>,
+
+    /// When the link ends, such as 2027-01-01T00:00:00Z [default: never]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: Option<Timestamp>,
+
+    /// Invite the person again though an invitation is open
+    #[arg(long)]
+    pub(crate) again: bool,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "\
+Invite everybody in a CSV file.
+
+The first line names the columns, in any order: userId, email, expiresAt; userId or email is needed.
+All lines are checked before anybody is invited, and every faulty one is printed with its number (exit
+code 3). The links are written as they are made: userId, email, expiresAt, flowAssignmentId, link.
+
+Where it is cut short, what was made is in the file of links. Run it again with --skip-invited and
+another --out to go on.",
+    after_long_help = "\
+Examples:
+  sluice invite import fl_… people.csv --out links.csv
+  sluice invite import fl_… people.csv --out more.csv --skip-invited"
+)]
+pub(crate) struct ImportArgs {
+    #[arg(value_name = "FLOW_ID")]
+    pub(crate) flow: FlowId,
+
+    /// CSV file of people
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Where to write the links; the file must not exist
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    /// Leave out whoever has an open invitation to this flow
+    #[arg(long)]
+    pub(crate) skip_invited: bool,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  sluice invite list fl_…
+  sluice invite list fl_… --state opened")]
+pub(crate) struct InvitedArgs {
+    #[arg(value_name = "FLOW_ID")]
+    pub(crate) flow: FlowId,
+
+    /// Only those in this state
+    #[arg(long, value_enum)]
+    pub(crate) state: Option<StateArg>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum StateArg {
+    Sent,
+    Opened,
+    Completed,
+    Expired,
+    Revoked,
+}
+
+impl StateArg {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Opened => "opened",
+            Self::Completed => "completed",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+}

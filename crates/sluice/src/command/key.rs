@@ -1,0 +1,124 @@
+//! `sluice key rotate`: every signing secret sealed with a new master key.
+//!
+//! The old key is known until nothing needs it any more, so that a rotation that was cut short is simply run
+//! again. With a file all of it is done here; with the variable, which other nodes have, too, their operator
+//! does it in steps that this command tells.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sluice_engine::clock::SystemClock;
+use sluice_engine::verify::MasterKey;
+use sluice_engine::{Actor, AdminError, Engine, Options, Resealed};
+
+use crate::args::RotateArgs;
+use crate::backend;
+use crate::config::{self, LogFormat};
+use crate::failure::{Exit, Failure, Outcome, with_cause};
+use crate::master_key::{self, MasterKeys, VARIABLE};
+use crate::tuning::Tuning;
+use crate::{logging, output};
+
+pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
+    logging::start("warn", LogFormat::Text)?;
+    let (store, folder) = config::store_of(args.data, args.store)?;
+    let master_keys = MasterKeys::of(config::variable(VARIABLE), &folder)?;
+    if let MasterKeys::Given(keys) = &master_keys
+        && keys.len() == 1
+    {
+        return Ok(tell_steps(keys));
+    }
+    let prepared = prepare(&master_keys)?;
+    let store = backend::open(&store, &Tuning::default()).await?;
+    let options = Options { master_keys: Some(master_keys.source()), ..Options::default() };
+    let engine = Engine::start(store, Arc::new(SystemClock), options).await;
+    let engine = engine.map_err(|error| unsealed(&AdminError::Store(error)))?;
+    let done = engine.reseal_secrets(&Actor::trusted("key-rotate"), args.revoke_unreadable).await;
+    let done = match done {
+        // A server may have made a secret with the old key while the others were sealed.
+        Ok(done) => engine
+            .reseal_secrets(&Actor::trusted("key-rotate"), false)
+            .await
+            .map(|more| Resealed { resealed: done.resealed + more.resealed, ..done }),
+        failed => failed,
+    };
+    engine.close().await;
+    let done = done.map_err(|error| unsealed(&error))?;
+    finish(&master_keys, &prepared)?;
+    let Resealed { resealed, revoked } = done;
+    output::line(format_args!(
+        "{resealed} secrets are sealed with the master key {}",
+        prepared.first().map(MasterKey::id).unwrap_or_default()
+    ));
+    if revoked > 0 {
+        output::line(format_args!("{revoked} secrets could not be opened and were revoked"));
+    }
+    match master_keys {
+        MasterKeys::File(path) => output::line(format_args!(
+            "{} holds the new key alone; servers on this file go on by themselves. Back it up.",
+            path.display()
+        )),
+        MasterKeys::Given(_) => output::line(format_args!(
+            "last step: set {VARIABLE} to the new key alone on every node, and restart them one by one"
+        )),
+    }
+    Ok(Exit::Done)
+}
+
+/// Makes the keys known under which the secrets are sealed anew: the new one first.
+fn prepare(master_keys: &MasterKeys) -> Result<Vec<MasterKey>, Failure> {
+    match master_keys {
+        MasterKeys::Given(keys) => Ok(keys.clone()),
+        MasterKeys::File(path) => {
+            let known = master_key::keys_in(path).map_err(|why| unwritten(path, &why))?;
+            // Two keys are the trace of a rotation that was cut short: its new key is the first.
+            let keys = match known.len() {
+                1 => [vec![MasterKey::random()], known].concat(),
+                _ => known,
+            };
+            master_key::replace(path, &keys)
+                .map_err(|error| unwritten(path, &error.to_string()))?;
+            Ok(keys)
+        }
+    }
+}
+
+/// Forgets the old keys, which nothing needs any more.
+fn finish(master_keys: &MasterKeys, keys: &[MasterKey]) -> Result<(), Failure> {
+    match (master_keys, keys.first()) {
+        (MasterKeys::File(path), Some(new)) => {
+            let replaced = master_key::replace(path, std::slice::from_ref(new));
+            replaced.map_err(|error| unwritten(path, &error.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The variable has one key: other nodes must know the new one before a secret is sealed with it.
+fn tell_steps(keys: &[MasterKey]) -> Exit {
+    let old = keys.first().map(MasterKey::id).unwrap_or_default();
+    output::line(MasterKey::random().to_base64());
+    output::note(format_args!(
+        "this is a new master key; nothing was changed yet. Every node must know it first:\n\
+         1. set {VARIABLE} to \"NEW,OLD\" on every node (NEW is the key above, OLD the one of now, {old}), \
+         and restart them one by one\n\
+         2. run sluice key rotate again with that value\n\
+         3. set {VARIABLE} to NEW alone on every node, and restart them one by one"
+    ));
+    Exit::Done
+}
+
+fn unwritten(path: &Path, why: &str) -> Failure {
+    Failure::new(
+        format!("the master key {}: {why}", path.display()),
+        "see to the file, then run this again; no secret was lost",
+    )
+}
+
+fn unsealed(error: &AdminError) -> Failure {
+    Failure::new(
+        format!("not all secrets are sealed anew: {}", with_cause(error)),
+        "both keys are kept: run this again once that is seen to. Secrets whose master key is lost for good \
+         are revoked with --revoke-unreadable",
+    )
+}

@@ -1,0 +1,218 @@
+//! The master key, which seals signing secrets and is not in the database: a file beside it, or a variable.
+//!
+//! Both hold one key, or several while they are rotated: the first seals, all of them open. The file is made
+//! at first start, for its owner alone; one that others may read is refused. It is read anew whenever it
+//! is needed, so that a server that runs sees a rotation.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sluice_engine::verify::{MasterKey, MasterKeySource};
+
+use crate::failure::Failure;
+
+pub(crate) const VARIABLE: &str = "SLUICE_MASTER_KEY";
+const FILE: &str = "master.key";
+
+/// Where the master keys are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum MasterKeys {
+    /// From the variable.
+    Given(Vec<MasterKey>),
+    File(PathBuf),
+}
+
+impl MasterKeys {
+    /// Reads the variable's value, or names the file in this folder.
+    pub(crate) fn of(variable: Option<String>, folder: &Path) -> Result<Self, Failure> {
+        let Some(text) = variable else { return Ok(Self::File(folder.join(FILE))) };
+        parse(&text).map(Self::Given).ok_or_else(|| {
+            Failure::usage(
+                format!("{VARIABLE} is no master key"),
+                "it must be 32 random bytes in base64, such as the output of: openssl rand -base64 32 \
+                 (two of them with a comma between, the new one first, while the key is rotated)",
+            )
+        })
+    }
+
+    pub(crate) fn source(&self) -> Arc<dyn MasterKeySource> {
+        match self {
+            Self::Given(keys) => Arc::new(keys.clone()),
+            Self::File(path) => Arc::new(File(path.clone())),
+        }
+    }
+
+    /// Sees that there is a key that can be read; makes the file where there is none.
+    pub(crate) fn prepare(&self) -> Result<(), Failure> {
+        let Self::File(path) = self else { return Ok(()) };
+        read_or_make(path).map(|_| ()).map_err(|why| {
+            let remedy = format!("see to the file, or give the key in {VARIABLE}");
+            Failure::new(format!("the master key: {why}"), remedy)
+        })
+    }
+}
+
+#[derive(Debug)]
+struct File(PathBuf);
+
+impl MasterKeySource for File {
+    fn keys(&self) -> Result<Vec<MasterKey>, String> {
+        read_or_make(&self.0)
+    }
+}
+
+fn parse(text: &str) -> Option<Vec<MasterKey>> {
+    let words = text.split([',', '\n']).map(str::trim).filter(|word| !word.is_empty());
+    let keys: Option<Vec<MasterKey>> = words.map(MasterKey::parse).collect();
+    keys.filter(|keys| !keys.is_empty())
+}
+
+fn read_or_make(path: &Path) -> Result<Vec<MasterKey>, String> {
+    match read(path)? {
+        Some(keys) => Ok(keys),
+        None => {
+            let made = write_first(path, &MasterKey::random());
+            made.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            // Another process may have been quicker: then its key is the one.
+            read(path)?.ok_or_else(|| format!("{} is gone again", path.display()))
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Vec<MasterKey>>, String> {
+    let shown = path.display();
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("cannot read {shown}: {error}")),
+    };
+    if is_open_to_others(path) {
+        return Err(format!("{shown} can be read by others: chmod 600 {shown}"));
+    }
+    let keys = parse(&text);
+    keys.map(Some).ok_or_else(|| format!("{shown} holds no master key (32 bytes in base64)"))
+}
+
+#[cfg(unix)]
+fn is_open_to_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open_to_others(_: &Path) -> bool {
+    false
+}
+
+/// Writes the file where there is none, whole or not at all.
+fn write_first(path: &Path, key: &MasterKey) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let beside = beside(path);
+    write_private(&beside, std::slice::from_ref(key))?;
+    // A link, unlike a rename, does not put anything in the place of a file that is there.
+    let linked = match fs::hard_link(&beside, path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        linked => linked,
+    };
+    fs::remove_file(&beside)?;
+    linked?;
+    sync_folder(path)
+}
+
+/// Puts these keys in the place of those in the file, whole or not at all.
+pub(crate) fn replace(path: &Path, keys: &[MasterKey]) -> io::Result<()> {
+    let beside = beside(path);
+    write_private(&beside, keys)?;
+    fs::rename(&beside, path)?;
+    sync_folder(path)
+}
+
+fn beside(path: &Path) -> PathBuf {
+    path.with_extension(format!("key.{}", std::process::id()))
+}
+
+fn write_private(path: &Path, keys: &[MasterKey]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    let mut file = options.open(path)?;
+    for key in keys {
+        writeln!(file, "{}", key.to_base64())?;
+    }
+    file.sync_all()
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => fs::File::open(folder)?.sync_all(),
+        None => fs::File::open(".")?.sync_all(),
+    }
+}
+
+/// The keys of a file, for its rotation.
+pub(crate) fn keys_in(path: &Path) -> Result<Vec<MasterKey>, String> {
+    read_or_make(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_made_once_and_for_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data").join(FILE);
+        let made = read_or_make(&path).unwrap();
+        assert_eq!(made.len(), 1);
+        assert_eq!(read_or_make(&path).unwrap(), made);
+        assert!(!is_open_to_others(&path));
+        let only = fs::read_dir(path.parent().unwrap()).unwrap().count();
+        assert_eq!(only, 1, "nothing is left beside it");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_may_read_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        read_or_make(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let failed = read_or_make(&path).unwrap_err();
+        assert!(failed.contains("chmod 600"), "{failed}");
+    }
+
+    #[test]
+    fn a_variable_holds_one_key_or_several() {
+        let (one, two) = (MasterKey::random(), MasterKey::random());
+        let given = |text: String| MasterKeys::of(Some(text), Path::new("x"));
+        let both = format!("{}, {}", one.to_base64(), two.to_base64());
+        assert_eq!(given(one.to_base64()), Ok(MasterKeys::Given(vec![one.clone()])));
+        assert_eq!(given(both), Ok(MasterKeys::Given(vec![one, two])));
+        for text in ["", "secret", ",", "AAAA"] {
+            assert!(given(text.to_owned()).is_err(), "{text}");
+        }
+        assert_eq!(
+            MasterKeys::of(None, Path::new("x")),
+            Ok(MasterKeys::File("x/master.key".into()))
+        );
+    }
+
+    #[test]
+    fn keys_are_replaced_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let old = read_or_make(&path).unwrap();
+        let both = vec![MasterKey::random(), old[0].clone()];
+        replace(&path, &both).unwrap();
+        assert_eq!(read_or_make(&path).unwrap(), both);
+    }
+}

@@ -1,0 +1,433 @@
+//! Invitations: listed and counted by what they are, and completed once, whatever happens at once.
+
+use std::sync::Arc;
+
+use sluice_flow::id::{AssignmentId, ResponseId};
+use sluice_flow::invitation::{InvitationState, InvitationTimes, Invitee, day_of};
+use sluice_flow::submission::Admission;
+use sluice_flow::time::Timestamp;
+
+use super::world::{Shop, TheStore, apply, at, invitation_row, listed, revision};
+use crate::{
+    At, Change, InvitationCounts, InvitationPlace, InvitationQuery, InvitationRow, InvitationStep,
+    Invited, NewResponse, Outcome, Write,
+};
+
+pub(super) async fn an_invitation_reads_back_as_it_was_given(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let bare = InvitationRow {
+        invitee: Invitee { user_id: Some("é \u{1F600}".to_owned()), email: None },
+        ..invitation_row(&shop.flow)
+    };
+    let full = InvitationRow {
+        times: InvitationTimes {
+            expires_at: Some(at(1)),
+            opened_at: Some(at(2)),
+            completed_at: Some(at(3)),
+            revoked_at: Some(at(4)),
+        },
+        response_id: Some(super::world::response_id(3)),
+        ..invitation_row(&shop.flow)
+    };
+    add(&store, &shop, &[bare.clone(), full.clone()]).await;
+    for row in [bare, full] {
+        assert_eq!(found(&store, row.assignment_id).await, row);
+        // One that is there already is left as it is.
+        let other = InvitationRow { invitee: Invitee::default(), ..row.clone() };
+        add(&store, &shop, &[other]).await;
+        assert_eq!(found(&store, row.assignment_id).await, row);
+    }
+    let absent = invitation_row(&shop.flow).assignment_id;
+    assert_eq!(store.find_invitation(absent).await.unwrap(), None);
+}
+
+pub(super) async fn invitations_are_listed_in_the_order_they_were_made_page_by_page(
+    store: TheStore,
+) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let mut rows: Vec<InvitationRow> = [3, 1, 2, 1, 3, 2, 2]
+        .map(|millis| InvitationRow { created_at: at(millis), ..invitation_row(&shop.flow) })
+        .to_vec();
+    add(&store, &shop, &rows).await;
+    add(&store, &other, &[invitation_row(&other.flow)]).await;
+    rows.sort_by_key(place);
+    for limit in [1, 3, 7, 100] {
+        let mut seen: Vec<InvitationRow> = Vec::new();
+        loop {
+            let after = seen.last().map(place);
+            let page = list(&store, InvitationQuery { after, limit, ..query(&shop) }).await;
+            assert!(page.len() <= limit);
+            if page.is_empty() {
+                break;
+            }
+            seen.extend(page);
+        }
+        assert_eq!(seen, rows, "pages of {limit}");
+    }
+}
+
+pub(super) async fn a_state_filters_and_is_counted(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let of = |expires: Option<i64>, opened: Option<i64>, completed: Option<i64>, revoked| {
+        let row = invitation_row(&shop.flow);
+        let [expires_at, opened_at, completed_at, revoked_at] =
+            [expires, opened, completed, revoked].map(|millis: Option<i64>| millis.map(at));
+        let times = InvitationTimes { expires_at, opened_at, completed_at, revoked_at };
+        InvitationRow { times, ..row }
+    };
+    let rows = [
+        of(None, None, None, None),
+        of(Some(10), None, None, None),
+        of(Some(10), Some(1), None, None),
+        of(Some(10), Some(1), Some(2), None),
+        of(Some(10), Some(1), None, Some(2)),
+        of(Some(5), None, Some(2), Some(3)),
+    ];
+    add(&store, &shop, &rows).await;
+    for now in [4, 9, 10, 1_000].map(at) {
+        let mut counts = InvitationCounts::default();
+        for state in InvitationState::ALL {
+            let mut expected: Vec<_> =
+                rows.iter().filter(|row| row.times.state(now) == state).cloned().collect();
+            expected.sort_by_key(place);
+            *counts.of_state(state) = expected.len() as u64;
+            let query = InvitationQuery { state: Some(state), now, ..query(&shop) };
+            assert_eq!(list(&store, query).await, expected, "{state:?} at {now}");
+        }
+        let flow = shop.flow.flow_id;
+        assert_eq!(store.count_invitations(shop.app(), flow, now).await.unwrap(), counts, "{now}");
+    }
+}
+
+pub(super) async fn an_open_invitation_of_the_same_person_is_found(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let person = |user: Option<&str>, email: Option<&str>| Invitee {
+        user_id: user.map(str::to_owned),
+        email: email.map(str::to_owned),
+    };
+    let invite = |invitee: Invitee, times: InvitationTimes| InvitationRow {
+        invitee,
+        times,
+        ..invitation_row(&shop.flow)
+    };
+    let open = InvitationTimes { expires_at: Some(at(10)), ..InvitationTimes::default() };
+    let rows = [
+        invite(person(Some("1"), Some("Ada@Mail.example")), open),
+        invite(person(Some("2"), None), InvitationTimes { completed_at: Some(at(1)), ..open }),
+        invite(person(Some("3"), None), InvitationTimes { revoked_at: Some(at(1)), ..open }),
+        invite(person(None, Some("\u{d6}@mail.example")), open),
+    ];
+    add(&store, &shop, &rows).await;
+    let asked = [
+        (person(Some("1"), None), true),
+        (person(Some("9"), None), false),
+        (person(Some("9"), Some("aDA@mail.EXAMPLE")), true),
+        (person(Some("1"), Some("nobody@mail.example")), true),
+        (person(Some("2"), None), false),
+        (person(Some("3"), None), false),
+        (person(None, Some("\u{d6}@MAIL.example")), true),
+        (person(None, Some("\u{f6}@mail.example")), false),
+    ];
+    let (invitees, expected): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+    let invited = async |shop: &Shop, now| {
+        let invitees = invitees.clone();
+        store.are_invited(shop.app(), shop.flow.flow_id, now, invitees).await.unwrap()
+    };
+    assert_eq!(invited(&shop, at(9)).await, expected);
+    assert_eq!(invited(&shop, at(10)).await, vec![false; expected.len()], "all have expired");
+    assert_eq!(invited(&other, at(9)).await, vec![false; expected.len()], "another flow's");
+}
+
+pub(super) async fn an_invitation_is_opened_once_and_that_moves_no_revision(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = invitation_row(&shop.flow);
+    let (app, assignment) = (shop.app(), row.assignment_id);
+    add(&store, &shop, &[row]).await;
+    let before = revision(&store, app).await;
+    for millis in [1, 2] {
+        let step = InvitationStep::Open { app, assignment, at: at(millis) };
+        let rows = vec![Write::Invitation(step)];
+        store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+    }
+    assert_eq!(found(&store, assignment).await.times.opened_at, Some(at(1)));
+    assert_eq!(revision(&store, app).await, before);
+}
+
+pub(super) async fn a_revoked_invitation_stays_so_and_a_completed_one_is_not_revoked(
+    store: TheStore,
+) {
+    let shop = Shop::open(&store).await;
+    let rows = [invitation_row(&shop.flow), invitation_row(&shop.flow)];
+    add(&store, &shop, &rows).await;
+    let [one, two] = rows.map(|row| row.assignment_id);
+    let response = invited(&shop, &store, 1, two).await;
+    assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+    for millis in [2, 3] {
+        for assignment in [one, two] {
+            let step = InvitationStep::Revoke { app: shop.app(), assignment, at: at(millis) };
+            apply(&store, shop.app(), vec![Write::Invitation(step)]).await;
+        }
+    }
+    assert_eq!(found(&store, one).await.times.revoked_at, Some(at(2)));
+    assert_eq!(found(&store, two).await.times.revoked_at, None);
+}
+
+pub(super) async fn a_response_completes_its_invitation(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = invitation_row(&shop.flow);
+    add(&store, &shop, std::slice::from_ref(&row)).await;
+    let mut response = invited(&shop, &store, 7, row.assignment_id).await;
+    response.row.admission = Admission::Admitted;
+    response.row.flow_assignment_id = Some(row.assignment_id.to_string());
+    let id = response.row.response_id;
+    // Among others, which it does not touch.
+    let batch = vec![shop.response(&store, 8).await, response, shop.response(&store, 9).await];
+    assert_eq!(store.commit(batch).await.unwrap(), [Outcome::Stored; 3]);
+    let now = found(&store, row.assignment_id).await;
+    assert_eq!((now.times.completed_at, now.response_id), (Some(at(7)), Some(id)));
+    let stored = store.find_response(id).await.unwrap().unwrap();
+    assert_eq!(stored.flow_assignment_id, Some(row.assignment_id.to_string()));
+}
+
+pub(super) async fn a_response_that_may_not_be_named_leaves_a_day_and_no_more(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = invitation_row(&shop.flow);
+    add(&store, &shop, std::slice::from_ref(&row)).await;
+    let mut response = invited(&shop, &store, 7, row.assignment_id).await;
+    response.invitation = Some(Invited { assignment_id: row.assignment_id, linked: false });
+    assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+    let now = found(&store, row.assignment_id).await;
+    assert_eq!((now.times.completed_at, now.response_id), (Some(day_of(at(7))), None));
+    assert_eq!(
+        found(&store, row.assignment_id).await.times.state(at(7)),
+        InvitationState::Completed
+    );
+}
+
+pub(super) async fn an_invitation_that_is_not_open_takes_no_response(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let with = |times: InvitationTimes| InvitationRow { times, ..invitation_row(&shop.flow) };
+    let none = InvitationTimes::default();
+    let rows = [
+        with(InvitationTimes { completed_at: Some(at(0)), ..none }),
+        with(InvitationTimes { revoked_at: Some(at(0)), ..none }),
+        with(InvitationTimes { expires_at: Some(at(7)), ..none }),
+        with(InvitationTimes { expires_at: Some(at(8)), ..none }),
+        with(InvitationTimes { opened_at: Some(at(0)), ..none }),
+    ];
+    add(&store, &shop, &rows).await;
+    let mut ids = rows.each_ref().map(|row| row.assignment_id).to_vec();
+    let elsewhere = invitation_row(&other.flow);
+    add(&store, &other, std::slice::from_ref(&elsewhere)).await;
+    ids.extend([elsewhere.assignment_id, invitation_row(&shop.flow).assignment_id]);
+    let mut batch = Vec::new();
+    for id in &ids {
+        batch.push(invited(&shop, &store, 7, *id).await);
+    }
+    let mut of_another_flow = invited(&shop, &store, 7, ids[4]).await;
+    of_another_flow.row.flow_id = other.flow.flow_id;
+    batch.insert(0, of_another_flow);
+    use Outcome::{Stored, Uninvited};
+    let expected =
+        [Uninvited, Uninvited, Uninvited, Uninvited, Stored, Stored, Uninvited, Uninvited];
+    assert_eq!(store.commit(batch).await.unwrap(), expected);
+    assert_eq!(listed(&store, &shop.query()).await.len(), 2);
+    assert_eq!(found(&store, elsewhere.assignment_id).await, elsewhere);
+    for row in &rows[..3] {
+        assert_eq!(found(&store, row.assignment_id).await, *row);
+    }
+}
+
+pub(super) async fn of_rows_of_one_call_with_one_invitation_the_first_is_stored(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = invitation_row(&shop.flow);
+    add(&store, &shop, std::slice::from_ref(&row)).await;
+    let first = invited(&shop, &store, 1, row.assignment_id).await;
+    let second = invited(&shop, &store, 2, row.assignment_id).await;
+    let id = first.row.response_id;
+    let outcomes = store.commit(vec![first, second]).await.unwrap();
+    assert_eq!(outcomes, [Outcome::Stored, Outcome::Uninvited]);
+    assert_eq!(listed(&store, &shop.query()).await, [id]);
+    assert_eq!(found(&store, row.assignment_id).await.response_id, Some(id));
+}
+
+pub(super) async fn a_retry_under_its_key_is_replayed_though_its_invitation_is_used(
+    store: TheStore,
+) {
+    let shop = Shop::open(&store).await;
+    let row = invitation_row(&shop.flow);
+    add(&store, &shop, std::slice::from_ref(&row)).await;
+    let keyed = async |millis| {
+        let mut response = invited(&shop, &store, millis, row.assignment_id).await;
+        response.idempotency_key = Some([9; 32]);
+        response.row.digest = [1; 32];
+        response
+    };
+    let (first, again) = (keyed(1).await, keyed(2).await);
+    let id = first.row.response_id;
+    let outcomes = store.commit(vec![first, again]).await.unwrap();
+    assert_eq!(outcomes, [Outcome::Stored, Outcome::Replayed(id)]);
+    assert_eq!(store.commit(vec![keyed(3).await]).await.unwrap(), [Outcome::Replayed(id)]);
+    let mut other = keyed(4).await;
+    other.row.digest = [2; 32];
+    assert_eq!(store.commit(vec![other]).await.unwrap(), [Outcome::KeyReused]);
+    assert_eq!(listed(&store, &shop.query()).await, [id]);
+}
+
+pub(super) async fn a_refused_row_leaves_its_invitation_and_its_key_free(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let rows = [invitation_row(&shop.flow), invitation_row(&shop.flow)];
+    add(&store, &shop, &rows).await;
+    let [one, two] = rows.map(|row| row.assignment_id);
+    let first = invited(&shop, &store, 1, one).await;
+    // Its key is new, its invitation is not.
+    let mut late = invited(&shop, &store, 2, one).await;
+    late.idempotency_key = Some([9; 32]);
+    let mut stale = invited(&shop, &store, 3, two).await;
+    stale.public_revision += 1;
+    let mut taker = shop.response(&store, 4).await;
+    taker.idempotency_key = Some([9; 32]);
+    let outcomes = store.commit(vec![first, late, stale, taker]).await.unwrap();
+    assert_eq!(outcomes, [Outcome::Stored, Outcome::Uninvited, Outcome::Stale, Outcome::Stored]);
+    // A key that is taken leaves the invitation open.
+    let mut reused = invited(&shop, &store, 5, two).await;
+    reused.idempotency_key = Some([9; 32]);
+    assert_eq!(store.commit(vec![reused]).await.unwrap(), [Outcome::KeyReused]);
+    assert_eq!(found(&store, two).await.times.completed_at, None);
+    let last = invited(&shop, &store, 6, two).await;
+    assert_eq!(store.commit(vec![last]).await.unwrap(), [Outcome::Stored]);
+}
+
+pub(super) async fn many_responses_at_once_under_one_invitation_store_one(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = invitation_row(&shop.flow);
+    add(&store, &shop, std::slice::from_ref(&row)).await;
+    let mut callers = Vec::new();
+    for millis in 0..40 {
+        let mut response = invited(&shop, &store, millis, row.assignment_id).await;
+        response.idempotency_key = (millis % 2 == 0).then(|| [u8::try_from(millis).unwrap(); 32]);
+        let store = Arc::clone(&store);
+        callers.push(tokio::spawn(async move { store.commit(vec![response]).await }));
+    }
+    let mut outcomes = Vec::new();
+    for caller in callers {
+        outcomes.extend(caller.await.unwrap().unwrap());
+    }
+    let stored = listed(&store, &shop.query()).await;
+    assert_eq!(stored.len(), 1);
+    assert_eq!(found(&store, row.assignment_id).await.response_id, Some(stored[0]));
+    assert_eq!(outcomes.iter().filter(|it| **it == Outcome::Stored).count(), 1);
+    assert_eq!(outcomes.iter().filter(|it| **it == Outcome::Uninvited).count(), 39);
+}
+
+pub(super) async fn batches_that_share_many_invitations_complete_each_once(store: TheStore) {
+    const BATCHES: usize = 12;
+    let shop = Shop::open(&store).await;
+    let rows: Vec<InvitationRow> = (0..30).map(|_| invitation_row(&shop.flow)).collect();
+    add(&store, &shop, &rows).await;
+    let mut callers = Vec::new();
+    for number in 0..BATCHES {
+        let mut batch = Vec::new();
+        for row in &rows {
+            batch.push(invited(&shop, &store, 1, row.assignment_id).await);
+        }
+        // Each in an order of its own, so that waiting in a circle would be found.
+        batch.rotate_left(number * 7 % rows.len());
+        if number % 2 == 0 {
+            batch.reverse();
+        }
+        let store = Arc::clone(&store);
+        callers.push(tokio::spawn(async move { store.commit(batch).await }));
+    }
+    let mut stored = 0;
+    for caller in callers {
+        let outcomes = caller.await.unwrap().unwrap();
+        stored += outcomes.iter().filter(|outcome| **outcome == Outcome::Stored).count();
+        assert!(outcomes.iter().all(|it| matches!(it, Outcome::Stored | Outcome::Uninvited)));
+    }
+    assert_eq!(stored, rows.len());
+    let mut named: Vec<ResponseId> = Vec::new();
+    for row in &rows {
+        named.extend(found(&store, row.assignment_id).await.response_id);
+    }
+    named.sort();
+    assert_eq!(named, listed(&store, &shop.query()).await);
+}
+
+pub(super) async fn a_person_is_forgotten_and_what_ended_long_ago_too(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let person = |user: &str, email: &str| Invitee {
+        user_id: (!user.is_empty()).then(|| user.to_owned()),
+        email: (!email.is_empty()).then(|| email.to_owned()),
+    };
+    let of = |invitee: Invitee| InvitationRow { invitee, ..invitation_row(&shop.flow) };
+    let mut rows = [
+        of(person("1", "other@mail.example")),
+        of(person("", "ADA@mail.example")),
+        of(person("1", "ada@mail.example")),
+        of(person("2", "bob@mail.example")),
+        of(person("3", "cat@mail.example")),
+        of(person("4", "")),
+    ];
+    rows[4].times.expires_at = Some(at(1));
+    rows[5].times.revoked_at = Some(at(3));
+    add(&store, &shop, &rows).await;
+    let mut response = invited(&shop, &store, 5, rows[2].assignment_id).await;
+    response.row.flow_assignment_id = Some(rows[2].assignment_id.to_string());
+    let id = response.row.response_id;
+    assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+
+    let invitee = person("1", "ada@MAIL.example");
+    let step = InvitationStep::Forget { app: shop.app(), invitee, at: at(9) };
+    apply(&store, shop.app(), vec![Write::Invitation(step)]).await;
+    for (row, state) in rows[..3].iter().zip(["revoked", "revoked", "completed"]) {
+        let now = found(&store, row.assignment_id).await;
+        assert_eq!((&now.invitee, now.response_id), (&Invitee::default(), None));
+        assert_eq!(now.times.state(at(9)).as_str(), state);
+    }
+    let completed_at = found(&store, rows[2].assignment_id).await.times.completed_at;
+    assert_eq!(completed_at, Some(day_of(at(5))), "a finer time would lead to the response");
+    let stored = store.find_response(id).await.unwrap().unwrap();
+    assert_eq!(stored.flow_assignment_id, None);
+    for row in &rows[3..] {
+        assert_eq!(found(&store, row.assignment_id).await, *row, "nobody else is touched");
+    }
+
+    let step = InvitationStep::ForgetEnded { app: shop.app(), before: at(3) };
+    apply(&store, shop.app(), vec![Write::Invitation(step)]).await;
+    let gone = [false, true, false];
+    for (row, gone) in rows[3..].iter().zip(gone) {
+        let now = found(&store, row.assignment_id).await;
+        assert_eq!(now.invitee == Invitee::default(), gone, "{row:?}");
+        assert_eq!(now.times, row.times);
+    }
+}
+
+async fn add(store: &TheStore, shop: &Shop, rows: &[InvitationRow]) {
+    apply(store, shop.app(), vec![Write::Invitations(rows.to_vec())]).await;
+}
+
+async fn found(store: &TheStore, id: AssignmentId) -> InvitationRow {
+    store.find_invitation(id).await.unwrap().unwrap()
+}
+
+async fn list(store: &TheStore, query: InvitationQuery) -> Vec<InvitationRow> {
+    store.list_invitations(&query).await.unwrap()
+}
+
+/// All of the shop's flow.
+fn query(shop: &Shop) -> InvitationQuery {
+    let now: Timestamp = at(0);
+    let (app_id, flow_id) = (shop.app(), shop.flow.flow_id);
+    InvitationQuery { app_id, flow_id, state: None, now, after: None, limit: 100 }
+}
+
+fn place(row: &InvitationRow) -> InvitationPlace {
+    InvitationPlace { created_at: row.created_at, assignment_id: row.assignment_id }
+}
+
+/// A response with an invitation that may name it.
+async fn invited(shop: &Shop, store: &TheStore, millis: i64, id: AssignmentId) -> NewResponse {
+    let invitation = Some(Invited { assignment_id: id, linked: true });
+    NewResponse { invitation, ..shop.response(store, millis).await }
+}

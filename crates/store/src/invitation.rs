@@ -1,0 +1,106 @@
+//! Invitations as they are stored, looked for and changed.
+//!
+//! A row is made once and then only moved forward: opened, completed, revoked, forgotten. None of these
+//! writes replaces a row as a whole, since a response may complete it at any moment.
+
+use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
+use sluice_flow::invitation::{InvitationState, InvitationTimes, Invitee};
+use sluice_flow::time::Timestamp;
+
+/// A flow assigned to one person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvitationRow {
+    pub app_id: AppId,
+    pub flow_id: FlowId,
+    pub assignment_id: AssignmentId,
+    pub invitee: Invitee,
+    pub created_at: Timestamp,
+    pub times: InvitationTimes,
+    /// The response that completed it, where whoever sent it agreed to be known.
+    pub response_id: Option<ResponseId>,
+}
+
+/// The invitation that a response came with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Invited {
+    pub assignment_id: AssignmentId,
+    /// Whether the invitation may name the response. Otherwise it is completed on the day of the
+    /// response, and nothing that is stored leads from one to the other.
+    pub linked: bool,
+}
+
+/// A step of an invitation that is no response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InvitationStep {
+    /// Its page was opened; said once, and only of one that is not completed.
+    Open { app: AppId, assignment: AssignmentId, at: Timestamp },
+    /// It is withdrawn, unless it is completed or withdrawn already.
+    Revoke { app: AppId, assignment: AssignmentId, at: Timestamp },
+    /// All that says who somebody is goes out of the app's invitations with this user id or this address;
+    /// the case of ASCII letters in an address does not matter. Those that are still open are withdrawn, and
+    /// none names a response any more.
+    Forget { app: AppId, invitee: Invitee, at: Timestamp },
+    /// The same for all of the app's that were completed, withdrawn or expired before this time.
+    ForgetEnded { app: AppId, before: Timestamp },
+}
+
+impl InvitationStep {
+    pub fn app(&self) -> AppId {
+        match self {
+            Self::Open { app, .. }
+            | Self::Revoke { app, .. }
+            | Self::Forget { app, .. }
+            | Self::ForgetEnded { app, .. } => *app,
+        }
+    }
+}
+
+/// The place of an invitation in the list of its flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InvitationPlace {
+    pub created_at: Timestamp,
+    pub assignment_id: AssignmentId,
+}
+
+/// Which invitations of a flow, in the order they were made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvitationQuery {
+    pub app_id: AppId,
+    pub flow_id: FlowId,
+    /// Only those that are this at `now`.
+    pub state: Option<InvitationState>,
+    pub now: Timestamp,
+    pub after: Option<InvitationPlace>,
+    pub limit: usize,
+}
+
+/// How many invitations a flow has in each state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct InvitationCounts {
+    pub sent: u64,
+    pub opened: u64,
+    pub expired: u64,
+    pub revoked: u64,
+    pub completed: u64,
+}
+
+impl InvitationCounts {
+    pub(crate) fn of_state(&mut self, state: InvitationState) -> &mut u64 {
+        match state {
+            InvitationState::Sent => &mut self.sent,
+            InvitationState::Opened => &mut self.opened,
+            InvitationState::Expired => &mut self.expired,
+            InvitationState::Revoked => &mut self.revoked,
+            InvitationState::Completed => &mut self.completed,
+        }
+    }
+}
+
+/// The same function of the times as [`InvitationTimes::state`], as SQL; `now` is its parameter.
+pub(crate) fn state_in_sql(now: &str) -> String {
+    format!(
+        "CASE WHEN completed_at IS NOT NULL THEN 'completed' WHEN revoked_at IS NOT NULL THEN 'revoked' \
+         WHEN expires_at <= {now} THEN 'expired' WHEN opened_at IS NOT NULL THEN 'opened' \
+         ELSE 'sent' END"
+    )
+}

@@ -1,0 +1,299 @@
+//! Invitations: made, moved forward, completed by responses, read.
+//!
+//! Whoever completes invitations locks their rows first, app by app and in the order of their ids, and
+//! before it takes any idempotency key: so two batches never wait for each other.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
+use sluice_flow::invitation::{InvitationTimes, Invitee, day_of};
+use sluice_flow::time::Timestamp;
+use uuid::Uuid;
+
+use super::codec::Cells;
+use super::failure::Stop;
+use super::pool::{Params, Pool};
+use super::read::limit;
+use super::transaction::Transaction;
+use crate::{
+    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, StoreError,
+    StoreResult, state_in_sql,
+};
+
+pub(super) const INVITATION: &str = "app_id, flow_id, assignment_id, user_id, email, created_at, \
+     expires_at, opened_at, completed_at, revoked_at, response_id";
+
+pub(super) fn invitation(cells: &mut Cells) -> StoreResult<InvitationRow> {
+    Ok(InvitationRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        assignment_id: cells.id(AssignmentId::from_uuid)?,
+        invitee: Invitee { user_id: cells.take()?, email: cells.take()? },
+        created_at: cells.time()?,
+        times: InvitationTimes {
+            expires_at: cells.optional_time()?,
+            opened_at: cells.optional_time()?,
+            completed_at: cells.optional_time()?,
+            revoked_at: cells.optional_time()?,
+        },
+        response_id: cells.take::<Option<Uuid>>()?.map(ResponseId::from_uuid),
+    })
+}
+
+/// What makes a row one that takes a response at `$1`.
+const OPEN: &str = "completed_at IS NULL AND revoked_at IS NULL \
+     AND (expires_at IS NULL OR expires_at > $1)";
+
+/// The address as it is compared.
+const EMAIL_KEY: &str = "lower(email COLLATE \"C\")";
+
+/// The rows of one app as a table named `given`; `$1` is the app.
+const GIVEN: &str = "SELECT $1::uuid, given.* FROM unnest($2::uuid[], $3::uuid[], $4::text[], \
+     $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::uuid[]) \
+     AS given ON CONFLICT (app_id, assignment_id) DO";
+
+static ADD: LazyLock<String> =
+    LazyLock::new(|| format!("INSERT INTO invitations ({INVITATION}) {GIVEN} NOTHING"));
+static REPLACE: LazyLock<String> = LazyLock::new(|| {
+    let columns = INVITATION.split(", ").map(str::trim).filter(|name| *name != "app_id");
+    let columns: Vec<_> = columns.map(|name| format!("{name} = excluded.{name}")).collect();
+    let columns = columns.join(", ");
+    format!("INSERT INTO invitations ({INVITATION}) {GIVEN} UPDATE SET {columns}")
+});
+
+/// Puts the invitations of one app in where there are none with their ids.
+pub(super) async fn add(transaction: &Transaction, rows: &[InvitationRow]) -> Result<(), Stop> {
+    put(transaction, &ADD, &rows.iter().collect::<Vec<_>>()).await
+}
+
+/// Puts the invitations of one app in, or in the place of those with their ids.
+pub(super) async fn replace(
+    transaction: &Transaction,
+    rows: &[&InvitationRow],
+) -> Result<(), Stop> {
+    put(transaction, &REPLACE, rows).await
+}
+
+async fn put(transaction: &Transaction, sql: &str, rows: &[&InvitationRow]) -> Result<(), Stop> {
+    let Some(first) = rows.first() else { return Ok(()) };
+    macro_rules! column {
+        ($row:ident => $value:expr) => {
+            rows.iter().map(|$row| $value).collect::<Vec<_>>()
+        };
+    }
+    let millis = |time: Option<Timestamp>| time.map(Timestamp::as_millis);
+    let (app, flows) = (first.app_id.uuid(), column!(row => row.flow_id.uuid()));
+    let ids = column!(row => row.assignment_id.uuid());
+    let users = column!(row => row.invitee.user_id.as_deref());
+    let emails = column!(row => row.invitee.email.as_deref());
+    let created = column!(row => row.created_at.as_millis());
+    let expires = column!(row => millis(row.times.expires_at));
+    let opened = column!(row => millis(row.times.opened_at));
+    let completed = column!(row => millis(row.times.completed_at));
+    let revoked = column!(row => millis(row.times.revoked_at));
+    let responses = column!(row => row.response_id.map(|id| id.uuid()));
+    let params: Params = &[
+        &app, &flows, &ids, &users, &emails, &created, &expires, &opened, &completed, &revoked,
+        &responses,
+    ];
+    transaction.execute(sql, params).await.map(|_| ())
+}
+
+/// What says who somebody is; a time to the millisecond would lead to the response of that time.
+const FORGET: &str = "user_id = NULL, email = NULL, response_id = NULL, \
+     completed_at = completed_at - completed_at % 86400000";
+
+/// Moves invitations forward; gives the app whose state this changes, if it changes any.
+pub(super) async fn step(
+    transaction: &Transaction,
+    step: &InvitationStep,
+) -> Result<Option<AppId>, Stop> {
+    match step {
+        InvitationStep::Open { app, assignment, at } => {
+            let sql = "UPDATE invitations SET opened_at = $3 \
+                 WHERE app_id = $1 AND assignment_id = $2 \
+                 AND opened_at IS NULL AND completed_at IS NULL";
+            let params: Params = &[&app.uuid(), &assignment.uuid(), &at.as_millis()];
+            transaction.execute(sql, params).await?;
+            // Seen by nobody who decides about the app.
+            return Ok(None);
+        }
+        InvitationStep::Revoke { app, assignment, at } => {
+            let sql = "UPDATE invitations SET revoked_at = $3 \
+                 WHERE app_id = $1 AND assignment_id = $2 \
+                 AND revoked_at IS NULL AND completed_at IS NULL";
+            let params: Params = &[&app.uuid(), &assignment.uuid(), &at.as_millis()];
+            transaction.execute(sql, params).await?;
+        }
+        InvitationStep::Forget { app, invitee, at } => {
+            forget(transaction, *app, invitee, *at).await?;
+        }
+        InvitationStep::ForgetEnded { app, before } => {
+            let sql = format!(
+                "UPDATE invitations SET {FORGET} WHERE app_id = $1 \
+                 AND (user_id IS NOT NULL OR email IS NOT NULL) \
+                 AND coalesce(completed_at, revoked_at, expires_at) < $2"
+            );
+            transaction.execute(&sql, &[&app.uuid(), &before.as_millis()]).await?;
+        }
+    }
+    Ok(Some(step.app()))
+}
+
+async fn forget(
+    transaction: &Transaction,
+    app: AppId,
+    invitee: &Invitee,
+    at: Timestamp,
+) -> Result<(), Stop> {
+    let of_person = |user: &str, email: &str| {
+        format!("(user_id = {user} OR (email IS NOT NULL AND {EMAIL_KEY} = {email}))")
+    };
+    let (app, user, email) = (app.uuid(), &invitee.user_id, invitee.email_key());
+    let unnamed = format!(
+        "UPDATE responses SET flow_assignment_id = NULL WHERE app_id = $1 AND response_id IN \
+         (SELECT response_id FROM invitations WHERE app_id = $1 AND response_id IS NOT NULL AND {})",
+        of_person("$2", "$3")
+    );
+    transaction.execute(&unnamed, &[&app, user, &email]).await?;
+    let forget = format!(
+        "UPDATE invitations SET {FORGET}, \
+         revoked_at = CASE WHEN {OPEN} THEN $1 ELSE revoked_at END WHERE app_id = $2 AND {}",
+        of_person("$3", "$4")
+    );
+    transaction.execute(&forget, &[&at.as_millis(), &app, user, &email]).await.map(|_| ())
+}
+
+/// The flow and the times of invitations that were locked, by their ids.
+pub(super) type Locked = HashMap<AssignmentId, (FlowId, InvitationTimes)>;
+
+/// Locks the invitations of an app in one order; those that are not there are left out.
+pub(super) async fn lock(
+    transaction: &Transaction,
+    app: AppId,
+    ids: &[Uuid],
+) -> Result<Locked, Stop> {
+    let sql = format!(
+        "SELECT {INVITATION} FROM invitations WHERE app_id = $1 AND assignment_id = ANY($2) \
+         ORDER BY assignment_id FOR UPDATE"
+    );
+    let mut locked = Locked::new();
+    for row in transaction.query(&sql, &[&app.uuid(), &ids]).await? {
+        let row = invitation(&mut Cells::of(&row))?;
+        locked.insert(row.assignment_id, (row.flow_id, row.times));
+    }
+    Ok(locked)
+}
+
+const COMPLETE: &str = "UPDATE invitations SET completed_at = given.completed_at, \
+     response_id = given.response_id FROM unnest($2::uuid[], $3::bigint[], $4::uuid[]) \
+     AS given (assignment_id, completed_at, response_id) \
+     WHERE invitations.app_id = $1 AND invitations.assignment_id = given.assignment_id";
+
+/// Completes the invitations of these responses, which are locked and open; mostly there are none.
+pub(super) async fn complete<'a>(
+    transaction: &Transaction,
+    app: AppId,
+    responses: impl Iterator<Item = &'a NewResponse>,
+) -> Result<(), Stop> {
+    let (mut assignments, mut times, mut named) = (Vec::new(), Vec::new(), Vec::new());
+    for response in responses {
+        let Some(invited) = response.invitation else { continue };
+        let (id, at) = (response.row.response_id, response.row.response_id.made_at());
+        assignments.push(invited.assignment_id.uuid());
+        times.push(if invited.linked { at } else { day_of(at) }.as_millis());
+        named.push(invited.linked.then(|| id.uuid()));
+    }
+    if assignments.is_empty() {
+        return Ok(());
+    }
+    let params: Params = &[&app.uuid(), &assignments, &times, &named];
+    match transaction.execute(COMPLETE, params).await? == assignments.len() as u64 {
+        true => Ok(()),
+        false => Err(StoreError::Failed("a locked invitation is not there".into()).into()),
+    }
+}
+
+pub(super) async fn by_id(pool: &Pool, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
+    let sql = format!("SELECT {INVITATION} FROM invitations WHERE assignment_id = $1");
+    pool.one(&sql, &[&id.uuid()], invitation).await
+}
+
+pub(super) async fn list(pool: &Pool, query: InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
+    let (created_at, id) = match query.after {
+        Some(place) => (place.created_at.as_millis(), place.assignment_id.uuid()),
+        None => (i64::MIN, Uuid::nil()),
+    };
+    let ids = (query.app_id.uuid(), query.flow_id.uuid());
+    let (now, rows) = (query.now.as_millis(), limit(query.limit));
+    let walk = "app_id = $1 AND flow_id = $2 AND (created_at, assignment_id) > ($3, $4)";
+    let order = "ORDER BY created_at, assignment_id LIMIT $5";
+    match query.state {
+        None => {
+            let sql = format!("SELECT {INVITATION} FROM invitations WHERE {walk} {order}");
+            pool.many(&sql, &[&ids.0, &ids.1, &created_at, &id, &rows], invitation).await
+        }
+        Some(state) => {
+            let filter = state_in_sql("$6");
+            let sql = format!(
+                "SELECT {INVITATION} FROM invitations WHERE {walk} AND {filter} = $7 {order}"
+            );
+            let params: Params = &[&ids.0, &ids.1, &created_at, &id, &rows, &now, &state.as_str()];
+            pool.many(&sql, params, invitation).await
+        }
+    }
+}
+
+pub(super) async fn count(
+    pool: &Pool,
+    app: AppId,
+    flow: FlowId,
+    now: Timestamp,
+) -> StoreResult<InvitationCounts> {
+    let sql = format!(
+        "SELECT {}, count(*) FROM invitations WHERE app_id = $1 AND flow_id = $2 GROUP BY 1",
+        state_in_sql("$3")
+    );
+    let params: Params = &[&app.uuid(), &flow.uuid(), &now.as_millis()];
+    let found = pool.many(&sql, params, |cells| Ok((cells.word()?, cells.revision()?))).await?;
+    let mut counts = InvitationCounts::default();
+    for (state, number) in found {
+        *counts.of_state(state) = number;
+    }
+    Ok(counts)
+}
+
+/// The two questions are asked apart, so that each is a look into its own index.
+pub(super) async fn are_invited(
+    pool: &Pool,
+    app: AppId,
+    flow: FlowId,
+    now: Timestamp,
+    invitees: &[Invitee],
+) -> StoreResult<Vec<bool>> {
+    let of = |person: &str| {
+        format!(
+            "EXISTS (SELECT FROM invitations WHERE app_id = $2 AND flow_id = $3 \
+             AND {person} AND {OPEN})"
+        )
+    };
+    let sql = format!(
+        "SELECT given.number FROM unnest($4::text[], $5::text[]) WITH ORDINALITY \
+         AS given (user_key, email_key, number) WHERE {} OR {}",
+        of("user_id = given.user_key"),
+        of(&format!("email IS NOT NULL AND {EMAIL_KEY} = given.email_key"))
+    );
+    let users: Vec<_> = invitees.iter().map(|it| it.user_id.as_deref()).collect();
+    let emails: Vec<_> = invitees.iter().map(Invitee::email_key).collect();
+    let params: Params = &[&now.as_millis(), &app.uuid(), &flow.uuid(), &users, &emails];
+    let found = pool.many(&sql, params, |cells| cells.take::<i64>()).await?;
+    let mut invited = vec![false; invitees.len()];
+    for number in found {
+        let place = usize::try_from(number - 1).ok().and_then(|index| invited.get_mut(index));
+        if let Some(place) = place {
+            *place = true;
+        }
+    }
+    Ok(invited)
+}

@@ -1,0 +1,78 @@
+//! What PostgreSQL refuses before a COMMIT, or keeps waiting, is told as not stored; and the connection
+//! on which that happened harms nobody after.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+
+#[expect(dead_code, unused_imports, reason = "other tests use the rest")]
+mod support;
+
+use std::time::Duration;
+
+use sluice_store::postgres::{Options, PgStore};
+use sluice_store::{At, Change, NewResponse, Outcome, Store, StoreError, Write};
+use support::Cluster;
+use support::rows::{app_row, now, response};
+
+async fn open(cluster: &Cluster, database: &str) -> PgStore {
+    PgStore::connect(&cluster.url(database), Options::default()).await.unwrap()
+}
+
+async fn put_app(store: &PgStore) {
+    let rows = vec![Write::App(app_row())];
+    store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+}
+
+/// Makes rows of one answer impossible to store.
+const REFUSE: &str =
+    "ALTER TABLE responses ADD CONSTRAINT refused CHECK (answers <> '{\"refused\":\"x\"}')";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_whose_rows_are_refused_stores_none_of_them_and_nothing_is_in_doubt() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let store = open(&cluster, &database).await;
+    put_app(&store).await;
+    cluster.sql(&database, REFUSE).await;
+    let mut refused = response(now(), 2, 1);
+    refused.row.answers = "{\"refused\":\"x\"}".to_owned();
+    let batch = vec![response(now(), 1, 1), refused, response(now(), 3, 1)];
+    let failure = store.commit(batch.clone()).await.unwrap_err();
+    assert!(matches!(failure, StoreError::Failed(_)), "{failure:?}");
+    let left =
+        "SELECT count(*)::text FROM responses UNION ALL SELECT count(*)::text FROM idempotency";
+    assert_eq!(cluster.sql(&database, left).await, ["0", "0"]);
+    cluster.sql(&database, "ALTER TABLE responses DROP CONSTRAINT refused").await;
+    assert_eq!(store.commit(batch).await.unwrap(), [Outcome::Stored; 3]);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_in_vain_before_its_commit_is_not_in_doubt_and_spoils_no_connection() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    for distributed in [false, true] {
+        let second = Duration::from_secs(1);
+        let few = Options { connections_max: 2, lanes: 1, distributed, ..Options::default() };
+        let few = Options { statement_deadline: second, ..few };
+        let store = PgStore::connect(&cluster.url(&database), few).await.unwrap();
+        if !distributed {
+            put_app(&store).await;
+        }
+        let first = u32::from(distributed) * 100;
+        let holder = cluster.client(&database).await;
+        holder.batch_execute("BEGIN; LOCK TABLE responses IN ACCESS EXCLUSIVE MODE").await.unwrap();
+        let plain = NewResponse { idempotency_key: None, ..response(now(), first + 1, 1) };
+        for sent in [plain, response(now(), first + 2, 1)] {
+            let failure = store.commit(vec![sent]).await.unwrap_err();
+            assert!(matches!(failure, StoreError::Failed(_)), "{distributed}: {failure:?}");
+        }
+        holder.batch_execute("COMMIT").await.unwrap();
+        for number in 3..9 {
+            let outcome = store.commit(vec![response(now(), first + number, 1)]).await;
+            assert_eq!(outcome.unwrap(), [Outcome::Stored], "{distributed}");
+            store.find_app(app_row().app_id).await.unwrap().expect("it is there");
+            store.check().await.unwrap();
+        }
+        store.close().await;
+    }
+}

@@ -1,0 +1,241 @@
+//! Keys for identity tokens, and what the checks of tokens came to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use sluice_engine::rows::{IdentityKeyKind, IdentityKeyRow, IdentityVerification};
+use sluice_engine::verify::Checked;
+use sluice_engine::{Engine, NewIdentityKey, VerificationReport};
+use sluice_flow::id::AppId;
+use sluice_flow::time::Timestamp;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::reply::{self, BadBody, Guarded, Problem, Reply};
+use super::request::{AtId, Body, Kid};
+use super::schema;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default()
+        .routes(routes!(create, list))
+        .routes(routes!(revoke))
+        .routes(routes!(report))
+}
+
+/// A key to be made: a secret (`hs256`), a public key (`publicKey` with `pem` or `jwk`), or the address of a
+/// set of keys (`jwks` with `url`).
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({"type": "hs256"}))]
+struct NewKey {
+    #[schema(schema_with = schema::identity_key_kind)]
+    r#type: IdentityKeyKind,
+    /// RSA with at least 2048 bits, P-256 or Ed25519: `-----BEGIN PUBLIC KEY-----`.
+    pem: Option<String>,
+    /// The same as a JWK, without a private part.
+    #[schema(value_type = Option<Object>)]
+    jwk: Option<serde_json::Value>,
+    /// An https address that answers with a JWK set.
+    url: Option<String>,
+    /// The name that tokens call the key by, 1 to 128 visible ASCII characters; made up where it is absent.
+    kid: Option<String>,
+    /// The `iss` that tokens under this key must bear.
+    issuer: Option<String>,
+}
+
+/// A key; the secret is told when it is made and never again.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = IdentityKey, example = json!({
+    "kid": "ik_7n42DGM5Tflk9n8mt7Fhc7", "type": "hs256", "algorithm": "HS256", "url": null,
+    "issuer": null, "createdAt": "2026-11-15T02:00:00.000Z", "revokedAt": null
+}))]
+struct Key {
+    kid: String,
+    #[schema(schema_with = schema::identity_key_kind)]
+    r#type: IdentityKeyKind,
+    /// What its tokens are signed by; absent for a set of keys and for a revoked public key.
+    #[schema(required = true)]
+    algorithm: Option<String>,
+    #[schema(required = true)]
+    url: Option<String>,
+    #[schema(required = true)]
+    issuer: Option<String>,
+    /// The signing secret, in the reply to its making only. Its bytes are those of this text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    revoked_at: Option<Timestamp>,
+}
+
+impl Key {
+    fn new(row: IdentityKeyRow, secret: Option<String>) -> Self {
+        let algorithm = sluice_engine::verify::algorithm_of(&row);
+        let url = (row.kind == IdentityKeyKind::Jwks).then_some(row.material);
+        Self {
+            kid: row.kid,
+            r#type: row.kind,
+            algorithm,
+            url: url.filter(|url| !url.is_empty()),
+            issuer: row.issuer,
+            secret,
+            created_at: row.created_at,
+            revoked_at: row.revoked_at,
+        }
+    }
+}
+
+/// All keys of an app.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = IdentityKeyList)]
+struct Keys {
+    items: Vec<Key>,
+}
+
+/// What the checks of an app's tokens came to, in the process that answers, since it first checked one.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "identityVerification": "observe", "since": "2026-11-15T02:00:00.000Z",
+    "verified": 120, "missing": 3, "expired": 1, "invalid": 2, "mismatch": 0, "unavailable": 0,
+    "invalidBy": {"audience_wrong": 2}
+}))]
+struct VerificationCounts {
+    #[schema(schema_with = schema::identity_verification)]
+    identity_verification: IdentityVerification,
+    #[schema(value_type = String, format = DateTime)]
+    since: Timestamp,
+    verified: u64,
+    /// Requests without a token.
+    missing: u64,
+    expired: u64,
+    invalid: u64,
+    /// Submissions whose identities contradict their token.
+    mismatch: u64,
+    /// Requests for which no keys could be had.
+    unavailable: u64,
+    /// Invalid tokens by the rule that they broke.
+    invalid_by: BTreeMap<&'static str, u64>,
+}
+
+impl From<VerificationReport> for VerificationCounts {
+    fn from(report: VerificationReport) -> Self {
+        let counts = &report.counts;
+        let invalid = Checked::ALL.into_iter().filter(|checked| checked.is_invalid());
+        let invalid_by: BTreeMap<_, _> = invalid
+            .map(|checked| (checked.word(), counts.of(checked)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        Self {
+            identity_verification: report.mode,
+            since: counts.since,
+            verified: counts.of(Checked::Verified),
+            missing: counts.of(Checked::Missing),
+            expired: counts.of(Checked::Expired),
+            invalid: invalid_by.values().sum(),
+            mismatch: counts.of(Checked::Mismatch),
+            unavailable: counts.of(Checked::Unavailable),
+            invalid_by,
+        }
+    }
+}
+
+/// Make an identity key
+///
+/// Several keys may be active at once, so that they can be rotated: make a new one, sign with it, revoke the
+/// old one. An app has secrets or public keys, never both.
+#[utoipa::path(
+    post, path = "/apps/{appId}/identity-keys", operation_id = "createIdentityKey", tag = "Identity",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path)),
+    request_body = NewKey,
+    responses(
+        (status = 201, description = "The key, with its secret if it has one", body = Key),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`kid_taken`, `identity_keys_mixed`, `too_many_identity_keys`, `master_key_missing`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadBody,
+    ),
+)]
+async fn create(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(app): AtId<AppId>,
+    Body(new): Body<NewKey>,
+) -> Reply {
+    let NewKey { r#type, pem, jwk, url, kid, issuer } = new;
+    let new = NewIdentityKey { kind: r#type, pem, jwk, url, kid, issuer };
+    let (row, secret) = engine.create_identity_key(&actor, app, &new).await?;
+    reply::created(Key::new(row, secret.map(|secret| secret.0)))
+}
+
+/// List identity keys
+///
+/// Oldest first, revoked ones included; never a secret.
+#[utoipa::path(
+    get, path = "/apps/{appId}/identity-keys", operation_id = "listIdentityKeys", tag = "Identity",
+    security(("adminToken" = ["read"])),
+    params(("appId" = String, Path)),
+    responses(
+        (status = 200, description = "The keys", body = Keys),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn list(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(app): AtId<AppId>,
+) -> Reply {
+    let keys = engine.list_identity_keys(&actor, app).await?;
+    reply::ok(Keys { items: keys.into_iter().map(|row| Key::new(row, None)).collect() })
+}
+
+/// Revoke an identity key
+///
+/// Tokens under it are refused from now on, on every node within a second. Revoking it again changes nothing.
+#[utoipa::path(
+    delete, path = "/apps/{appId}/identity-keys/{kid}", operation_id = "revokeIdentityKey", tag = "Identity",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path), ("kid" = String, Path)),
+    responses(
+        (status = 204, description = "Revoked"),
+        (status = 404, description = "`app_not_found`, `identity_key_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn revoke(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(app): AtId<AppId>,
+    AtId(Kid(kid)): AtId<Kid>,
+) -> Reply {
+    engine.revoke_identity_key(&actor, app, &kid).await?;
+    reply::done()
+}
+
+/// Count what the checks of tokens came to
+///
+/// Of the process that answers; over all nodes, sum `sluice_identity_token_checks_total` of `/metrics`.
+#[utoipa::path(
+    get, path = "/apps/{appId}/identity-verification", operation_id = "getIdentityVerification", tag = "Identity",
+    security(("adminToken" = ["read"])),
+    params(("appId" = String, Path)),
+    responses(
+        (status = 200, description = "The mode and the counts", body = VerificationCounts),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn report(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(app): AtId<AppId>,
+) -> Reply {
+    reply::ok(VerificationCounts::from(engine.verification_report(&actor, app).await?))
+}

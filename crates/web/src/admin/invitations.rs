@@ -1,0 +1,334 @@
+//! Invitations: a flow assigned to people, one by one or a file of them.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use serde::{Deserialize, Serialize};
+use sluice_engine::rows::InvitationCounts;
+use sluice_engine::{AdminError, Engine, InvitationCursor, NewInvitation, invitation_files};
+use sluice_flow::id::{AssignmentId, FlowId, ResponseId};
+use sluice_flow::invitation::{EMAIL, InvitationState, USER_ID};
+use sluice_flow::time::Timestamp;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::page::{Limit, List, cursor, limit_schema};
+use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
+use super::request::{AtId, JsonOrCsv, Query};
+use super::schema;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(get, revoke))
+}
+
+/// Somebody to be invited.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[schema(as = NewInvitation, example = json!({
+    "identities": [{"type": "traits.email", "value": "ada@example.com"}],
+    "expiresAt": "2027-01-01T00:00:00.000Z"
+}))]
+struct Invite {
+    /// A `userId`, a `traits.email`, or one of each.
+    identities: Vec<Identity>,
+    /// When the link ends; without it, or null, never.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = DateTime, required = false)]
+    expires_at: Option<Timestamp>,
+}
+
+/// What a person is known by.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object with type and value")]
+#[schema(as = InvitedIdentity)]
+struct Identity {
+    #[serde(rename = "type")]
+    kind: String,
+    value: String,
+}
+
+/// How people are invited.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct How {
+    #[serde(default)]
+    #[param(schema_with = schema::duplicates, required = false)]
+    duplicates: Duplicates,
+    #[serde(default)]
+    #[param(schema_with = schema::check_only, required = false)]
+    check_only: YesNo,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Duplicates {
+    #[default]
+    Refuse,
+    Skip,
+    Allow,
+}
+
+/// A query parameter that is a word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum YesNo {
+    True,
+    #[default]
+    False,
+}
+
+impl From<Duplicates> for sluice_engine::Duplicates {
+    fn from(duplicates: Duplicates) -> Self {
+        match duplicates {
+            Duplicates::Refuse => Self::Refuse,
+            Duplicates::Skip => Self::Skip,
+            Duplicates::Allow => Self::Allow,
+        }
+    }
+}
+
+/// An invitation.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "flowAssignmentId": "fa_7n42DGM5Tflk9n8mt7Fhc7", "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB",
+    "identities": [{"type": "traits.email", "value": "ada@example.com"}], "state": "sent",
+    "link": "https://feedback.example.com/f/fl_01KA2VgdPrWYDVgYy3wLpB?flowAssignmentId=fa_7n42DGM5Tflk9n8mt7Fhc7",
+    "createdAt": "2026-11-15T02:00:00.000Z", "expiresAt": "2027-01-01T00:00:00.000Z",
+    "openedAt": null, "completedAt": null, "revokedAt": null, "responseId": null
+}))]
+struct Invitation {
+    #[schema(value_type = String)]
+    flow_assignment_id: AssignmentId,
+    #[schema(value_type = String)]
+    flow_id: FlowId,
+    /// Empty where the person was erased.
+    identities: Vec<Identity>,
+    #[schema(schema_with = schema::invitation_state)]
+    state: InvitationState,
+    /// The personal link. Whoever has it can answer in the person's place.
+    link: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    expires_at: Option<Timestamp>,
+    /// The day on which its page was opened.
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    opened_at: Option<Timestamp>,
+    /// When its response was stored; the day alone where the respondent did not agree to be known.
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    completed_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    revoked_at: Option<Timestamp>,
+    /// Its response, where the respondent agreed to be known.
+    #[schema(value_type = Option<String>, required = true)]
+    response_id: Option<ResponseId>,
+    #[serde(skip)]
+    cursor: String,
+}
+
+impl From<sluice_engine::Invitation> for Invitation {
+    fn from(invitation: sluice_engine::Invitation) -> Self {
+        let cursor = InvitationCursor::at(&invitation).to_string();
+        let sluice_engine::Invitation { row, state, link } = invitation;
+        let identity = |kind: &str, value| Identity { kind: kind.to_owned(), value };
+        let user = row.invitee.user_id.map(|value| identity(USER_ID, value));
+        let email = row.invitee.email.map(|value| identity(EMAIL, value));
+        Self {
+            flow_assignment_id: row.assignment_id,
+            flow_id: row.flow_id,
+            identities: user.into_iter().chain(email).collect(),
+            state,
+            link,
+            created_at: row.created_at,
+            expires_at: row.times.expires_at,
+            opened_at: row.times.opened_at,
+            completed_at: row.times.completed_at,
+            revoked_at: row.times.revoked_at,
+            response_id: row.response_id,
+            cursor,
+        }
+    }
+}
+
+/// What came of a file.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"created": 120, "skipped": 3}))]
+struct Imported {
+    /// How many were invited.
+    created: usize,
+    /// How many were left out, with `duplicates=skip`.
+    skipped: usize,
+}
+
+/// Invite people
+///
+/// One as JSON; or many as `text/csv`, whose first line names the columns `userId`, `email` and `expiresAt`,
+/// any of them and in any order: at most 50,000 people and 16 MiB. Either all are invited or, where any line
+/// is at fault, none; every fault is told, as `/` and the number of its line. With `Accept: text/csv` the
+/// reply to a file has every person with id and link.
+#[utoipa::path(
+    post, path = "/flows/{flowId}/invitations", operation_id = "createInvitations", tag = "Invitations",
+    security(("adminToken" = ["write"])),
+    params(("flowId" = String, Path), How),
+    request_body(content((Invite = "application/json"), (String = "text/csv"))),
+    responses(
+        (status = 200, description = "With `checkOnly`: how many would be invited", body = Imported),
+        (status = 201, description = "The invitation; of a file, how many there are, or all of them as CSV", content(
+            (Invitation = "application/json"), (String = "text/csv"),
+        )),
+        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadBody,
+    ),
+)]
+async fn create(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(flow): AtId<FlowId>,
+    Query(how): Query<How>,
+    headers: HeaderMap,
+    body: JsonOrCsv<Invite>,
+) -> Reply {
+    let (new, is_file) = match body {
+        JsonOrCsv::Json(Invite { identities, expires_at }) => {
+            let identities = identities.into_iter().map(|it| (it.kind, it.value)).collect();
+            (vec![NewInvitation::of_identities(identities, expires_at)?], false)
+        }
+        JsonOrCsv::Csv(file) => (invitation_files::read(&file).map_err(AdminError::Invalid)?, true),
+    };
+    let check_only = how.check_only == YesNo::True;
+    let made = engine.invite(&actor, flow, &new, how.duplicates.into(), check_only).await?;
+    let imported = Imported { created: made.len(), skipped: new.len() - made.len() };
+    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let wants_csv = is_file && accepts.is_some_and(|accepts| accepts.contains("text/csv"));
+    match made.first() {
+        _ if check_only => reply::ok(imported),
+        _ if wants_csv => reply::created_csv(invitation_files::write(&made)),
+        Some(one) if !is_file => reply::created(Invitation::from(one.clone())),
+        _ => reply::created(imported),
+    }
+}
+
+/// Which invitations.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct InvitationQuery {
+    #[serde(default)]
+    #[param(schema_with = limit_schema, required = false)]
+    limit: Limit,
+    /// `next` of the page before.
+    #[serde(default, deserialize_with = "cursor")]
+    #[param(value_type = Option<String>)]
+    after: Option<InvitationCursor>,
+    /// Only those that are this now.
+    #[param(schema_with = schema::invitation_state, required = false)]
+    state: Option<InvitationState>,
+}
+
+/// A page of invitations.
+#[derive(Debug, Serialize, ToSchema)]
+struct Invitations {
+    items: Vec<Invitation>,
+    /// The `after` of the next page; null where the list ends.
+    #[schema(required = true)]
+    next: Option<String>,
+    /// How many of the flow's invitations are in each state; on the first page only.
+    #[schema(required = true)]
+    counts: Option<Counts>,
+}
+
+/// How many invitations there are in each state.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = InvitationCounts)]
+struct Counts {
+    sent: u64,
+    opened: u64,
+    completed: u64,
+    expired: u64,
+    revoked: u64,
+}
+
+impl From<InvitationCounts> for Counts {
+    fn from(counts: InvitationCounts) -> Self {
+        let InvitationCounts { sent, opened, expired, revoked, completed } = counts;
+        Self { sent, opened, completed, expired, revoked }
+    }
+}
+
+/// List the invitations to a flow
+///
+/// In the order they were made. What an invitation is now is derived when it is asked for.
+#[utoipa::path(
+    get, path = "/flows/{flowId}/invitations", operation_id = "listInvitations", tag = "Invitations",
+    security(("adminToken" = ["read"])),
+    params(("flowId" = String, Path), InvitationQuery),
+    responses(
+        (status = 200, description = "A page of invitations", body = Invitations),
+        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadQuery,
+    ),
+)]
+async fn list(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(flow): AtId<FlowId>,
+    Query(query): Query<InvitationQuery>,
+) -> Reply {
+    let InvitationQuery { limit, after, state } = query;
+    let found = engine.list_invitations(&actor, flow, state, after, limit.and_one()).await?;
+    let counts = match after {
+        None => Some(engine.count_invitations(&actor, flow).await?.into()),
+        Some(_) => None,
+    };
+    let found = found.into_iter().map(Invitation::from).collect();
+    let List { items, next } = List::of(found, limit, |it: &Invitation| it.cursor.clone());
+    reply::ok(Invitations { items, next, counts })
+}
+
+/// Read an invitation
+#[utoipa::path(
+    get, path = "/invitations/{flowAssignmentId}", operation_id = "getInvitation", tag = "Invitations",
+    security(("adminToken" = ["read"])),
+    params(("flowAssignmentId" = String, Path)),
+    responses(
+        (status = 200, description = "The invitation", body = Invitation),
+        (status = 404, description = "`invitation_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn get(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(invitation): AtId<AssignmentId>,
+) -> Reply {
+    reply::ok(Invitation::from(engine.get_invitation(&actor, invitation).await?))
+}
+
+/// Withdraw an invitation
+///
+/// Its link takes no response from now on. Withdrawing it again changes nothing.
+#[utoipa::path(
+    delete, path = "/invitations/{flowAssignmentId}", operation_id = "revokeInvitation", tag = "Invitations",
+    security(("adminToken" = ["write"])),
+    params(("flowAssignmentId" = String, Path)),
+    responses(
+        (status = 204, description = "Withdrawn"),
+        (status = 404, description = "`invitation_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`invitation_used`: it has its response", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn revoke(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(invitation): AtId<AssignmentId>,
+) -> Reply {
+    engine.revoke_invitation(&actor, invitation).await?;
+    reply::done()
+}
