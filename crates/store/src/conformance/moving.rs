@@ -338,25 +338,31 @@ fn records() -> Vec<Record> {
         records.extend([Record::Key(key_row(id)), Record::Flow(flow), Record::Flow(flow_row(id))]);
         records.extend([Record::App(app), Record::Token(token)]);
         records.push(Record::Response { row: rich, idempotency_key: Some([9; 32]) });
-        let (app_id, respondent_id) = (id, respondent_id(5));
         let erased = response_row(&plain_flow, &plain_version, 8);
-        let (flow_id, flow_version_id) = (plain.flow_id, plain.flow_version_id);
-        for known in [
-            Known::new(IdentityType::UserId, "Ann \u{e9}"),
-            Known::new(IdentityType::Email, "Ann@mail.example"),
-        ] {
-            records.push(Record::Identity(IdentityRow { app_id, known, respondent_id }));
-        }
-        records.push(Record::Respondent(RespondentRow { app_id, respondent_id }));
-        let response_id = plain.response_id;
-        let consent = ConsentRow { app_id, response_id, respondent_id, flow_id, flow_version_id };
-        records.push(Record::Consent(consent));
-        let response_id = erased.response_id;
-        records.push(Record::UsedKey(UsedKeyRow { app_id, response_id, key: [8; 32] }));
+        records.extend(of_a_respondent(&plain, &erased));
         records.push(Record::Response { row: plain, idempotency_key: None });
         records.push(Record::Invitation(invited));
     }
     records.sort_by_key(Record::place);
+    records
+}
+
+/// Somebody who is known by two identities, a consent, and the key of a response that was erased.
+fn of_a_respondent(row: &crate::ResponseRow, erased: &crate::ResponseRow) -> Vec<Record> {
+    let (app_id, respondent_id) = (row.app_id, respondent_id(5));
+    let (flow_id, flow_version_id) = (row.flow_id, row.flow_version_id);
+    let known = [
+        Known::new(IdentityType::UserId, "Ann \u{e9}"),
+        Known::new(IdentityType::Email, "Ann@mail.example"),
+    ];
+    let known = known.map(|known| Record::Identity(IdentityRow { app_id, known, respondent_id }));
+    let mut records = Vec::from(known);
+    records.push(Record::Respondent(RespondentRow { app_id, respondent_id }));
+    let response_id = row.response_id;
+    let consent = ConsentRow { app_id, response_id, respondent_id, flow_id, flow_version_id };
+    records.push(Record::Consent(consent));
+    let response_id = erased.response_id;
+    records.push(Record::UsedKey(UsedKeyRow { app_id, response_id, key: [8; 32] }));
     records
 }
 
