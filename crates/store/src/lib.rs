@@ -156,14 +156,17 @@ pub trait Store: Send + Sync + 'static {
     /// respondent and assignment and with the digest of what is left. Their idempotency keys stay taken.
     /// The call that finds no more than `limit` also removes the profile, all that is known of it and its
     /// consents, and writes the audit entry, in one transaction: nothing can be linked to the respondent
-    /// in between. Where there is no such respondent, nothing is written, and it is done. What was
+    /// in between. The person's invitations are forgotten with it ([`InvitationStep::Forget`]), and each that
+    /// a response completed with that response. Where there is no such respondent, nothing is written, and it is done. What was
     /// removed cannot be read any more; the backend's documentation says what of it is left in its files.
     async fn erase(&self, erasure: Erasure) -> StoreResult<Removed>;
 
     /// Removes a part of what an app received before a time, durably; call it until it says that it is
     /// done. Each call takes up to `limit` responses with their idempotency keys, or, once no response is
     /// left, up to `limit` consents with the respondents that have none left, and `limit` marks of keys
-    /// of responses that were deleted earlier.
+    /// of responses that were deleted earlier. The consents, and so the profile, of somebody with an
+    /// invitation that was not over before that time stay. The call that is the last forgets the
+    /// invitations that were ([`InvitationStep::ForgetEnded`]).
     async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed>;
 
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>>;

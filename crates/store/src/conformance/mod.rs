@@ -129,7 +129,9 @@ cases! {
         an_unknown_respondent_is_nothing_to_erase
         what_was_received_before_a_time_expires_with_its_keys
         a_respondent_expires_with_the_last_consent
-        marks_of_keys_expire_with_their_time;
+        marks_of_keys_expire_with_their_time
+        an_erasure_forgets_the_invitations_of_the_person
+        whoever_is_still_invited_does_not_expire;
     instance:
         a_token_is_found_by_its_hash_revoked_or_not
         tokens_are_listed_in_the_order_they_were_made

@@ -1,11 +1,15 @@
 //! What goes: erased respondents, and what has been kept long enough.
 
 use sluice_flow::id::RespondentId;
+use sluice_flow::invitation::Invitee;
 use sluice_flow::submission::Admission;
 
 use super::respondents::{all_of, claiming, consents, known, linked};
-use super::world::{Shop, TheStore, at, audit_row, listed, respondent_id};
-use crate::{Answers, AuditQuery, Erasure, NewResponse, Outcome, Page, Removed, ResponseRow};
+use super::world::{Shop, TheStore, apply, at, audit_row, invitation_row, listed, respondent_id};
+use crate::{
+    Answers, AuditQuery, Erasure, InvitationRow, InvitationStep, Invited, NewResponse, Outcome,
+    Page, Removed, ResponseRow, Write,
+};
 
 const KEY: [u8; 32] = [6; 32];
 
@@ -218,4 +222,75 @@ pub(super) async fn marks_of_keys_expire_with_their_time(store: TheStore) {
     assert!(store.find_by_idempotency_key(shop.app(), &KEY).await.unwrap().is_some());
     assert_eq!(expire(&store, &shop, 2, 5).await, (0, 0));
     assert_eq!(store.find_by_idempotency_key(shop.app(), &KEY).await.unwrap(), None);
+}
+
+/// An invitation of the shop's flow to somebody, put into the store.
+async fn invitation(shop: &Shop, store: &TheStore, user: &str, email: &str) -> InvitationRow {
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let invitee = Invitee { user_id: some(user), email: some(email) };
+    let row = InvitationRow { invitee, ..invitation_row(&shop.flow) };
+    apply(store, shop.app(), vec![Write::Invitations(vec![row.clone()])]).await;
+    row
+}
+
+pub(super) async fn an_erasure_forgets_the_invitations_of_the_person(store: TheStore) {
+    for answers in [Answers::Keep, Answers::Delete] {
+        let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+        let theirs = [
+            invitation(&shop, &store, "7", "").await,
+            invitation(&shop, &store, "", "7@X.org").await,
+            // The address is nobody's, but the response that it led to is the person's.
+            invitation(&shop, &store, "", "else@x.org").await,
+        ];
+        let left = [
+            invitation(&shop, &store, "8", "8@x.org").await,
+            invitation(&other, &store, "7", "7@x.org").await,
+        ];
+        let mut response = telling(&shop, &store, "user=7", 5).await;
+        let assignment_id = theirs[2].assignment_id;
+        response.row.flow_assignment_id = Some(assignment_id.to_string());
+        response.row.digest = response.row.digest_of_content();
+        response.invitation = Some(Invited { assignment_id, linked: true });
+        let row = stored(&store, response).await;
+        let completed = store.find_invitation(assignment_id).await.unwrap().unwrap();
+        assert_eq!(completed.response_id, Some(row.response_id));
+        let respondent = row.respondent_id.unwrap();
+        store.erase(erasure(&shop, respondent, answers)).await.unwrap();
+        for (row, state) in theirs.iter().zip(["revoked", "revoked", "completed"]) {
+            let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
+            assert_eq!((now.invitee, now.response_id), (Invitee::default(), None), "{answers:?}");
+            assert_eq!(now.times.state(at(9)).as_str(), state, "{answers:?}");
+        }
+        for row in left {
+            let now = store.find_invitation(row.assignment_id).await.unwrap();
+            assert_eq!(now, Some(row), "nobody else is touched");
+        }
+        if let Some(after) = store.find_response(row.response_id).await.unwrap() {
+            assert_eq!(after.digest, after.digest_of_content(), "a row is still known to be whole");
+        }
+    }
+}
+
+pub(super) async fn whoever_is_still_invited_does_not_expire(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    for (user, millis) in [("user=plain", 1), ("user=invited", 2), ("mail=Invited@x.org", 3)] {
+        linked(&shop, &store, &[user], millis).await;
+    }
+    let by_user = invitation(&shop, &store, "invited", "").await;
+    let by_email = invitation(&shop, &store, "", "INVITED@x.org").await;
+    let revoke = |row: &InvitationRow, millis| {
+        let (app, assignment) = (shop.app(), row.assignment_id);
+        vec![Write::Invitation(InvitationStep::Revoke { app, assignment, at: at(millis) })]
+    };
+    apply(&store, shop.app(), revoke(&by_email, 12)).await;
+    assert_eq!(expire(&store, &shop, 10, 1).await, (3, 1));
+    assert_eq!(all_of(&store, &shop).await.len(), 2);
+    assert_eq!(expire(&store, &shop, 13, 1).await, (0, 1), "an invitation is over");
+    let now = store.find_invitation(by_email.assignment_id).await.unwrap().unwrap();
+    assert_eq!(now.invitee, Invitee::default(), "it is forgotten with the profile");
+    let now = store.find_invitation(by_user.assignment_id).await.unwrap().unwrap();
+    assert_eq!(now, by_user);
+    apply(&store, shop.app(), revoke(&by_user, 20)).await;
+    assert_eq!(expire(&store, &shop, 21, 5).await, (0, 1));
+    assert_eq!(all_of(&store, &shop).await, []);
 }

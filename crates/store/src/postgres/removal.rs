@@ -17,11 +17,12 @@ use super::apply::{LOCK, QUEUE};
 use super::codec::{self, Cells, RESPONSE};
 use super::commit::queue_of;
 use super::failure::Stop;
-use super::pool::Pool;
+use super::pool::{Params, Pool};
 use super::put;
 use super::read::limit;
 use super::transaction::{Transaction, end};
-use crate::{Answers, Erasure, Removed, ResponseRow, StoreResult, UsedKeyRow};
+use super::{claims, invitations};
+use crate::{Answers, Erasure, InvitationStep, Removed, ResponseRow, StoreResult, UsedKeyRow};
 
 const MARK_KEYS: &str = "UPDATE idempotency SET digest = NULL WHERE app_id = $1 \
      AND (key, response_id) IN (SELECT * FROM unnest($2::bytea[], $3::uuid[]))";
@@ -115,6 +116,7 @@ async fn erase_part(transaction: &Transaction, erasure: &Erasure) -> Result<Remo
         found.iter().map(|row| codec::response(&mut Cells::of(row))).collect();
     let rows = rows?;
     let responses: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
+    invitations::forget_completed(transaction, app, &rows).await?;
     match erasure.answers {
         Answers::Delete => delete(transaction, app, &responses, MARK_KEYS).await.map(|_| ())?,
         Answers::Keep => unlink(transaction, app, &responses, rows).await?,
@@ -125,11 +127,24 @@ async fn erase_part(transaction: &Transaction, erasure: &Erasure) -> Result<Remo
     if responses.len() < erasure.limit {
         let consents = "DELETE FROM consents WHERE app_id = $1 AND respondent_id = $2";
         transaction.execute(consents, &[&ids.0, &ids.1]).await?;
+        forget_invitations(transaction, erasure).await?;
         removed.respondents = profiles(transaction, app, &[respondent.uuid()]).await?;
         removed.done = true;
         put::audit(transaction, &erasure.audit).await?;
     }
     Ok(removed)
+}
+
+/// Their invitations name nobody any more, and those that are open are withdrawn.
+async fn forget_invitations(transaction: &Transaction, erasure: &Erasure) -> Result<(), Stop> {
+    let sql = "SELECT type, value FROM identities WHERE app_id = $1 AND respondent_id = $2";
+    let (app, respondent) = (erasure.app_id, erasure.respondent_id.uuid());
+    for row in transaction.query(sql, &[&app.uuid(), &respondent]).await? {
+        let known = claims::known(&mut Cells::of(&row))?;
+        let step = InvitationStep::forget(app, known, erasure.audit.audit_id.made_at());
+        invitations::step(transaction, &step).await?;
+    }
+    Ok(())
 }
 
 /// Waits until nothing else is written to the app, and keeps it so.
@@ -175,7 +190,7 @@ pub(super) async fn expire(
     rows: usize,
 ) -> StoreResult<Removed> {
     pool.may_commit()?;
-    let first = Uuid::from_u128(v7(before, 0, 0).as_u128() >> 80 << 80);
+    let first = first_at(before);
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
     let body = expire_responses(&transaction, app, first, rows).await;
     let responses = end(transaction, body).await?;
@@ -183,7 +198,7 @@ pub(super) async fn expire(
         return Ok(Removed { responses, ..Removed::default() });
     }
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
-    let body = expire_rest(&transaction, app, first, rows).await;
+    let body = expire_rest(&transaction, app, before, rows).await;
     let (respondents, done) = end(transaction, body).await?;
     Ok(Removed { responses, respondents, done })
 }
@@ -201,19 +216,28 @@ async fn expire_responses(
     delete(transaction, app, &old?, FREE_KEYS).await
 }
 
-/// The profiles that were removed, and whether nothing is left.
+/// The least id of a response that was received at this time.
+fn first_at(time: Timestamp) -> Uuid {
+    Uuid::from_u128(v7(time, 0, 0).as_u128() >> 80 << 80)
+}
+
+/// The profiles that were removed, and whether nothing is left. Those who are still invited stay.
 async fn expire_rest(
     transaction: &Transaction,
     app: AppId,
-    first: Uuid,
+    before: Timestamp,
     rows: usize,
 ) -> Result<(u64, bool), Stop> {
     hold(transaction, app).await?;
-    let app_id = app.uuid();
-    let consents = "DELETE FROM consents WHERE app_id = $1 AND response_id IN (SELECT response_id \
-         FROM consents WHERE app_id = $1 AND response_id < $2 ORDER BY response_id LIMIT $3) \
-         RETURNING respondent_id";
-    let gone = transaction.query(consents, &[&app_id, &first, &limit(rows)]).await?;
+    let (app_id, first) = (app.uuid(), first_at(before));
+    let consents = format!(
+        "DELETE FROM consents WHERE app_id = $1 AND response_id IN (SELECT response_id \
+         FROM consents WHERE app_id = $1 AND response_id < $2 AND NOT {} \
+         ORDER BY response_id LIMIT $3) RETURNING respondent_id",
+        invitations::is_of_an_invitee()
+    );
+    let params: Params = &[&app_id, &first, &limit(rows), &before.as_millis()];
+    let gone = transaction.query(&consents, params).await?;
     let whose: StoreResult<Vec<_>> =
         gone.iter().map(|row| Cells::of(row).id(RespondentId::from_uuid)).collect();
     let mut whose: Vec<Uuid> = whose?.into_iter().map(RespondentId::uuid).collect();
@@ -225,7 +249,12 @@ async fn expire_rest(
          (SELECT response_id FROM idempotency WHERE app_id = $1 AND digest IS NULL \
          AND response_id < $2 ORDER BY response_id LIMIT $3)";
     let keys = transaction.execute(keys, &[&app_id, &first, &limit(rows)]).await?;
-    Ok((respondents, gone.len() < rows && keys < rows as u64))
+    let done = gone.len() < rows && keys < rows as u64;
+    if done {
+        let ended = InvitationStep::ForgetEnded { app, before };
+        invitations::step(transaction, &ended).await?;
+    }
+    Ok((respondents, done))
 }
 
 /// Those of these profiles for which nothing is left that they are kept for.

@@ -9,9 +9,10 @@ use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 
 use super::apply::put_audit;
-use super::codec::{self, Cells, RESPONSE, bytes};
+use super::codec::{self, Cells, IDENTITY, RESPONSE, bytes};
+use super::invitations;
 use super::transaction::{Stop, Then};
-use crate::{Answers, Erasure, Removed, ResponseRow, UsedKeyRow};
+use crate::{Answers, Erasure, InvitationStep, Removed, ResponseRow, UsedKeyRow};
 
 /// Deletes a response, and keeps its key taken; gives the app that it was of, if it was there.
 pub(super) fn response(connection: &Connection, response: ResponseId) -> Result<Option<AppId>> {
@@ -48,6 +49,7 @@ pub(super) fn erase(connection: &Connection, erasure: &Erasure) -> Result<(Remov
     let rows = linked(connection, *app_id, *respondent_id, erasure.limit)?;
     let mut removed = Removed { responses: rows.len() as u64, ..Removed::default() };
     for row in &rows {
+        invitations::forget_completed(connection, row)?;
         match answers {
             Answers::Delete => {
                 response(connection, row.response_id)?;
@@ -59,11 +61,27 @@ pub(super) fn erase(connection: &Connection, erasure: &Erasure) -> Result<(Remov
     if rows.len() < erasure.limit {
         let consents = "DELETE FROM consents WHERE app_id = ?1 AND respondent_id = ?2";
         connection.prepare_cached(consents)?.execute(ids)?;
+        forget_invitations(connection, erasure)?;
         removed.respondents = profile(connection, *app_id, *respondent_id)?;
         removed.done = true;
         put_audit(connection, &erasure.audit)?;
     }
     Ok((removed, Then::Commit))
+}
+
+/// Their invitations name nobody any more, and those that are open are withdrawn.
+fn forget_invitations(connection: &Connection, erasure: &Erasure) -> Result<()> {
+    let sql = format!("SELECT {IDENTITY} FROM identities WHERE app_id = ?1 AND respondent_id = ?2");
+    let ids = params![bytes!(erasure.app_id), bytes!(erasure.respondent_id)];
+    let known = connection
+        .prepare_cached(&sql)?
+        .query_map(ids, |row| codec::identity(&mut Cells::of(row)))?
+        .collect::<Result<Vec<_>>>()?;
+    for row in known {
+        let step = InvitationStep::forget(row.app_id, row.known, erasure.audit.audit_id.made_at());
+        invitations::step(connection, &step)?;
+    }
+    Ok(())
 }
 
 fn linked(
@@ -130,7 +148,7 @@ pub(super) fn expire(
     before: Timestamp,
     limit: usize,
 ) -> Result<(Removed, Then), Stop> {
-    let first = (v7(before, 0, 0).as_u128() >> 80 << 80).to_be_bytes();
+    let first = first_at(before);
     let rows = i64::try_from(limit).unwrap_or(i64::MAX);
     // The flows come first, so that the index by flow is walked; there is none by app alone.
     let responses = "DELETE FROM responses WHERE rowid IN (SELECT responses.rowid \
@@ -141,30 +159,42 @@ pub(super) fn expire(
     let responses = connection.prepare_cached(responses)?.execute(params)?;
     let mut removed = Removed { responses: responses as u64, ..Removed::default() };
     if responses < limit {
-        let left = expire_consents(connection, app, &first, rows)?;
+        let left = expire_consents(connection, app, before, rows)?;
         removed.respondents = left.1;
         let keys = "DELETE FROM used_keys WHERE app_id = ?1 AND response_id IN (SELECT response_id \
              FROM used_keys WHERE app_id = ?1 AND response_id < ?2 LIMIT ?3)";
         let keys = connection.prepare_cached(keys)?.execute(params)?;
         removed.done = left.0 < limit && keys < limit;
     }
+    if removed.done {
+        invitations::step(connection, &InvitationStep::ForgetEnded { app, before })?;
+    }
     Ok((removed, Then::Commit))
 }
 
-/// Removes consents, and the respondents that have none left: how many of each.
+/// The least id of a response that was received at this time.
+fn first_at(time: Timestamp) -> [u8; 16] {
+    (v7(time, 0, 0).as_u128() >> 80 << 80).to_be_bytes()
+}
+
+/// Removes consents, and the respondents that have none left: how many of each. Those of somebody who is
+/// still invited stay.
 fn expire_consents(
     connection: &Connection,
     app: AppId,
-    first: &[u8; 16],
+    before: Timestamp,
     rows: i64,
 ) -> Result<(usize, u64)> {
-    let sql = "DELETE FROM consents WHERE app_id = ?1 AND response_id IN (SELECT response_id \
-         FROM consents WHERE app_id = ?1 AND response_id < ?2 LIMIT ?3) RETURNING respondent_id";
+    let sql = format!(
+        "DELETE FROM consents WHERE app_id = ?1 AND response_id IN (SELECT response_id \
+         FROM consents WHERE app_id = ?1 AND response_id < ?2 AND NOT {} LIMIT ?3) \
+         RETURNING respondent_id",
+        invitations::is_of_an_invitee()
+    );
+    let params = params![bytes!(app), first_at(before), rows, before.as_millis()];
     let mut whose = connection
-        .prepare_cached(sql)?
-        .query_map(params![bytes!(app), first, rows], |row| {
-            Cells::of(row).id(RespondentId::from_uuid)
-        })?
+        .prepare_cached(&sql)?
+        .query_map(params, |row| Cells::of(row).id(RespondentId::from_uuid))?
         .collect::<Result<Vec<_>>>()?;
     let consents = whose.len();
     whose.sort();
