@@ -17,6 +17,7 @@ pub enum Missing {
     FlowVersion,
     Draft,
     Response,
+    Respondent,
     Token,
     Invitation,
 }
@@ -32,6 +33,7 @@ impl Missing {
             Self::FlowVersion => "flow version",
             Self::Draft => "draft",
             Self::Response => "response",
+            Self::Respondent => "respondent",
             Self::Token => "token",
             Self::Invitation => "invitation",
         }
@@ -46,6 +48,7 @@ impl Missing {
             Self::FlowVersion => "flow_version_not_found",
             Self::Draft => "draft_not_found",
             Self::Response => "response_not_found",
+            Self::Respondent => "respondent_not_found",
             Self::Token => "token_not_found",
             Self::Invitation => "invitation_not_found",
         }

@@ -12,6 +12,7 @@ use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::engine::Engine;
 use crate::ids::random_bits;
+use crate::retention::RETENTION_DAYS_MAX;
 use crate::verify::LIFETIME_MAX_SECONDS;
 
 /// The longest name of an app, flow or token, in characters.
@@ -36,6 +37,8 @@ pub struct AppPatch {
     pub allowed_origins: Option<Vec<String>>,
     /// `Some(None)` goes back to the default.
     pub grace_window_seconds: Option<Option<u32>>,
+    /// `Some(None)` keeps responses for ever.
+    pub retention_days: Option<Option<u32>>,
     /// `Some(None)` goes back to the default.
     pub token_lifetime_seconds: Option<Option<u32>>,
 }
@@ -65,6 +68,7 @@ impl Engine {
             identity_verification: IdentityVerification::Off,
             allowed_origins: Vec::new(),
             grace_window_seconds: None,
+            retention_days: None,
             token_lifetime_seconds: None,
             created_at,
         };
@@ -248,6 +252,10 @@ fn patched(row: &mut AppRow, patch: &AppPatch) -> serde_json::Value {
         row.grace_window_seconds = grace;
         changed.insert("graceWindowSeconds".into(), json!(grace));
     }
+    if let Some(days) = patch.retention_days {
+        row.retention_days = days;
+        changed.insert("retentionDays".into(), json!(days));
+    }
     if let Some(lifetime) = patch.token_lifetime_seconds {
         row.token_lifetime_seconds = lifetime;
         changed.insert("tokenLifetimeSeconds".into(), json!(lifetime));
@@ -281,6 +289,11 @@ fn patch_faults(patch: &AppPatch) -> Vec<Fault> {
         }
     }
     faults.extend(grace_faults("/graceWindowSeconds", patch.grace_window_seconds.flatten()));
+    let days = patch.retention_days.flatten();
+    if days.is_some_and(|days| !(1..=RETENTION_DAYS_MAX).contains(&days)) {
+        let range = format!("must be 1 to {RETENTION_DAYS_MAX} days, or null for ever");
+        faults.push(fault("/retentionDays", range));
+    }
     faults
 }
 

@@ -123,6 +123,7 @@ mod tests {
             row,
             idempotency_key: None,
             public_revision: 1,
+            claim: None,
             invitation: None,
         })
     }

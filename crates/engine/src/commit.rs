@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use sluice_flow::id::ResponseId;
+use sluice_flow::id::{RespondentId, ResponseId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Store, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -213,6 +213,10 @@ impl Writer {
             }
             let mut response = waiting.pending.response;
             response.row.response_id = ResponseId::from_uuid(id);
+            if let Some(claim) = &mut response.claim {
+                // A profile that has to be made is first seen with this response.
+                claim.new_id = RespondentId::from_uuid(self.ids.next(now));
+            }
             replies.push((response.row.response_id, waiting.reply));
             rows.push(response);
         }

@@ -15,6 +15,7 @@ use crate::commit::Committer;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 use crate::registry::Registry;
+use crate::retention::Retention;
 use crate::tokens::hash_of;
 use crate::verify::{KeySource, MasterKeySource, Verifying};
 
@@ -74,6 +75,8 @@ pub struct Engine {
     pub(crate) public_url: String,
     lost: watch::Sender<bool>,
     feed: tokio::task::JoinHandle<()>,
+    pub(crate) retention: Arc<Retention>,
+    retaining: tokio::task::JoinHandle<()>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -102,6 +105,13 @@ impl Engine {
             lost.clone(),
         );
         let feed = tokio::spawn(registry.clone().follow(position, FEED_INTERVAL));
+        let retention = Arc::new(Retention {
+            store: Arc::clone(&store),
+            clock: Arc::clone(&clock),
+            metrics: Arc::clone(&metrics),
+            lost: lost.clone(),
+        });
+        let retaining = tokio::spawn(Arc::clone(&retention).run());
         let environment_token = options.admin_token.as_deref().map(hash_of);
         Ok(Arc::new(Self {
             store,
@@ -115,6 +125,8 @@ impl Engine {
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             lost,
             feed,
+            retention,
+            retaining,
         }))
     }
 
@@ -140,7 +152,7 @@ impl Engine {
     }
 
     /// A store that lost track of any write, or has stopped, ends the process, whoever met it first.
-    fn watched<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn watched<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(error @ (StoreError::Unknown(_) | StoreError::Closed)) = &result
             && !self.lost.send_replace(true)
         {
@@ -162,6 +174,7 @@ impl Engine {
     pub async fn close(&self) {
         self.committer.close().await;
         self.feed.abort();
+        self.retaining.abort();
         self.store.close().await;
     }
 

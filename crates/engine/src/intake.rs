@@ -9,9 +9,10 @@ use sluice_flow::identity::{self, Claims};
 use sluice_flow::issue::{Code, Issue};
 use sluice_flow::judge::judge;
 use sluice_flow::lifecycle::Accepting;
+use sluice_flow::respondent::Claim;
 use sluice_flow::submission::{self, Admission, Submission, Unfit};
 use sluice_flow::time::Timestamp;
-use sluice_store::{Digest, InvitationRow, Invited, NewResponse, ResponseRow, StoreError};
+use sluice_store::{InvitationRow, Invited, NewResponse, ResponseRow, StoreError};
 use uuid::Uuid;
 
 use crate::commit::{Pending, Settled, Shed};
@@ -228,8 +229,11 @@ impl Engine {
         else {
             return Ok(None);
         };
-        let response = response_of(version, submission, invitation, None, verified);
-        Ok(Some(if digest == response.row.digest {
+        // Without a digest the response was deleted or erased since: only the use of the key is known.
+        let is_same = digest.is_none_or(|digest| {
+            digest == response_of(version, submission, invitation, None, verified).row.digest
+        });
+        Ok(Some(if is_same {
             Receipt::Accepted(Accepted { response_id, grace: None, replayed: true })
         } else {
             Receipt::Refused(vec![Issue::key_reused()])
@@ -274,9 +278,11 @@ fn response_of(
         None => text,
     };
     let flow_assignment_id = submission.flow_assignment_id.as_deref().filter(|_| hidden.is_none());
-    let identities = match submission.admission {
-        Admission::Admitted => submission.identities_json(),
-        Admission::CollectionOnly => None,
+    let (identities, claim) = match submission.admission {
+        Admission::Admitted => {
+            (submission.identities_json(), Claim::of(&submission.identities).map(Box::new))
+        }
+        Admission::CollectionOnly => (None, None),
     };
     let mut row = ResponseRow {
         app_id: version.app_id,
@@ -294,36 +300,14 @@ fn response_of(
         flow_assignment_id: flow_assignment_id.map(str::to_owned),
         digest: [0; 32],
     };
-    row.digest = digest_of(&row);
+    row.digest = row.digest_of_content();
     NewResponse {
         row,
         idempotency_key: key.map(|key| key.hash(version.app_id)),
         public_revision: version.public_revision,
+        claim,
         invitation: invitation
             .filter(|row| is_to(row, version))
             .map(|row| Invited { assignment_id: row.assignment_id, linked: admitted }),
     }
-}
-
-/// A digest of what the response says, so that a retry can be told from another submission, and a
-/// damaged row from a whole one.
-fn digest_of(row: &ResponseRow) -> Digest {
-    let texts = [&row.identities, &row.tags, &row.context, &row.flow_assignment_id];
-    let lengths = texts.iter().map(|text| text.as_ref().map_or(0, String::len)).sum::<usize>();
-    // Gathered first: one long piece is hashed far quicker than many short ones.
-    let mut whole = Vec::with_capacity(256 + row.answers.len() + lengths);
-    let mut part = |bytes: &[u8]| {
-        whole.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        whole.extend_from_slice(bytes);
-    };
-    part(row.app_id.uuid().as_bytes());
-    part(row.flow_version_id.uuid().as_bytes());
-    part(&[row.admission as u8, u8::from(row.identity_verified)]);
-    part(row.answers.as_bytes());
-    for text in texts {
-        // An empty text is not an absent one.
-        part(&[u8::from(text.is_some())]);
-        part(text.as_deref().unwrap_or_default().as_bytes());
-    }
-    *blake3::hash(&whole).as_bytes()
 }

@@ -30,7 +30,9 @@ pub mod moving;
 mod publish;
 pub mod registry;
 mod remembered;
+pub mod respondents;
 mod responses;
+pub mod retention;
 mod served;
 pub mod tally;
 mod tokens;
@@ -46,6 +48,7 @@ pub use intake::{Receipt, SubmitError};
 pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};
 pub use publish::Published;
 pub use registry::{AppView, NoFlow, Resolved};
+pub use respondents::RespondentExport;
 pub use responses::ResponseFilter;
 pub use served::Served;
 pub use tokens::{NewToken, TokenSecret};
@@ -53,9 +56,9 @@ pub use tokens::{NewToken, TokenSecret};
 /// The rows that transports show, so that they need not know the store.
 pub mod rows {
     pub use sluice_store::{
-        AppRow, AuditRow, FlowRow, FlowState, IdentityKeyKind, IdentityKeyRow,
-        IdentityVerification, InvitationCounts, InvitationRow, Order, Page, ResponseRow, Scope,
-        TokenRow, VersionRow, VersionState,
+        Answers, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, IdentityKeyKind, IdentityKeyRow,
+        IdentityVerification, InvitationCounts, InvitationRow, Order, Page, Respondent,
+        ResponseRow, Scope, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};

@@ -71,6 +71,8 @@ pub struct Metrics {
     pub(crate) queued: Gauge,
     pub(crate) batch_rows: Histogram,
     pub(crate) commit_seconds: Histogram,
+    pub(crate) expired_responses: Counter,
+    pub(crate) expired_respondents: Counter,
 }
 
 impl Default for Metrics {
@@ -103,6 +105,17 @@ impl Metrics {
         );
         registry.register("commit_rows", "Responses made durable by one write", batch_rows.clone());
         registry.register("commit_seconds", "Time of one durable write", commit_seconds.clone());
+        let (expired_responses, expired_respondents) = (Counter::default(), Counter::default());
+        registry.register(
+            "expired_responses",
+            "Responses deleted because they were kept long enough",
+            expired_responses.clone(),
+        );
+        registry.register(
+            "expired_respondents",
+            "Respondents deleted with the last of what was kept of them",
+            expired_respondents.clone(),
+        );
         // The counters of the main road are looked up once, not at each submission.
         let counter = |outcome: Counted| {
             submissions.get_or_create(&OutcomeLabel { outcome: outcome.word() }).clone()
@@ -115,7 +128,17 @@ impl Metrics {
             counter(Counted::Shed),
             counter(Counted::Failed),
         ];
-        Self { registry, submissions, requests, token_checks, queued, batch_rows, commit_seconds }
+        Self {
+            registry,
+            submissions,
+            requests,
+            token_checks,
+            queued,
+            batch_rows,
+            commit_seconds,
+            expired_responses,
+            expired_respondents,
+        }
     }
 
     pub(crate) fn count(&self, outcome: Counted) {

@@ -74,6 +74,23 @@ impl Bytes {
             Record::Version(row) => self.version(row),
             Record::Token(row) => self.token(row),
             Record::Audit(row) => self.audit(row),
+            Record::Respondent(row) => self.ids(&[row.app_id.uuid(), row.respondent_id.uuid()]),
+            Record::Identity(row) => {
+                self.ids(&[row.app_id.uuid(), row.respondent_id.uuid()]);
+                self.text(row.known.of.as_str());
+                self.text(&row.known.value);
+            }
+            Record::Consent(row) => self.ids(&[
+                row.app_id.uuid(),
+                row.response_id.uuid(),
+                row.respondent_id.uuid(),
+                row.flow_id.uuid(),
+                row.flow_version_id.uuid(),
+            ]),
+            Record::UsedKey(row) => {
+                self.ids(&[row.app_id.uuid(), row.response_id.uuid()]);
+                self.put(&row.key);
+            }
             Record::Response { row, idempotency_key } => {
                 self.response(row);
                 self.optional(idempotency_key.as_ref(), |it, key| it.put(key));
@@ -92,6 +109,7 @@ impl Bytes {
             self.text(origin);
         }
         self.seconds(row.grace_window_seconds);
+        self.seconds(row.retention_days);
         self.seconds(row.token_lifetime_seconds);
         self.time(row.created_at);
         self.number(*revision);
@@ -178,6 +196,10 @@ impl Bytes {
         self.optional_text(row.context.as_deref());
         self.optional_text(row.flow_assignment_id.as_deref());
         self.put(&row.digest);
+    }
+
+    fn ids(&mut self, ids: &[uuid::Uuid]) {
+        ids.iter().for_each(|id| self.put(id.as_bytes()));
     }
 
     fn invitation(&mut self, row: &InvitationRow) {

@@ -9,7 +9,8 @@
 //! 2. [`snapshot`]: a definition frozen by a publish; [`payload`] renders it for the wire;
 //! 3. [`submission`]: bytes into a [`submission::Submission`], or every issue of its shape;
 //! 4. [`lifecycle`]: what a version is at an instant;
-//! 5. [`judge`]: the answers against the version's own questions.
+//! 5. [`judge`]: the answers against the version's own questions;
+//! 6. [`respondent`]: the profile that an admitted response is linked to.
 //!
 //! Beside it stands [`invitation`]: for whom a flow was assigned, and what such an assignment is at an instant.
 //!
@@ -26,6 +27,7 @@ pub mod locale;
 pub mod logic;
 pub mod payload;
 pub mod question;
+pub mod respondent;
 pub mod snapshot;
 pub mod submission;
 pub mod time;

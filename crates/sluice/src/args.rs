@@ -7,6 +7,7 @@ mod client;
 mod invite;
 mod key;
 mod moving;
+mod respondent;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ pub(crate) use client::{
 pub(crate) use invite::{AddArgs, ImportArgs, InviteCommand, InvitedArgs};
 pub(crate) use key::{KeyCommand, RotateArgs};
 pub(crate) use moving::MoveArgs;
+pub(crate) use respondent::{RespondentCommand, WhoArgs};
 
 use crate::config::LogFormat;
 
@@ -72,6 +74,9 @@ pub(crate) enum Command {
     /// Look at responses
     #[command(subcommand)]
     Responses(ResponsesCommand),
+    /// Show, export and erase what is kept of one person
+    #[command(subcommand)]
+    Respondent(RespondentCommand),
     /// List and create apps
     #[command(subcommand)]
     App(AppCommand),

@@ -92,8 +92,12 @@ impl Server {
         self.call(Method::PUT, path, &[], Some(body)).await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Result<Value, CallError> {
-        self.call(Method::DELETE, path, &[], None).await
+    pub(crate) async fn delete(
+        &self,
+        path: &str,
+        query: &[(&str, String)],
+    ) -> Result<Value, CallError> {
+        self.call(Method::DELETE, path, query, None).await
     }
 
     /// Sends CSV and gets CSV.

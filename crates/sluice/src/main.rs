@@ -78,6 +78,7 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Responses(args::ResponsesCommand::Tail(tail)) => {
             command::responses::tail(tail).await
         }
+        Command::Respondent(respondent) => command::respondent::run(respondent).await,
         Command::App(app) => command::app::run(app).await,
         Command::Token(args::TokenCommand::Create(token)) => command::token::create(token).await,
         Command::Key(args::KeyCommand::Rotate(rotate)) => command::key::rotate(rotate).await,

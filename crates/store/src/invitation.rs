@@ -5,6 +5,7 @@
 
 use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
 use sluice_flow::invitation::{InvitationState, InvitationTimes, Invitee};
+use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::time::Timestamp;
 
 /// A flow assigned to one person.
@@ -45,6 +46,16 @@ pub enum InvitationStep {
 }
 
 impl InvitationStep {
+    /// Forgets whoever this is known of.
+    pub(crate) fn forget(app: AppId, known: Known, at: Timestamp) -> Self {
+        let mut invitee = Invitee::default();
+        match known.of {
+            IdentityType::UserId => invitee.user_id = Some(known.value),
+            IdentityType::Email => invitee.email = Some(known.value),
+        }
+        Self::Forget { app, invitee, at }
+    }
+
     pub fn app(&self) -> AppId {
         match self {
             Self::Open { app, .. }

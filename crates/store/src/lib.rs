@@ -12,21 +12,27 @@
 //!   judged against rows of one public revision, and is stored only while that is still the newest.
 
 pub mod conformance;
+mod digest;
 mod error;
 mod invitation;
 pub mod postgres;
 mod record;
+mod respondent;
 mod row;
 pub mod sqlite;
 
 use async_trait::async_trait;
-use sluice_flow::id::{ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+};
 use sluice_flow::invitation::Invitee;
+use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
 pub use error::StoreError;
 pub use invitation::*;
 pub use record::*;
+pub use respondent::*;
 pub use row::*;
 
 pub type StoreResult<T> = Result<T, StoreError>;
@@ -41,6 +47,12 @@ pub trait Store: Send + Sync + 'static {
     ///   `KeyReused` where it is not. This holds between two rows of one call, too, and at whatever
     ///   public revision the row was judged: a retry gets its answer after a publish as well.
     /// - Any other row whose `public_revision` is not its app's newest is not stored: `Stale`.
+    /// - A key of a response that was deleted or erased since stays taken: whatever comes under it is
+    ///   `Replayed`, and nothing of it is stored.
+    /// - A stored row with a claim is linked to a respondent in the same transaction, as
+    ///   [`sluice_flow::respondent::link`] decides, row by row: its `respondent_id` is set, what is new of
+    ///   the respondent is kept, and so is a record of the consent. Of any number of commits at once that
+    ///   claim the same new identity, one makes the profile.
     /// - A row with an invitation completes it, in the same transaction: with its id and the time of that id
     ///   where it is `linked`, and with the day of that time alone where it is not. Where the invitation is no
     ///   longer open at that time, is of another flow, or is not there, the row is not stored: `Uninvited`.
@@ -59,12 +71,13 @@ pub trait Store: Send + Sync + 'static {
         1
     }
 
-    /// What was stored under this idempotency key: the response and its digest.
+    /// What was stored under this idempotency key: the response and its digest; no digest where the
+    /// response was deleted or erased since, and only the use of its key is remembered.
     async fn find_by_idempotency_key(
         &self,
         app: AppId,
         key: &IdempotencyKey,
-    ) -> StoreResult<Option<(ResponseId, Digest)>>;
+    ) -> StoreResult<Option<(ResponseId, Option<Digest>)>>;
 
     /// Writes the rows of one change, all or none, and durably.
     ///
@@ -107,6 +120,54 @@ pub trait Store: Send + Sync + 'static {
     /// The flow's responses that pass the filter, in the order asked for.
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>>;
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>>;
+
+    /// A respondent, with what is known of them and how many of their responses are stored by flow.
+    async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>>;
+    /// The respondent of the app of whom this is known.
+    async fn find_respondent_by(
+        &self,
+        app: AppId,
+        known: &Known,
+    ) -> StoreResult<Option<RespondentId>>;
+    /// The app's respondents in the order they were first seen. Their responses are not counted here.
+    async fn list_respondents(
+        &self,
+        app: AppId,
+        page: Page<RespondentId>,
+    ) -> StoreResult<Vec<Respondent>>;
+    /// The consents of a respondent, oldest first; they outlive responses that are deleted one by one.
+    async fn list_consents(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ConsentRow>>;
+    /// The responses of a respondent over all flows, oldest first.
+    async fn list_responses_of(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ResponseRow>>;
+
+    /// Erases a part of what is kept of a respondent, durably; call it until it says that it is done.
+    ///
+    /// Each call takes up to `limit` of the respondent's responses: deleted, or kept without identities,
+    /// respondent and assignment and with the digest of what is left. Their idempotency keys stay taken.
+    /// The call that finds no more than `limit` also removes the profile, all that is known of it and its
+    /// consents, and writes the audit entry, in one transaction: nothing can be linked to the respondent
+    /// in between. The person's invitations are forgotten with it ([`InvitationStep::Forget`]), and each that
+    /// a response completed with that response. Where there is no such respondent, nothing is written, and it is done. What was
+    /// removed cannot be read any more; the backend's documentation says what of it is left in its files.
+    async fn erase(&self, erasure: Erasure) -> StoreResult<Removed>;
+
+    /// Removes a part of what an app received before a time, durably; call it until it says that it is
+    /// done. Each call takes up to `limit` responses with their idempotency keys, or, once no response is
+    /// left, up to `limit` consents with the respondents that have none left, and `limit` marks of keys
+    /// of responses that were deleted earlier. The consents, and so the profile, of somebody with an
+    /// invitation that was not over before that time stay. The call that is the last forgets the
+    /// invitations that were ([`InvitationStep::ForgetEnded`]).
+    async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed>;
 
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>>;
     /// The flow's invitations that pass the filter, in the order they were made, and of those that were made

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 
 use crate::{
-    App, AuditRow, FlowRow, IdempotencyKey, IdentityKeyRow, InvitationRow, KeyRow, ResponseRow,
-    TokenRow, VersionRow,
+    App, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow,
+    KeyRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, VersionRow,
 };
 
 /// One row of any table, with all that a backend keeps of it.
@@ -22,7 +22,11 @@ pub enum Record {
     Version(VersionRow),
     Token(TokenRow),
     Audit(AuditRow),
+    Respondent(RespondentRow),
+    Identity(IdentityRow),
     Response { row: ResponseRow, idempotency_key: Option<IdempotencyKey> },
+    Consent(ConsentRow),
+    UsedKey(UsedKeyRow),
     Invitation(InvitationRow),
 }
 
@@ -38,12 +42,17 @@ pub enum Table {
     Versions,
     Tokens,
     Audit,
+    Respondents,
+    Identities,
     Responses,
+    Consents,
+    #[serde(rename = "used-keys")]
+    UsedKeys,
     Invitations,
 }
 
 impl Table {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -51,7 +60,11 @@ impl Table {
         Self::Versions,
         Self::Tokens,
         Self::Audit,
+        Self::Respondents,
+        Self::Identities,
         Self::Responses,
+        Self::Consents,
+        Self::UsedKeys,
         Self::Invitations,
     ];
 
@@ -64,7 +77,11 @@ impl Table {
             Self::Versions => "versions",
             Self::Tokens => "tokens",
             Self::Audit => "audit",
+            Self::Respondents => "respondents",
+            Self::Identities => "identities",
             Self::Responses => "responses",
+            Self::Consents => "consents",
+            Self::UsedKeys => "used-keys",
             Self::Invitations => "invitations",
         }
     }
@@ -73,8 +90,9 @@ impl Table {
 /// Where a [`Record`] stands in the order of all records: tables in the order of the enum, then the
 /// app's id (the nil id for what belongs to none), then the row's own key, as bytes.
 ///
-/// The key of an app is empty, that of an API key its text, that of an identity key its `kid`, that of a response its flow's id followed
-/// by its own; any other is the id.
+/// The key of an app is empty, that of an API key its text, that of an identity key its `kid`, that of
+/// a response its flow's id followed by its own, that of an identity its type and value with a zero byte
+/// between; that of a consent or a used key is the id of its response, and any other is the id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     pub table: Table,
@@ -92,7 +110,11 @@ impl Record {
             Self::Version(_) => Table::Versions,
             Self::Token(_) => Table::Tokens,
             Self::Audit(_) => Table::Audit,
+            Self::Respondent(_) => Table::Respondents,
+            Self::Identity(_) => Table::Identities,
             Self::Response { .. } => Table::Responses,
+            Self::Consent(_) => Table::Consents,
+            Self::UsedKey(_) => Table::UsedKeys,
             Self::Invitation(_) => Table::Invitations,
         }
     }
@@ -113,6 +135,13 @@ impl Record {
             }
             Self::Token(token) => place(token.app_id, token.token_id.uuid().as_bytes()),
             Self::Audit(audit) => place(audit.app_id, audit.audit_id.uuid().as_bytes()),
+            Self::Respondent(row) => place(Some(row.app_id), row.respondent_id.uuid().as_bytes()),
+            Self::Identity(row) => {
+                let key = [row.known.of.as_str(), "\0", &row.known.value].concat();
+                place(Some(row.app_id), key.as_bytes())
+            }
+            Self::Consent(row) => place(Some(row.app_id), row.response_id.uuid().as_bytes()),
+            Self::UsedKey(row) => place(Some(row.app_id), row.response_id.uuid().as_bytes()),
             Self::Response { row, .. } => {
                 let ids = [row.flow_id.uuid(), row.response_id.uuid()];
                 place(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
@@ -129,7 +158,8 @@ impl Record {
                 let origins = app.row.allowed_origins.iter().map(String::len).sum::<usize>();
                 app.row.name.len() + origins
             }
-            Self::Key(_) => 0,
+            Self::Key(_) | Self::Respondent(_) | Self::Consent(_) | Self::UsedKey(_) => 0,
+            Self::Identity(row) => row.known.value.len(),
             Self::IdentityKey(key) => {
                 key.kid.len() + key.material.len() + key.issuer.as_ref().map_or(0, String::len)
             }

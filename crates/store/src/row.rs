@@ -8,6 +8,7 @@ use sluice_flow::id::{
     ApiKey, AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
 };
 use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
+use sluice_flow::respondent::Claim;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
@@ -38,6 +39,8 @@ pub struct AppRow {
     /// Origins that browsers may call from; empty means any.
     pub allowed_origins: Vec<String>,
     pub grace_window_seconds: Option<u32>,
+    /// How long responses are kept; absent means for ever.
+    pub retention_days: Option<u32>,
     /// The longest that an identity token may be valid; absent means the default.
     pub token_lifetime_seconds: Option<u32>,
     pub created_at: Timestamp,
@@ -147,6 +150,8 @@ pub struct NewResponse {
     pub idempotency_key: Option<IdempotencyKey>,
     /// The public revision of the app at which it was judged.
     pub public_revision: u64,
+    /// Whose it is, where the respondent admitted to be known.
+    pub claim: Option<Box<Claim>>,
     /// The invitation that it completes.
     pub invitation: Option<Invited>,
 }

@@ -34,6 +34,7 @@ fn app_row(number: u64) -> AppRow {
         identity_verification: IdentityVerification::Off,
         allowed_origins: Vec::new(),
         grace_window_seconds: None,
+        retention_days: None,
         token_lifetime_seconds: None,
         created_at: Timestamp::from_millis(1),
     }
@@ -56,7 +57,7 @@ fn response(app: &AppRow, number: u32, public_revision: u64, answers: &str) -> N
         flow_assignment_id: None,
         digest: [1; 32],
     };
-    NewResponse { row, idempotency_key: None, public_revision, invitation: None }
+    NewResponse { row, idempotency_key: None, public_revision, claim: None, invitation: None }
 }
 
 async fn put_app(store: &SqliteStore, app: &AppRow) {

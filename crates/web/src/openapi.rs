@@ -65,6 +65,7 @@ pub fn document() -> OpenApi {
         (name = "Drafts", description = "What an author edits. The body is a definition, as `/schemas/definition.json` says."),
         (name = "Versions", description = "Publishing, rollback and withdrawal."),
         (name = "Responses", description = "What was submitted and stored."),
+        (name = "Respondents", description = "Who admitted to be known, and how they are forgotten."),
         (name = "Invitations", description = "Flows assigned to people, each with a personal link that counts once."),
         (name = "Tokens", description = "Admin tokens, with scopes and for one app or all."),
         (name = "Audit", description = "Who changed what."),

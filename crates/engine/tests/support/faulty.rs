@@ -5,8 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sluice_flow::id::{ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+};
 use sluice_flow::invitation::Invitee;
+use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 use sluice_store::*;
 
@@ -77,7 +80,7 @@ impl Store for FaultyStore {
         &self,
         app: AppId,
         key: &IdempotencyKey,
-    ) -> StoreResult<Option<(ResponseId, Digest)>> {
+    ) -> StoreResult<Option<(ResponseId, Option<Digest>)>> {
         self.inner.find_by_idempotency_key(app, key).await
     }
     async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
@@ -129,6 +132,45 @@ impl Store for FaultyStore {
     }
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         self.inner.find_response(response).await
+    }
+    async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>> {
+        self.inner.find_respondent(respondent).await
+    }
+    async fn find_respondent_by(
+        &self,
+        app: AppId,
+        known: &Known,
+    ) -> StoreResult<Option<RespondentId>> {
+        self.inner.find_respondent_by(app, known).await
+    }
+    async fn list_respondents(
+        &self,
+        app: AppId,
+        page: Page<RespondentId>,
+    ) -> StoreResult<Vec<Respondent>> {
+        self.inner.list_respondents(app, page).await
+    }
+    async fn list_consents(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ConsentRow>> {
+        self.inner.list_consents(app, respondent, page).await
+    }
+    async fn list_responses_of(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ResponseRow>> {
+        self.inner.list_responses_of(app, respondent, page).await
+    }
+    async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
+        self.inner.erase(erasure).await
+    }
+    async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed> {
+        self.inner.expire(app, before, limit).await
     }
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
         self.invitation_lookups.fetch_add(1, Ordering::SeqCst);

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::issue::{Code, Issue};
 use crate::payload::Generation;
 
+pub(crate) use identities::{EMAIL, USER_ID};
 pub use text_map::{TextMap, Texts};
 
 /// A submission of the right shape; nothing is judged yet.

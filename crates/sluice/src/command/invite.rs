@@ -29,7 +29,7 @@ pub(crate) async fn run(command: InviteCommand) -> Outcome {
         InviteCommand::List(args) => list(args).await,
         InviteCommand::Revoke { invitation, server } => {
             let server = Server::new(server)?;
-            server.delete(&format!("/invitations/{invitation}")).await?;
+            server.delete(&format!("/invitations/{invitation}"), &[]).await?;
             output::note(format_args!("{invitation} is withdrawn"));
             Ok(Exit::Done)
         }

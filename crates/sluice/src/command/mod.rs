@@ -7,5 +7,6 @@ pub(crate) mod flow;
 pub(crate) mod invite;
 pub(crate) mod key;
 pub(crate) mod moving;
+pub(crate) mod respondent;
 pub(crate) mod responses;
 pub(crate) mod token;

@@ -172,6 +172,7 @@ pub(super) async fn a_row_takes_the_place_of_the_row_with_its_id(store: TheStore
     app.name = "Renamed".to_owned();
     app.allowed_origins = vec!["https://shop.example".to_owned()];
     app.grace_window_seconds = Some(60);
+    app.retention_days = Some(30);
     let mut flow = shop.flow.clone();
     flow.name = "Renamed".to_owned();
     flow.archived_at = Some(at(5));
@@ -227,7 +228,7 @@ pub(super) async fn the_public_revision_grows_with_what_the_public_can_see(store
     assert_eq!(store.find_app(other.app()).await.unwrap(), others, "other apps are not touched");
 }
 
-pub(super) async fn deleting_a_response_frees_its_idempotency_key(store: TheStore) {
+pub(super) async fn deleting_a_response_keeps_its_idempotency_key_taken(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut response = shop.response(&store, 1).await;
     response.idempotency_key = Some([5; 32]);
@@ -235,10 +236,12 @@ pub(super) async fn deleting_a_response_frees_its_idempotency_key(store: TheStor
     assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
     apply(&store, shop.app(), vec![Write::DeleteResponse(id)]).await;
     assert_eq!(store.find_response(id).await.unwrap(), None);
-    assert_eq!(store.find_by_idempotency_key(shop.app(), &[5; 32]).await.unwrap(), None);
+    let found = store.find_by_idempotency_key(shop.app(), &[5; 32]).await.unwrap();
+    assert_eq!(found, Some((id, None)), "its digest is gone with it");
     let mut again = shop.response(&store, 2).await;
     again.idempotency_key = Some([5; 32]);
-    assert_eq!(store.commit(vec![again]).await.unwrap(), [Outcome::Stored]);
+    assert_eq!(store.commit(vec![again]).await.unwrap(), [Outcome::Replayed(id)]);
+    assert_eq!(listed(&store, &shop.query()).await, []);
 }
 
 pub(super) async fn deleting_an_absent_response_is_no_error(store: TheStore) {

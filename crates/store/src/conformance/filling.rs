@@ -10,21 +10,25 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
+use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    App, AppRow, AuditRow, FlowRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification,
-    InvitationRow, KeyRow, Record, ResponseRow, Scope, TokenRow, VersionRow,
+    App, AppRow, AuditRow, ConsentRow, FlowRow, IdentityKeyKind, IdentityKeyRow, IdentityRow,
+    IdentityVerification, InvitationRow, KeyRow, Record, RespondentRow, ResponseRow, Scope,
+    TokenRow, UsedKeyRow, VersionRow,
 };
 
 const APPS: u32 = 3;
 const FLOWS_OF_AN_APP: u32 = 2;
+/// Whose responses, in turn, some of those of an app are.
+const RESPONDENTS_OF_AN_APP: u32 = 30;
 const START_MILLIS: i64 = 1_763_172_000_000;
 
-/// All records, those of responses last, in the order in which a server would have made them.
+/// All records, those of so many responses last, in the order in which a server would have made them.
 pub fn records(responses: u32) -> impl Iterator<Item = Record> {
-    (0..APPS).flat_map(app_records).chain((0..responses).map(response))
+    (0..APPS).flat_map(app_records).chain((0..responses).flat_map(response))
 }
 
 fn at(millis: i64) -> Timestamp {
@@ -60,6 +64,7 @@ fn app_records(app: u32) -> Vec<Record> {
         },
         allowed_origins: (0..app).map(|origin| format!("https://{origin}.example")).collect(),
         grace_window_seconds: (app > 0).then_some(3600 * app),
+        retention_days: (app == 1).then_some(365),
         token_lifetime_seconds: (app > 1).then_some(600 * app),
         created_at: at(i64::from(app)),
     };
@@ -96,6 +101,25 @@ fn app_records(app: u32) -> Vec<Record> {
             subject: format!("subject {app}"),
             detail: format!("{{\"number\":{number}}}"),
         }));
+    }
+    records.extend((0..RESPONDENTS_OF_AN_APP).flat_map(|number| respondent_records(app, number)));
+    records
+}
+
+/// The ids of respondents are the same for all apps, but for the app's number.
+fn respondent_id(app: u32, number: u32) -> RespondentId {
+    RespondentId::from_uuid(bits(6, app * RESPONDENTS_OF_AN_APP + number))
+}
+
+fn respondent_records(app: u32, number: u32) -> Vec<Record> {
+    let (app_id, respondent_id) = (app_id(app), respondent_id(app, number));
+    let identity = |of, value: &str| {
+        Record::Identity(IdentityRow { app_id, known: Known::new(of, value), respondent_id })
+    };
+    let mut records = vec![Record::Respondent(RespondentRow { app_id, respondent_id })];
+    records.push(identity(IdentityType::UserId, &format!("user {number} \u{e9}")));
+    if number.is_multiple_of(2) {
+        records.push(identity(IdentityType::Email, &format!("user.{number}@mail.example")));
     }
     records
 }
@@ -173,7 +197,7 @@ fn invitation(app: u32, flow: u32, number: u32) -> Record {
     })
 }
 
-fn response(number: u32) -> Record {
+fn response(number: u32) -> Vec<Record> {
     // Apps and flows take turns, as they do on a server.
     let (app, flow) = (number % APPS, number / APPS % FLOWS_OF_AN_APP);
     let some = |every: u32, text: &str| number.is_multiple_of(every).then(|| text.to_owned());
@@ -188,14 +212,24 @@ fn response(number: u32) -> Record {
         answers: format!("{{\"nps\": {}, \"why\":\"{why}\"}}", number % 11),
         identities: some(4, r#"[{"type":"userId","value":"7"}]"#),
         identity_verified: identified,
-        respondent_id: identified.then(|| RespondentId::from_uuid(bits(6, number % 100))),
+        respondent_id: identified.then(|| respondent_id(app, number % RESPONDENTS_OF_AN_APP)),
         tags: some(5, r#"{"plan":["pro","beta"]}"#),
         context: some(2, r#"{"locale":"de","url":"https://shop.example/"}"#),
         flow_assignment_id: some(7, "assignment é"),
         digest: hash(5, number),
     };
-    let idempotency_key = number.is_multiple_of(2).then(|| hash(7, number));
-    Record::Response { row, idempotency_key }
+    let (app_id, response_id) = (row.app_id, row.response_id);
+    let consent = row.respondent_id.map(|respondent_id| {
+        let ResponseRow { flow_id, flow_version_id, .. } = row;
+        Record::Consent(ConsentRow { app_id, response_id, respondent_id, flow_id, flow_version_id })
+    });
+    let key = number.is_multiple_of(2).then(|| hash(7, number));
+    // Some keys are of responses that have lost their identities since.
+    let erased = number % 10 == 4;
+    let used = key.filter(|_| erased);
+    let used = used.map(|key| Record::UsedKey(UsedKeyRow { app_id, response_id, key }));
+    let response = Record::Response { row, idempotency_key: key.filter(|_| !erased) };
+    [response].into_iter().chain(consent).chain(used).collect()
 }
 
 /// Looks as random as a real one, which matters to an index: each half is mixed by multiplications

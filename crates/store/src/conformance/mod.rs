@@ -19,6 +19,8 @@ mod flows;
 mod instance;
 mod invitations;
 mod moving;
+mod removal;
+mod respondents;
 mod responses;
 mod world;
 
@@ -80,7 +82,7 @@ cases! {
         a_change_that_panics_is_not_written
         a_row_takes_the_place_of_the_row_with_its_id
         the_public_revision_grows_with_what_the_public_can_see
-        deleting_a_response_frees_its_idempotency_key
+        deleting_a_response_keeps_its_idempotency_key_taken
         deleting_an_absent_response_is_no_error;
     apps:
         an_active_key_finds_its_app
@@ -106,6 +108,30 @@ cases! {
         a_tag_filters_by_text_or_by_membership
         filters_and_pages_work_together
         a_filter_finds_the_one_row_behind_many_others;
+    respondents:
+        a_claim_is_linked_by_the_rules
+        a_stored_claim_makes_a_profile_with_its_consent
+        without_a_claim_nobody_is_made_known
+        claims_of_one_call_see_one_another
+        a_row_that_is_not_stored_makes_nobody_known
+        respondents_are_of_their_app_only
+        many_commits_at_once_for_one_new_identity_make_one_profile
+        batches_that_claim_the_same_in_other_orders_all_end
+        respondents_are_listed_in_the_order_they_were_first_seen
+        consents_outlive_a_response_that_is_deleted
+        responses_of_a_respondent_are_listed_over_flows_page_by_page;
+    removal:
+        an_erasure_keeps_answers_without_the_person
+        an_erasure_deletes_answers
+        an_erasure_in_parts_ends_with_the_profile
+        an_erasure_leaves_everybody_else
+        an_erased_key_stays_taken_and_a_late_retry_stores_nothing
+        an_unknown_respondent_is_nothing_to_erase
+        what_was_received_before_a_time_expires_with_its_keys
+        a_respondent_expires_with_the_last_consent
+        marks_of_keys_expire_with_their_time
+        an_erasure_forgets_the_invitations_of_the_person
+        whoever_is_still_invited_does_not_expire;
     instance:
         a_token_is_found_by_its_hash_revoked_or_not
         tokens_are_listed_in_the_order_they_were_made

@@ -6,16 +6,19 @@
 use sluice_flow::id::RespondentId;
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
+use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Window;
 
 use super::world::{
     Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, identity_key_row,
-    invitation_row, key_row, public_revision, published_row, response_row, token_row,
+    invitation_row, key_row, public_revision, published_row, respondent_id, response_row,
+    token_row,
 };
 use crate::{
-    App, At, Change, FeedPosition, IdentityKeyKind, IdentityVerification, NewResponse, Outcome,
-    Place, Record, Scope, StoreError, Table, Write,
+    App, At, Change, ConsentRow, FeedPosition, IdentityKeyKind, IdentityRow, IdentityVerification,
+    NewResponse, Outcome, Place, Record, RespondentRow, Scope, StoreError, Table, UsedKeyRow,
+    Write,
 };
 
 pub(super) async fn what_was_stored_is_read_out_once_and_in_order(store: TheStore) {
@@ -70,6 +73,11 @@ pub(super) async fn a_record_takes_the_place_of_the_one_with_its_key(store: TheS
             Record::Version(version) => version.times.retired_at = Some(at(9)),
             Record::Token(token) => token.revoked_at = Some(at(9)),
             Record::Audit(audit) => audit.actor = "environment".into(),
+            // It has nothing beside its key.
+            Record::Respondent(_) => {}
+            Record::Identity(row) => row.respondent_id = respondent_id(9),
+            Record::Consent(row) => row.respondent_id = respondent_id(9),
+            Record::UsedKey(row) => row.key[31] = 1,
             Record::Response { row, idempotency_key } => {
                 row.answers = "{}".into();
                 *idempotency_key = None;
@@ -173,12 +181,13 @@ pub(super) async fn a_retry_after_a_move_is_replayed(store: TheStore) {
     let moved = records_with_key(&all(&store, 10_000).await);
     for (row, key) in moved {
         let found = store.find_by_idempotency_key(row.app_id, &key).await.unwrap();
-        assert_eq!(found, Some((row.response_id, row.digest)));
+        assert_eq!(found, Some((row.response_id, Some(row.digest))));
         let public_revision = public_revision(&store, row.app_id).await;
         let retry = NewResponse {
             row: crate::ResponseRow { response_id: super::world::response_id(50), ..row.clone() },
             idempotency_key: Some(key),
             public_revision,
+            claim: None,
             invitation: None,
         };
         let outcomes = store.commit(vec![retry]).await.unwrap();
@@ -279,11 +288,13 @@ fn records() -> Vec<Record> {
         let mut identity_key = identity_key_row(app.row.app_id);
         let mut rich = response_row(&flow, &retired, 7);
         let plain = response_row(&flow, &retired, 6);
+        let (plain_flow, plain_version) = (flow.clone(), retired.clone());
         let mut invited = invitation_row(&flow);
         if full {
             app.row.identity_verification = IdentityVerification::Enforce;
             app.row.allowed_origins = vec!["https://a.example".into(), "https://b.example".into()];
             app.row.grace_window_seconds = Some(0);
+            app.row.retention_days = Some(90);
             app.row.token_lifetime_seconds = Some(86_400);
             identity_key.kind = IdentityKeyKind::Jwks;
             identity_key.material = "https://id.example/keys".into();
@@ -327,10 +338,31 @@ fn records() -> Vec<Record> {
         records.extend([Record::Key(key_row(id)), Record::Flow(flow), Record::Flow(flow_row(id))]);
         records.extend([Record::App(app), Record::Token(token)]);
         records.push(Record::Response { row: rich, idempotency_key: Some([9; 32]) });
+        let erased = response_row(&plain_flow, &plain_version, 8);
+        records.extend(of_a_respondent(&plain, &erased));
         records.push(Record::Response { row: plain, idempotency_key: None });
         records.push(Record::Invitation(invited));
     }
     records.sort_by_key(Record::place);
+    records
+}
+
+/// Somebody who is known by two identities, a consent, and the key of a response that was erased.
+fn of_a_respondent(row: &crate::ResponseRow, erased: &crate::ResponseRow) -> Vec<Record> {
+    let (app_id, respondent_id) = (row.app_id, respondent_id(5));
+    let (flow_id, flow_version_id) = (row.flow_id, row.flow_version_id);
+    let known = [
+        Known::new(IdentityType::UserId, "Ann \u{e9}"),
+        Known::new(IdentityType::Email, "Ann@mail.example"),
+    ];
+    let known = known.map(|known| Record::Identity(IdentityRow { app_id, known, respondent_id }));
+    let mut records = Vec::from(known);
+    records.push(Record::Respondent(RespondentRow { app_id, respondent_id }));
+    let response_id = row.response_id;
+    let consent = ConsentRow { app_id, response_id, respondent_id, flow_id, flow_version_id };
+    records.push(Record::Consent(consent));
+    let response_id = erased.response_id;
+    records.push(Record::UsedKey(UsedKeyRow { app_id, response_id, key: [8; 32] }));
     records
 }
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ResponseId, TokenId, v7,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
+    v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -46,6 +47,7 @@ pub(super) fn app_row() -> AppRow {
         identity_verification: IdentityVerification::Off,
         allowed_origins: Vec::new(),
         grace_window_seconds: None,
+        retention_days: None,
         token_lifetime_seconds: None,
         created_at: at(0),
     }
@@ -170,6 +172,11 @@ pub(super) fn response_row(flow: &FlowRow, version: &VersionRow, millis: i64) ->
     }
 }
 
+/// The id of a respondent first seen so many milliseconds after the start.
+pub(super) fn respondent_id(millis: i64) -> RespondentId {
+    new_id!(RespondentId, millis)
+}
+
 /// An app with a key, a flow and its first published version.
 pub(super) struct Shop {
     pub(super) key: KeyRow,
@@ -202,7 +209,7 @@ impl Shop {
     pub(super) async fn response(&self, store: &TheStore, millis: i64) -> NewResponse {
         let row = response_row(&self.flow, &self.version, millis);
         let public_revision = public_revision(store, self.app()).await;
-        NewResponse { row, idempotency_key: None, public_revision, invitation: None }
+        NewResponse { row, idempotency_key: None, public_revision, claim: None, invitation: None }
     }
 
     /// Stores a response with these tags and gives its id.

@@ -16,13 +16,14 @@ use super::invitations;
 use super::listen::CHANNEL;
 use super::pool::Pool;
 use super::put;
+use super::removal;
 use super::transaction::{Transaction, end};
 use crate::{At, Change, StoreError, StoreResult, Write};
 
-const QUEUE: &str = "SELECT pg_advisory_xact_lock($1)";
+pub(super) const QUEUE: &str = "SELECT pg_advisory_xact_lock($1)";
 /// The queue of those who would write the first app or token; it is no app's.
 const FIRST_QUEUE: i64 = i64::from_be_bytes(*b"sluice 1");
-const LOCK: &str = "SELECT revision FROM apps WHERE app_id = $1 FOR UPDATE";
+pub(super) const LOCK: &str = "SELECT revision FROM apps WHERE app_id = $1 FOR UPDATE";
 
 /// Writes the rows that `change` makes, provided that the app still is as it was.
 pub(super) async fn change(pool: &Arc<Pool>, at: At, change: Change) -> StoreResult<()> {
@@ -111,7 +112,7 @@ async fn put_one(transaction: &Transaction, write: &Write) -> Result<Option<AppI
         Write::Version(row) => put::version(transaction, row).await.map(|()| Some(row.app_id)),
         Write::Token(row) => put::token(transaction, row).await.map(|()| None),
         Write::Audit(row) => put::audit(transaction, row).await.map(|()| None),
-        Write::DeleteResponse(response) => put::delete_response(transaction, *response).await,
+        Write::DeleteResponse(response) => removal::response(transaction, *response).await,
         Write::Invitations(rows) => {
             invitations::add(transaction, rows).await?;
             Ok(rows.first().map(|row| row.app_id))

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sluice_flow::id::{AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId};
 use sluice_flow::lifecycle::VersionTimes;
+use sluice_flow::respondent::Known;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 use tokio_postgres::Row;
@@ -16,8 +17,8 @@ use tokio_postgres::types::FromSql;
 use uuid::Uuid;
 
 use crate::{
-    App, AppRow, AuditRow, FlowRow, IdempotencyKey, IdentityKeyRow, KeyRow, ResponseRow,
-    StoreError, StoreResult, TokenRow, VersionRow,
+    App, AppRow, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
+    KeyRow, RespondentRow, ResponseRow, StoreError, StoreResult, TokenRow, UsedKeyRow, VersionRow,
 };
 
 /// The cells of one row, read from left to right.
@@ -55,7 +56,7 @@ impl<'a> Cells<'a> {
         bytes.try_into().map_err(|_| self.unreadable("a hash is not 32 bytes"))
     }
 
-    fn optional_hash(&mut self) -> StoreResult<Option<[u8; 32]>> {
+    pub(super) fn optional_hash(&mut self) -> StoreResult<Option<[u8; 32]>> {
         let bytes: Option<&[u8]> = self.take()?;
         bytes
             .map(|bytes| bytes.try_into().map_err(|_| self.unreadable("a hash is not 32 bytes")))
@@ -120,8 +121,8 @@ pub(super) fn json<T: Serialize>(value: &T) -> StoreResult<String> {
 }
 
 pub(super) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
-     apps.allowed_origins, apps.grace_window_seconds, apps.token_lifetime_seconds, \
-     apps.created_at, apps.revision, apps.public_revision";
+     apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, \
+     apps.token_lifetime_seconds, apps.created_at, apps.revision, apps.public_revision";
 
 pub(super) fn app(cells: &mut Cells) -> StoreResult<App> {
     let row = AppRow {
@@ -130,6 +131,7 @@ pub(super) fn app(cells: &mut Cells) -> StoreResult<App> {
         identity_verification: cells.word()?,
         allowed_origins: cells.json()?,
         grace_window_seconds: cells.optional_number()?,
+        retention_days: cells.optional_number()?,
         token_lifetime_seconds: cells.optional_number()?,
         created_at: cells.time()?,
     };
@@ -249,6 +251,51 @@ pub(super) fn keyed_response(
     cells: &mut Cells,
 ) -> StoreResult<(ResponseRow, Option<IdempotencyKey>)> {
     Ok((response(cells)?, cells.optional_hash()?))
+}
+
+/// A list of columns with the name of their table before each.
+pub(super) fn of_table(table: &str, columns: &str) -> String {
+    let named = columns.split(", ").map(|name| format!("{table}.{}", name.trim()));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+pub(super) const RESPONDENT: &str = "app_id, respondent_id";
+
+pub(super) fn respondent(cells: &mut Cells) -> StoreResult<RespondentRow> {
+    let app_id = cells.id(AppId::from_uuid)?;
+    Ok(RespondentRow { app_id, respondent_id: cells.id(RespondentId::from_uuid)? })
+}
+
+pub(super) const IDENTITY: &str = "app_id, type, value, respondent_id";
+
+pub(super) fn identity(cells: &mut Cells) -> StoreResult<IdentityRow> {
+    Ok(IdentityRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        known: Known { of: cells.word()?, value: cells.take()? },
+        respondent_id: cells.id(RespondentId::from_uuid)?,
+    })
+}
+
+pub(super) const CONSENT: &str = "app_id, response_id, respondent_id, flow_id, flow_version_id";
+
+pub(super) fn consent(cells: &mut Cells) -> StoreResult<ConsentRow> {
+    Ok(ConsentRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        response_id: cells.id(ResponseId::from_uuid)?,
+        respondent_id: cells.id(RespondentId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        flow_version_id: cells.id(FlowVersionId::from_uuid)?,
+    })
+}
+
+pub(super) const USED_KEY: &str = "app_id, response_id, key";
+
+pub(super) fn used_key(cells: &mut Cells) -> StoreResult<UsedKeyRow> {
+    Ok(UsedKeyRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        response_id: cells.id(ResponseId::from_uuid)?,
+        key: cells.hash()?,
+    })
 }
 
 pub(super) const TOKEN: &str =

@@ -31,6 +31,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use super::claims::{self, Links};
 use super::codec::Cells;
 use super::failure::Stop;
 use super::invitations::{self, Locked};
@@ -116,11 +117,11 @@ async fn attempt(
     responses: &Arc<Vec<NewResponse>>,
 ) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
-    let Decided { outcomes, to_store, way } = match decide(&transaction, responses).await {
+    let Decided { outcomes, to_store, links, way } = match decide(&transaction, responses).await {
         Ok(decided) => decided,
         Err(stop) => return Err(transaction.stop(stop).await.into()),
     };
-    let last = Last { responses: Arc::clone(responses), to_store };
+    let last = Last { responses: claims::linked(responses, &links), to_store };
     match way {
         Some(Way::Copy(copy)) => {
             let copied =
@@ -142,6 +143,7 @@ struct Decided {
     outcomes: Vec<Outcome>,
     /// By app, the places of its rows in the call.
     to_store: Vec<(AppId, Vec<usize>)>,
+    links: Links,
     /// How they go in; absent where there is nothing to commit.
     way: Option<Way>,
 }
@@ -152,22 +154,27 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
         by_app.entry(response.row.app_id).or_default().rows.push((index, response));
     }
     let apps: Vec<_> = by_app.keys().copied().collect();
-    let asks = |it: &NewResponse| it.idempotency_key.is_some() || it.invitation.is_some();
-    let asks = responses.iter().any(asks);
+    let is_plain = |it: &NewResponse| {
+        it.idempotency_key.is_none() && it.claim.is_none() && it.invitation.is_none()
+    };
+    let plain = responses.iter().all(is_plain);
     let with = match transaction.is_spread() {
         true => With::RowLock,
-        // Where no key must be taken first, and no invitation, the copy is begun in the first exchange.
-        false if !asks && apps.len() == 1 => With::Copy,
+        // Where no key or invitation must be taken and nobody be found first, the copy is begun in the
+        // first exchange.
+        false if plain && apps.len() == 1 => With::Copy,
         false => With::Nothing,
     };
     let (newest, copy) = begin_and_lock(transaction, &apps, with).await?;
     let mut outcomes = vec![Outcome::Stale; responses.len()];
     let mut to_store = Vec::with_capacity(apps.len());
+    let mut links = Links::new();
     for ((app, mut batch), newest) in by_app.into_iter().zip(newest) {
         let locked = batch.lock_invitations(transaction, app).await?;
         batch.claim(newest, &locked);
         batch.take_keys(transaction, app).await?;
         batch.look_up_keys(transaction, app).await?;
+        claims::settle(transaction, app, &batch.to_store, &mut links).await?;
         invitations::complete(transaction, app, batch.to_store.iter().map(|(_, it)| *it)).await?;
         to_store.push((app, batch.to_store.iter().map(|(index, _)| *index).collect()));
         for (index, outcome) in batch.outcomes() {
@@ -190,7 +197,7 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
         }
         (true, None) => Some(Way::Copy(Box::pin(transaction.copy(&COPY).await?))),
     };
-    Ok(Decided { outcomes, to_store, way })
+    Ok(Decided { outcomes, to_store, links, way })
 }
 
 /// What goes with the first exchange.
@@ -260,7 +267,8 @@ struct Batch<'a> {
     rows: Vec<(usize, &'a NewResponse)>,
     /// Judged at the newest public revision, the first of the call under their key, and that key free.
     to_store: Vec<(usize, &'a NewResponse)>,
-    taken: HashMap<IdempotencyKey, (ResponseId, Digest)>,
+    /// Without a digest where only the use of the key is known.
+    taken: HashMap<IdempotencyKey, (ResponseId, Option<Digest>)>,
     /// Their invitation takes no response, or not theirs: it is claimed by the row with this place.
     uninvited: HashMap<usize, Option<usize>>,
 }
@@ -351,10 +359,13 @@ impl<'a> Batch<'a> {
             let (id, digest) = (response.row.response_id, response.row.digest);
             let taken = response.idempotency_key.and_then(|key| self.taken.get(&key));
             let outcome = match taken {
-                Some((by, theirs)) if *theirs == digest => Outcome::Replayed(*by),
+                // What is sent again cannot be told from what was sent.
+                Some((by, None)) => Outcome::Replayed(*by),
+                Some((by, Some(theirs))) if *theirs == digest => Outcome::Replayed(*by),
                 Some(_) => Outcome::KeyReused,
                 None if stored.contains(&index) => {
-                    self.taken.extend(response.idempotency_key.map(|key| (key, (id, digest))));
+                    self.taken
+                        .extend(response.idempotency_key.map(|key| (key, (id, Some(digest)))));
                     Outcome::Stored
                 }
                 None => match self.uninvited.get(&index) {
@@ -378,9 +389,9 @@ fn is_open(locked: &Locked, response: &NewResponse, id: AssignmentId) -> bool {
     })
 }
 
-fn under_key(row: &Row) -> StoreResult<(IdempotencyKey, (ResponseId, Digest))> {
+fn under_key(row: &Row) -> StoreResult<(IdempotencyKey, (ResponseId, Option<Digest>))> {
     let mut cells = Cells::of(row);
-    Ok((cells.hash()?, (cells.id(ResponseId::from_uuid)?, cells.hash()?)))
+    Ok((cells.hash()?, (cells.id(ResponseId::from_uuid)?, cells.optional_hash()?)))
 }
 
 /// The response that a key was used for, and its digest. A hit is an acknowledgement, so it is made
@@ -389,11 +400,11 @@ pub(super) async fn find_by_idempotency_key(
     pool: &Arc<Pool>,
     app: AppId,
     key: &IdempotencyKey,
-) -> StoreResult<Option<(ResponseId, Digest)>> {
+) -> StoreResult<Option<(ResponseId, Option<Digest>)>> {
     let ids: (Uuid, [&[u8]; 1]) = (app.uuid(), [key]);
     let read = |cells: &mut Cells| {
         cells.hash()?;
-        Ok((cells.id(ResponseId::from_uuid)?, cells.hash()?))
+        Ok((cells.id(ResponseId::from_uuid)?, cells.optional_hash()?))
     };
     let Some(found) = pool.one(UNDER_KEYS, &[&ids.0, &&ids.1[..]], read).await? else {
         return Ok(None);

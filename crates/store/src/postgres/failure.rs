@@ -18,6 +18,8 @@ pub(super) enum Stop {
     Pg(Error),
     /// Our own deadline passed while waiting for this.
     Deadline(&'static str),
+    /// Another transaction was quicker; all of it can be tried again.
+    Race,
     Answer(StoreError),
     /// Any of these, on a connection that must not be used again: its answers are out of step.
     OutOfStep(Box<Self>),
@@ -39,6 +41,7 @@ impl Stop {
     /// The transaction lost against another one, and all of it can be tried again.
     pub(super) fn lost_a_race(&self) -> bool {
         match self {
+            Self::Race => true,
             Self::Pg(error) => matches!(
                 error.code(),
                 Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED)
@@ -57,7 +60,7 @@ impl Stop {
     /// become read-only.
     pub(super) fn ends_connection(&self) -> bool {
         match self {
-            Self::Answer(_) => false,
+            Self::Answer(_) | Self::Race => false,
             Self::Deadline(_) | Self::OutOfStep(_) => true,
             Self::Pg(error) => error.as_db_error().is_none_or(|told| {
                 told.parsed_severity() != Some(Severity::Error)
@@ -90,6 +93,7 @@ impl Stop {
         match self {
             Self::Pg(error) => Told::of(&error),
             Self::Deadline(what) => Told(format!("no {what} within the deadline")),
+            Self::Race => Told("another transaction was quicker".to_owned()),
             Self::Answer(answer) => Told(answer.to_string()),
             Self::OutOfStep(stop) => stop.told(),
         }

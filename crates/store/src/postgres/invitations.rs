@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
-use sluice_flow::invitation::{InvitationTimes, Invitee, day_of};
+use sluice_flow::invitation::{EMAIL, InvitationTimes, Invitee, USER_ID, day_of};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
@@ -17,8 +17,8 @@ use super::pool::{Params, Pool};
 use super::read::limit;
 use super::transaction::Transaction;
 use crate::{
-    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, StoreError,
-    StoreResult, state_in_sql,
+    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, ResponseRow,
+    StoreError, StoreResult, state_in_sql,
 };
 
 pub(super) const INVITATION: &str = "app_id, flow_id, assignment_id, user_id, email, created_at, \
@@ -163,6 +163,44 @@ async fn forget(
         of_person("$3", "$4")
     );
     transaction.execute(&forget, &[&at.as_millis(), &app, user, &email]).await.map(|_| ())
+}
+
+/// Forgets whom the invitations were for that these responses completed.
+pub(super) async fn forget_completed(
+    transaction: &Transaction,
+    app: AppId,
+    rows: &[ResponseRow],
+) -> Result<(), Stop> {
+    let bears = |row: &ResponseRow| {
+        let assignment: AssignmentId = row.flow_assignment_id.as_deref()?.parse().ok()?;
+        Some((assignment.uuid(), row.response_id.uuid()))
+    };
+    let (assignments, responses): (Vec<Uuid>, Vec<Uuid>) = rows.iter().filter_map(bears).unzip();
+    if assignments.is_empty() {
+        return Ok(());
+    }
+    let sql = format!(
+        "UPDATE invitations SET {FORGET} \
+         WHERE app_id = $1 AND assignment_id = ANY($2) AND response_id = ANY($3)"
+    );
+    transaction.execute(&sql, &[&app.uuid(), &assignments, &responses]).await.map(|_| ())
+}
+
+/// What is true of a consent of the app `$1` whose respondent has an invitation that was not over before
+/// `$4`.
+pub(super) fn is_of_an_invitee() -> String {
+    let by = |kind: &str, same: &str| {
+        format!(
+            "EXISTS (SELECT FROM identities JOIN invitations \
+             ON invitations.app_id = identities.app_id AND {same} \
+             WHERE identities.app_id = $1 AND identities.respondent_id = consents.respondent_id \
+             AND identities.type = '{kind}' \
+             AND coalesce(coalesce(completed_at, revoked_at, expires_at) >= $4, true))"
+        )
+    };
+    let by_user = by(USER_ID, "invitations.user_id = identities.value COLLATE \"default\"");
+    let by_email = by(EMAIL, &format!("email IS NOT NULL AND {EMAIL_KEY} = identities.value"));
+    format!("({by_user} OR {by_email})")
 }
 
 /// The flow and the times of invitations that were locked, by their ids.

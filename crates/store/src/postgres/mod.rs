@@ -10,6 +10,7 @@
 //! sequence or a trigger.
 
 mod apply;
+mod claims;
 mod codec;
 mod columns;
 mod commit;
@@ -25,6 +26,7 @@ mod partitions;
 mod pool;
 mod put;
 mod read;
+mod removal;
 mod schema;
 mod stall;
 mod tls;
@@ -35,21 +37,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sluice_flow::id::{ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+};
 use sluice_flow::invitation::Invitee;
+use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::{
-    App, At, AuditQuery, AuditRow, Change, Changes, Digest, FeedPosition, FlowState,
-    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
-    NewResponse, Outcome, Page, Place, Record, ResponseQuery, ResponseRow, Store, StoreError,
-    StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
+    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, FeedPosition,
+    FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow,
+    KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseQuery,
+    ResponseRow, Store, StoreError, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
-use read::{apps, flows, instance, responses};
+use read::{apps, flows, instance, respondents, responses};
 use transaction::Transaction;
 
 pub use connect::{ConnectError, Options};
@@ -158,7 +163,7 @@ impl Store for PgStore {
         &self,
         app: AppId,
         key: &IdempotencyKey,
-    ) -> StoreResult<Option<(ResponseId, Digest)>> {
+    ) -> StoreResult<Option<(ResponseId, Option<Digest>)>> {
         commit::find_by_idempotency_key(&self.pool, app, key).await
     }
 
@@ -215,6 +220,54 @@ impl Store for PgStore {
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         responses::by_id(&self.pool, response).await
+    }
+
+    async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>> {
+        respondents::by_id(&self.pool, respondent).await
+    }
+
+    async fn find_respondent_by(
+        &self,
+        app: AppId,
+        known: &Known,
+    ) -> StoreResult<Option<RespondentId>> {
+        respondents::by_known(&self.pool, app, known).await
+    }
+
+    async fn list_respondents(
+        &self,
+        app: AppId,
+        page: Page<RespondentId>,
+    ) -> StoreResult<Vec<Respondent>> {
+        respondents::list(&self.pool, app, page).await
+    }
+
+    async fn list_consents(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ConsentRow>> {
+        respondents::consents(&self.pool, app, respondent, page).await
+    }
+
+    async fn list_responses_of(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ResponseRow>> {
+        respondents::responses(&self.pool, app, respondent, page).await
+    }
+
+    async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { removal::erase(&pool, &erasure).await }).await
+    }
+
+    async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { removal::expire(&pool, app, before, limit).await }).await
     }
 
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {

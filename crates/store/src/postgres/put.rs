@@ -3,11 +3,11 @@
 //! What replaces a row uses only the new row's values, as a distributed database demands. The
 //! revisions of an app are no part of its row here: they move in [`super::apply`].
 
-use sluice_flow::id::{AppId, ResponseId};
+use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
-use super::codec::{self, Cells};
+use super::codec;
 use super::failure::Stop;
 use super::pool::Params;
 use super::transaction::Transaction;
@@ -17,21 +17,23 @@ type Done<T = ()> = Result<T, Stop>;
 
 pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
     let sql = "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
-         grace_window_seconds, token_lifetime_seconds, created_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7) \
+         grace_window_seconds, token_lifetime_seconds, created_at, retention_days) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
          ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
          identity_verification = excluded.identity_verification, \
          allowed_origins = excluded.allowed_origins, \
          grace_window_seconds = excluded.grace_window_seconds, \
-         token_lifetime_seconds = excluded.token_lifetime_seconds, created_at = excluded.created_at";
+         token_lifetime_seconds = excluded.token_lifetime_seconds, \
+         created_at = excluded.created_at, retention_days = excluded.retention_days";
     let verification = codec::word(&row.identity_verification)?;
     let origins = codec::json(&row.allowed_origins)?;
     let grace = row.grace_window_seconds.map(i64::from);
     let lifetime = row.token_lifetime_seconds.map(i64::from);
     let created_at = row.created_at.as_millis();
     let app = row.app_id.uuid();
+    let days = row.retention_days.map(i64::from);
     let params: Params =
-        &[&app, &row.name, &verification, &origins, &grace, &lifetime, &created_at];
+        &[&app, &row.name, &verification, &origins, &grace, &lifetime, &created_at, &days];
     transaction.execute(sql, params).await.map(|_| ())
 }
 
@@ -137,25 +139,6 @@ pub(super) async fn audit(transaction: &Transaction, row: &AuditRow) -> Done {
     let (app, audit) = (or_nil(row.app_id), row.audit_id.uuid());
     let params: Params = &[&app, &audit, &row.actor, &row.action, &row.subject, &row.detail];
     transaction.execute(sql, params).await.map(|_| ())
-}
-
-/// Deletes a response and frees its key; gives the app that it was of, if it was there.
-pub(super) async fn delete_response(
-    transaction: &Transaction,
-    response: ResponseId,
-) -> Done<Option<AppId>> {
-    let sql = "DELETE FROM responses WHERE response_id = $1 RETURNING app_id, idempotency_key";
-    let free = "DELETE FROM idempotency WHERE app_id = $1 AND key = $2 AND response_id = $3";
-    let mut of = None;
-    for row in transaction.query(sql, &[&response.uuid()]).await? {
-        let mut cells = Cells::of(&row);
-        let app: Uuid = cells.take()?;
-        if let Some(key) = cells.take::<Option<&[u8]>>()? {
-            transaction.execute(free, &[&app, &key, &response.uuid()]).await?;
-        }
-        of = Some(AppId::from_uuid(app));
-    }
-    Ok(of)
 }
 
 pub(super) fn or_nil(app: Option<AppId>) -> Uuid {

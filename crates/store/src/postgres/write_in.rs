@@ -8,12 +8,14 @@ use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::AppId;
 
+use super::claims::{put_consent, put_identity, put_respondent};
 use super::columns::{Columns, GIVEN, NAMES};
 use super::failure::Stop;
 use super::invitations;
 use super::partitions;
 use super::pool::{Params, Pool};
 use super::put;
+use super::removal::put_used_key;
 use super::transaction::{Transaction, end};
 use crate::{App, IdempotencyKey, Record, ResponseRow, StoreResult};
 
@@ -34,7 +36,7 @@ async fn put_all(
     transaction: &Transaction,
     records: impl Iterator<Item = &Record>,
 ) -> Result<(), Stop> {
-    let mut newest = None;
+    let (mut newest, mut used) = (None, Vec::new());
     let mut responses: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
     let mut invited: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
     for record in records {
@@ -49,6 +51,10 @@ async fn put_all(
             Record::Version(row) => put::version(transaction, row).await?,
             Record::Token(row) => put::token(transaction, row).await?,
             Record::Audit(row) => put::audit(transaction, row).await?,
+            Record::Respondent(row) => put_respondent(transaction, row).await?,
+            Record::Identity(row) => put_identity(transaction, row).await?,
+            Record::Consent(row) => put_consent(transaction, row).await?,
+            Record::UsedKey(row) => used.push(row),
             Record::Response { row, idempotency_key } => {
                 responses.entry(row.app_id).or_default().push((row, idempotency_key.as_ref()));
             }
@@ -57,6 +63,10 @@ async fn put_all(
     }
     for (app, rows) in responses {
         put_responses(transaction, app, &rows).await?;
+    }
+    // After the responses, which may have let go of a key that is only marked from now on.
+    for row in used {
+        put_used_key(transaction, row).await?;
     }
     for rows in invited.into_values() {
         invitations::replace(transaction, &rows).await?;

@@ -12,14 +12,20 @@ use sluice_flow::time::Timestamp;
 
 use super::codec::{self, Cells, bytes};
 use super::invitations;
+use super::removal;
 use super::transaction::{Stop, Then};
 use crate::{
     AppRow, At, AuditRow, Change, FlowRow, IdentityKeyRow, KeyRow, StoreError, TokenRow,
     VersionRow, Write,
 };
 
-/// Writes the rows that `change` makes, provided that the app still is as it was.
-pub(super) fn change(connection: &Connection, at: At, change: Change) -> Result<((), Then), Stop> {
+/// Writes the rows that `change` makes, provided that the app still is as it was; says whether anything
+/// was removed by them.
+pub(super) fn change(
+    connection: &Connection,
+    at: At,
+    change: Change,
+) -> Result<(bool, Then), Stop> {
     let mut touched = Touched::default();
     let as_expected = match at {
         At::App { app, expected } => {
@@ -37,7 +43,7 @@ pub(super) fn change(connection: &Connection, at: At, change: Change) -> Result<
     let writes = catch_unwind(AssertUnwindSafe(|| change.rows()))
         .map_err(|_| Stop::Answer(StoreError::Failed("the change panicked".into())))?;
     if writes.is_empty() {
-        return Ok(((), Then::Forget));
+        return Ok((false, Then::Forget));
     }
     for write in &writes {
         if let Some(app) = put(connection, write)? {
@@ -45,7 +51,8 @@ pub(super) fn change(connection: &Connection, at: At, change: Change) -> Result<
         }
     }
     touched.advance(connection)?;
-    Ok(((), Then::Commit))
+    let removes = writes.iter().any(|write| matches!(write, Write::DeleteResponse(_)));
+    Ok((removes, Then::Commit))
 }
 
 fn is_empty(connection: &Connection, sql: &str) -> Result<bool> {
@@ -100,10 +107,7 @@ fn put(connection: &Connection, write: &Write) -> Result<Option<AppId>> {
         Write::Version(row) => put_version(connection, row).map(|()| Some(row.app_id)),
         Write::Token(row) => put_token(connection, row).map(|()| None),
         Write::Audit(row) => put_audit(connection, row).map(|()| None),
-        Write::DeleteResponse(response) => connection
-            .prepare_cached("DELETE FROM responses WHERE response_id = ?1 RETURNING app_id")?
-            .query_row([bytes!(response)], |row| Cells::of(row).id(AppId::from_uuid))
-            .optional(),
+        Write::DeleteResponse(response) => removal::response(connection, *response),
         Write::Invitations(rows) => {
             rows.iter().try_for_each(|row| invitations::add(connection, row))?;
             Ok(rows.first().map(|row| row.app_id))
@@ -116,14 +120,14 @@ pub(super) fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
-             grace_window_seconds, token_lifetime_seconds, created_at) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+             grace_window_seconds, token_lifetime_seconds, created_at, retention_days) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
              ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
              identity_verification = excluded.identity_verification, \
              allowed_origins = excluded.allowed_origins, \
              grace_window_seconds = excluded.grace_window_seconds, \
              token_lifetime_seconds = excluded.token_lifetime_seconds, \
-             created_at = excluded.created_at",
+             created_at = excluded.created_at, retention_days = excluded.retention_days",
         )?
         .execute(params![
             bytes!(row.app_id),
@@ -133,6 +137,7 @@ pub(super) fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
             row.grace_window_seconds,
             row.token_lifetime_seconds,
             row.created_at.as_millis(),
+            row.retention_days,
         ])
         .map(|_| ())
 }

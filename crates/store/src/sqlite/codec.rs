@@ -11,13 +11,15 @@ use rusqlite::{Result, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sluice_flow::lifecycle::VersionTimes;
+use sluice_flow::respondent::Known;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use sluice_flow::id::{AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId};
 
 use crate::{
-    App, AppRow, AuditRow, FlowRow, IdentityKeyRow, KeyRow, ResponseRow, TokenRow, VersionRow,
+    App, AppRow, AuditRow, ConsentRow, FlowRow, IdentityKeyRow, IdentityRow, KeyRow, RespondentRow,
+    ResponseRow, TokenRow, UsedKeyRow, VersionRow,
 };
 
 /// The bytes of an id, as they are stored.
@@ -123,8 +125,8 @@ fn unwritable(why: impl fmt::Display) -> rusqlite::Error {
 }
 
 pub(super) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
-     apps.allowed_origins, apps.grace_window_seconds, apps.token_lifetime_seconds, \
-     apps.created_at, apps.revision, apps.public_revision";
+     apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, \
+     apps.token_lifetime_seconds, apps.created_at, apps.revision, apps.public_revision";
 
 pub(super) fn app(cells: &mut Cells) -> Result<App> {
     let row = AppRow {
@@ -133,6 +135,7 @@ pub(super) fn app(cells: &mut Cells) -> Result<App> {
         identity_verification: cells.word()?,
         allowed_origins: cells.json()?,
         grace_window_seconds: cells.take()?,
+        retention_days: cells.take()?,
         token_lifetime_seconds: cells.take()?,
         created_at: cells.time()?,
     };
@@ -225,6 +228,51 @@ pub(super) fn response(cells: &mut Cells) -> Result<ResponseRow> {
         context: cells.take()?,
         flow_assignment_id: cells.take()?,
         digest: cells.take()?,
+    })
+}
+
+/// A list of columns with the name of their table before each.
+pub(super) fn of_table(table: &str, columns: &str) -> String {
+    let named = columns.split(", ").map(|name| format!("{table}.{}", name.trim()));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+pub(super) const RESPONDENT: &str = "app_id, respondent_id";
+
+pub(super) fn respondent(cells: &mut Cells) -> Result<RespondentRow> {
+    let app_id = cells.id(AppId::from_uuid)?;
+    Ok(RespondentRow { app_id, respondent_id: cells.id(RespondentId::from_uuid)? })
+}
+
+pub(super) const IDENTITY: &str = "app_id, type, value, respondent_id";
+
+pub(super) fn identity(cells: &mut Cells) -> Result<IdentityRow> {
+    Ok(IdentityRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        known: Known { of: cells.word()?, value: cells.take()? },
+        respondent_id: cells.id(RespondentId::from_uuid)?,
+    })
+}
+
+pub(super) const CONSENT: &str = "app_id, response_id, respondent_id, flow_id, flow_version_id";
+
+pub(super) fn consent(cells: &mut Cells) -> Result<ConsentRow> {
+    Ok(ConsentRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        response_id: cells.id(ResponseId::from_uuid)?,
+        respondent_id: cells.id(RespondentId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        flow_version_id: cells.id(FlowVersionId::from_uuid)?,
+    })
+}
+
+pub(super) const USED_KEY: &str = "app_id, response_id, key";
+
+pub(super) fn used_key(cells: &mut Cells) -> Result<UsedKeyRow> {
+    Ok(UsedKeyRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        response_id: cells.id(ResponseId::from_uuid)?,
+        key: cells.take()?,
     })
 }
 

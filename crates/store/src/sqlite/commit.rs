@@ -7,6 +7,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Result, ToSql, pa
 use sluice_flow::id::{AppId, ResponseId};
 use sluice_flow::submission::Admission;
 
+use super::claims;
 use super::codec::{Cells, bytes};
 use super::invitations;
 use super::transaction::{Stop, Then};
@@ -33,14 +34,15 @@ static STORE_PIECES: LazyLock<[String; PIECES.len()]> = LazyLock::new(|| {
 
 static STORE_UNDER_KEY: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "INSERT INTO responses ({COLUMNS}) VALUES ({}) \
-         ON CONFLICT (app_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING",
-        ["?"; COLUMN_COUNT].join(", ")
+        "{} ON CONFLICT (app_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING",
+        STORE_PIECES[PIECES.len() - 1]
     )
 });
 
-const UNDER_KEY: &str =
-    "SELECT response_id, digest FROM responses WHERE app_id = ?1 AND idempotency_key = ?2";
+const UNDER_KEY: &str = "SELECT response_id, digest FROM responses \
+     WHERE app_id = ?1 AND idempotency_key = ?2 \
+     UNION ALL SELECT response_id, NULL FROM used_keys WHERE app_id = ?1 AND key = ?2";
+const IS_USED: &str = "SELECT 1 FROM used_keys WHERE app_id = ?1 AND key = ?2";
 
 /// Writes what can be written and says, in order, what became of each.
 pub(super) fn responses(
@@ -57,14 +59,14 @@ pub(super) fn responses(
             None => *revisions.entry(app).or_insert(public_revision(connection, app)?),
         };
         let fresh = newest == Some(response.public_revision);
-        outcomes.push(match response.idempotency_key {
+        outcomes.push(match (&response.idempotency_key, &response.claim) {
             _ if fresh && response.invitation.is_some() => invited(connection, response)?,
-            None if fresh => {
+            (None, None) if fresh => {
                 plain.push(&response.row);
                 Outcome::Stored
             }
-            None => Outcome::Stale,
-            Some(_) => under_key(connection, response, fresh)?,
+            (None, None) => Outcome::Stale,
+            (key, _) => judged(connection, response, key.as_ref(), fresh)?,
         });
     }
     store(connection, &plain)?;
@@ -101,29 +103,62 @@ fn invited(connection: &Connection, response: &NewResponse) -> Result<Outcome> {
     if !invitations::complete(connection, response)? {
         return Ok(Outcome::Uninvited);
     }
-    let key = response.idempotency_key.as_ref();
-    match put(&mut connection.prepare_cached(&STORE_UNDER_KEY)?, &response.row, key)? {
-        1 => Ok(Outcome::Stored),
-        rows => Err(rusqlite::Error::StatementChangedRows(rows)),
-    }
+    store_linked(connection, response)?;
+    Ok(Outcome::Stored)
 }
 
-fn under_key(connection: &Connection, response: &NewResponse, fresh: bool) -> Result<Outcome> {
-    let key = response.idempotency_key.as_ref();
-    if fresh && put(&mut connection.prepare_cached(&STORE_UNDER_KEY)?, &response.row, key)? == 1 {
-        return Ok(Outcome::Stored);
+/// Stores a row with a key or a claim, if its key is free.
+fn judged(
+    connection: &Connection,
+    response: &NewResponse,
+    key: Option<&IdempotencyKey>,
+    fresh: bool,
+) -> Result<Outcome> {
+    let row = &response.row;
+    if fresh && response.claim.is_none() && !is_used(connection, row.app_id, key)? {
+        let mut insert = connection.prepare_cached(&STORE_UNDER_KEY)?;
+        if put(&mut insert, row, key)? == 1 {
+            return Ok(Outcome::Stored);
+        }
     }
-    Ok(answered(connection, response)?.unwrap_or(Outcome::Stale))
+    Ok(match answered(connection, response)? {
+        Some(answered) => answered,
+        None if !fresh => Outcome::Stale,
+        None => {
+            store_linked(connection, response)?;
+            Outcome::Stored
+        }
+    })
 }
 
 /// What a row whose key is taken is told.
 fn answered(connection: &Connection, response: &NewResponse) -> Result<Option<Outcome>> {
     let Some(key) = &response.idempotency_key else { return Ok(None) };
     let taken = find_by_idempotency_key(connection, response.row.app_id, key)?;
-    Ok(taken.map(|(id, digest)| match digest == response.row.digest {
-        true => Outcome::Replayed(id),
-        false => Outcome::KeyReused,
+    Ok(taken.map(|(id, digest)| match digest {
+        // Only the use of the key is known: what is sent again cannot be told from what was sent.
+        None => Outcome::Replayed(id),
+        Some(digest) if digest == response.row.digest => Outcome::Replayed(id),
+        Some(_) => Outcome::KeyReused,
     }))
+}
+
+/// Whether the key is of a response that was deleted or erased.
+fn is_used(connection: &Connection, app: AppId, key: Option<&IdempotencyKey>) -> Result<bool> {
+    let Some(key) = key else { return Ok(false) };
+    connection.prepare_cached(IS_USED)?.exists(params![bytes!(app), key])
+}
+
+/// Stores a row whose key is free, and what it says of its respondent.
+fn store_linked(connection: &Connection, response: &NewResponse) -> Result<()> {
+    let mut row = response.row.clone();
+    if let Some(claim) = &response.claim {
+        let respondent = claims::settle(connection, row.app_id, claim)?;
+        claims::put_consent(connection, &claims::consent_of(&row, respondent))?;
+        row.respondent_id = Some(respondent);
+    }
+    let mut insert = connection.prepare_cached(&STORE_PIECES[PIECES.len() - 1])?;
+    put(&mut insert, &row, response.idempotency_key.as_ref()).map(|_| ())
 }
 
 /// Runs a statement that takes one response, in the order of [`COLUMNS`].
@@ -178,7 +213,7 @@ pub(super) fn find_by_idempotency_key(
     connection: &Connection,
     app: AppId,
     key: &IdempotencyKey,
-) -> Result<Option<(ResponseId, Digest)>> {
+) -> Result<Option<(ResponseId, Option<Digest>)>> {
     connection
         .prepare_cached(UNDER_KEY)?
         .query_row(params![bytes!(app), key], |row| {

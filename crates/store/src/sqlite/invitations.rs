@@ -2,13 +2,14 @@
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
-use sluice_flow::invitation::{InvitationTimes, Invitee, day_of};
+use sluice_flow::invitation::{EMAIL, InvitationTimes, Invitee, USER_ID, day_of};
 use sluice_flow::time::Timestamp;
 
 use super::codec::{Cells, bytes};
 use super::read::{limit, many, one};
 use crate::{
-    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, state_in_sql,
+    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, ResponseRow,
+    state_in_sql,
 };
 
 pub(super) const INVITATION: &str = "app_id, flow_id, assignment_id, user_id, email, created_at, \
@@ -124,6 +125,34 @@ pub(super) fn step(connection: &Connection, step: &InvitationStep) -> Result<Opt
         }
     }
     Ok(Some(step.app()))
+}
+
+/// Forgets whom the invitation was for that this response completed.
+pub(super) fn forget_completed(connection: &Connection, row: &ResponseRow) -> Result<()> {
+    let id = row.flow_assignment_id.as_deref().map(str::parse::<AssignmentId>);
+    let Some(Ok(assignment)) = id else { return Ok(()) };
+    let sql = format!(
+        "UPDATE invitations SET {FORGET} \
+         WHERE app_id = ?1 AND assignment_id = ?2 AND response_id = ?3"
+    );
+    let params = params![bytes!(row.app_id), bytes!(assignment), bytes!(row.response_id)];
+    connection.prepare_cached(&sql)?.execute(params).map(|_| ())
+}
+
+/// What is true of a consent whose respondent has an invitation that was not over before `?4`.
+pub(super) fn is_of_an_invitee() -> String {
+    let by = |kind: &str, same: &str| {
+        format!(
+            "EXISTS (SELECT 1 FROM identities CROSS JOIN invitations \
+             ON invitations.app_id = identities.app_id AND {same} \
+             WHERE identities.app_id = consents.app_id \
+             AND identities.respondent_id = consents.respondent_id AND identities.type = '{kind}' \
+             AND ifnull(coalesce(completed_at, revoked_at, expires_at) >= ?4, 1))"
+        )
+    };
+    let by_user = by(USER_ID, "invitations.user_id = identities.value");
+    let by_email = by(EMAIL, "invitations.email = identities.value COLLATE NOCASE");
+    format!("({by_user} OR {by_email})")
 }
 
 /// Completes the invitation that a response came with; says whether it was open.

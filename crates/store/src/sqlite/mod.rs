@@ -8,6 +8,7 @@
 //! Deliberately absent: any retry of a failed write. What failed is said; what is unknown stops us.
 
 mod apply;
+mod claims;
 mod codec;
 mod commit;
 mod connection;
@@ -16,6 +17,7 @@ mod invitations;
 mod open;
 mod read;
 mod readers;
+mod removal;
 mod schema;
 mod transaction;
 mod write_in;
@@ -25,18 +27,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sluice_flow::id::{ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+};
 use sluice_flow::invitation::Invitee;
+use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
 use crate::{
-    App, At, AuditQuery, AuditRow, Change, Changes, Digest, FeedPosition, FlowState,
-    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
-    NewResponse, Outcome, Page, Place, Record, ResponseQuery, ResponseRow, Store, StoreResult,
-    TokenHash, TokenRow, VersionRow, VersionState,
+    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, FeedPosition,
+    FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow,
+    KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseQuery,
+    ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
 };
 use read::responses::Walk;
-use read::{apps, flows, instance, out, responses};
+use read::{apps, flows, instance, out, respondents, responses};
 
 pub use open::{OpenError, Options};
 
@@ -80,7 +85,7 @@ impl Store for SqliteStore {
         &self,
         app: AppId,
         key: &IdempotencyKey,
-    ) -> StoreResult<Option<(ResponseId, Digest)>> {
+    ) -> StoreResult<Option<(ResponseId, Option<Digest>)>> {
         let key = *key;
         self.readers.read(move |it| commit::find_by_idempotency_key(it, app, &key)).await
     }
@@ -144,6 +149,53 @@ impl Store for SqliteStore {
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         self.readers.read(move |it| responses::by_id(it, response)).await
+    }
+
+    async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>> {
+        self.readers.read(move |it| respondents::by_id(it, respondent)).await
+    }
+
+    async fn find_respondent_by(
+        &self,
+        app: AppId,
+        known: &Known,
+    ) -> StoreResult<Option<RespondentId>> {
+        let known = known.clone();
+        self.readers.read(move |it| respondents::by_known(it, app, &known)).await
+    }
+
+    async fn list_respondents(
+        &self,
+        app: AppId,
+        page: Page<RespondentId>,
+    ) -> StoreResult<Vec<Respondent>> {
+        self.readers.read(move |it| respondents::list(it, app, page)).await
+    }
+
+    async fn list_consents(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ConsentRow>> {
+        self.readers.read(move |it| respondents::consents(it, app, respondent, page)).await
+    }
+
+    async fn list_responses_of(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ResponseRow>> {
+        self.readers.read(move |it| respondents::responses(it, app, respondent, page)).await
+    }
+
+    async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
+        self.writer.erase(erasure).await
+    }
+
+    async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed> {
+        self.writer.expire(app, before, limit).await
     }
 
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {

@@ -8,7 +8,9 @@ use rusqlite::{CachedStatement, Connection, Result, params};
 use super::apply::{
     put_app, put_audit, put_flow, put_identity_key, put_key, put_token, put_version,
 };
+use super::claims::{put_consent, put_identity, put_respondent};
 use super::codec::bytes;
+use super::removal::put_used_key;
 use super::transaction::{Stop, Then};
 use super::{commit, invitations};
 use crate::{App, Record};
@@ -46,6 +48,10 @@ fn put(connection: &Connection, put_response: &mut CachedStatement, record: &Rec
         Record::Version(row) => put_version(connection, row),
         Record::Token(row) => put_token(connection, row),
         Record::Audit(row) => put_audit(connection, row),
+        Record::Respondent(row) => put_respondent(connection, row),
+        Record::Identity(row) => put_identity(connection, row),
+        Record::Consent(row) => put_consent(connection, row),
+        Record::UsedKey(row) => put_used_key(connection, row),
         Record::Response { row, idempotency_key } => {
             commit::put(put_response, row, idempotency_key.as_ref()).map(|_| ())
         }

@@ -17,13 +17,17 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::open::OpenError;
 use super::transaction::{self, Then};
-use super::{apply, commit, write_in};
-use crate::{At, Change, NewResponse, Outcome, Record, StoreError, StoreResult};
+use super::{apply, commit, removal, write_in};
+use crate::{At, Change, Erasure, NewResponse, Outcome, Record, Removed, StoreError, StoreResult};
+use sluice_flow::id::AppId;
+use sluice_flow::time::Timestamp;
 
 /// Jobs that wait for the writer; a caller beyond them waits for room.
 const QUEUE_MAX: usize = 64;
 /// Pages in the log at which it is written back into the database: 16 MiB.
 const CHECKPOINT_PAGES: i32 = 4_000;
+/// How long readers are waited for when the log is to be emptied; the next write tries again.
+const EMPTY_WAIT: Duration = Duration::from_millis(250);
 /// A check that comes this soon after a successful write believes that write.
 const CHECK_FRESH: Duration = Duration::from_secs(1);
 /// What a check writes and takes back: about as much as a small batch of responses needs.
@@ -35,6 +39,8 @@ enum Job {
     Commit(Vec<NewResponse>, Reply<Vec<Outcome>>),
     Apply(At, Change, Reply<()>),
     WriteIn(Vec<Record>, Reply<()>),
+    Erase(Erasure, Reply<Removed>),
+    Expire(AppId, Timestamp, usize, Reply<Removed>),
     Check(Reply<()>),
     Close(Reply<()>),
 }
@@ -69,6 +75,19 @@ impl Writer {
         self.ask(|reply| Job::WriteIn(records, reply)).await
     }
 
+    pub(super) async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
+        self.ask(|reply| Job::Erase(erasure, reply)).await
+    }
+
+    pub(super) async fn expire(
+        &self,
+        app: AppId,
+        before: Timestamp,
+        limit: usize,
+    ) -> StoreResult<Removed> {
+        self.ask(|reply| Job::Expire(app, before, limit, reply)).await
+    }
+
     pub(super) async fn check(&self) -> StoreResult<()> {
         self.ask(Job::Check).await
     }
@@ -96,6 +115,8 @@ struct Thread {
     stopped: bool,
     /// When a transaction was last committed, if none has failed since.
     written_at: Option<Instant>,
+    /// The log may hold what was removed from the database: it is to be emptied, not just begun anew.
+    must_empty_log: bool,
 }
 
 impl Thread {
@@ -107,7 +128,7 @@ impl Thread {
             Ok(())
         };
         connection.wal_hook(Some(hook))?;
-        Ok(Self { connection, log_pages, stopped: false, written_at: None })
+        Ok(Self { connection, log_pages, stopped: false, written_at: None, must_empty_log: false })
     }
 
     /// Makes one durable write before anything is answered.
@@ -171,7 +192,22 @@ impl Thread {
                 .send(self.write(|connection| commit::responses(connection, &responses)))
                 .is_err(),
             Job::Apply(at, change, reply) => {
-                reply.send(self.write(|connection| apply::change(connection, at, change))).is_err()
+                let removed = self.write(|connection| apply::change(connection, at, change));
+                self.must_empty_log |= matches!(removed, Ok(true));
+                reply.send(removed.map(|_| ())).is_err()
+            }
+            Job::Erase(erasure, reply) => {
+                let removed = self.write(|connection| removal::erase(connection, &erasure));
+                self.must_empty_log |= matches!(removed, Ok(Removed { done: true, .. }));
+                // Whoever is told that it is done may look at the files.
+                self.checkpoint();
+                reply.send(removed).is_err()
+            }
+            Job::Expire(app, before, limit, reply) => {
+                let expire = |connection: &_| removal::expire(connection, app, before, limit);
+                let removed = self.write(expire);
+                self.must_empty_log |= matches!(removed, Ok(Removed { done: true, .. }));
+                reply.send(removed).is_err()
             }
             Job::WriteIn(records, reply) => reply
                 .send(self.write(|connection| write_in::records(connection, &records)))
@@ -217,14 +253,24 @@ impl Thread {
         })
     }
 
-    /// Writes the log back into the database once it is long, so that it starts anew.
+    /// Writes the log back into the database once it is long, so that it starts anew; and empties it
+    /// where something was removed that it still holds.
     fn checkpoint(&mut self) {
-        if self.stopped || self.log_pages.load(Ordering::Relaxed) < CHECKPOINT_PAGES {
+        let is_long = self.log_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES;
+        if self.stopped || !(is_long || self.must_empty_log) {
             return;
         }
-        let result = self.connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE);
+        let result = match self.must_empty_log {
+            true => self.empty_log(),
+            false => {
+                self.connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE).map(drop)
+            }
+        };
         match result {
-            Ok(_) => self.log_pages.store(0, Ordering::Relaxed),
+            Ok(()) => {
+                self.log_pages.store(0, Ordering::Relaxed);
+                self.must_empty_log = false;
+            }
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) => {
                 tracing::error!(%error, "the log cannot be written back; nothing more is written");
                 self.stopped = true;
@@ -232,6 +278,16 @@ impl Thread {
             // Full or busy: the log goes on growing, nothing is lost, and the next commit tries again.
             Err(error) => tracing::warn!(%error, "the log cannot be written back now"),
         }
+    }
+
+    /// Reads that still look at the log are waited for a moment only, since submissions wait behind.
+    fn empty_log(&self) -> rusqlite::Result<()> {
+        let connection = &self.connection;
+        let usual: i64 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
+        connection.busy_timeout(EMPTY_WAIT)?;
+        let emptied = connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::TRUNCATE);
+        connection.busy_timeout(Duration::from_millis(usual.unsigned_abs()))?;
+        emptied.map(drop)
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) fn app_row() -> AppRow {
         identity_verification: IdentityVerification::Off,
         allowed_origins: Vec::new(),
         grace_window_seconds: None,
+        retention_days: None,
         token_lifetime_seconds: None,
         created_at: Timestamp::from_millis(1),
     }
@@ -34,7 +35,13 @@ pub(crate) fn response(millis: i64, number: u32, public_revision: u64) -> NewRes
         flow_assignment_id: None,
         digest: [1; 32],
     };
-    NewResponse { row, idempotency_key: Some(key(number)), public_revision, invitation: None }
+    NewResponse {
+        row,
+        idempotency_key: Some(key(number)),
+        public_revision,
+        claim: None,
+        invitation: None,
+    }
 }
 
 pub(crate) fn key(number: u32) -> [u8; 32] {

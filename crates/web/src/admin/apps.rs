@@ -16,7 +16,7 @@ use super::auth::Caller;
 use super::page::{List, PageQuery};
 use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
 use super::request::{AtId, Body, Query};
-use super::schema::{self, GraceSeconds, given};
+use super::schema::{self, GraceSeconds, RetentionDays, given};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(get, update))
@@ -51,6 +51,11 @@ struct AppPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     grace_window_seconds: Option<Option<GraceSeconds>>,
+    /// How many days responses are kept, 1 to 36,525, with all that is kept beside them; null for ever.
+    /// What is older is deleted by the server within about an hour.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, required = false)]
+    retention_days: Option<Option<RetentionDays>>,
     /// The longest that an identity token may be valid, 1 to 86,400 seconds; null for the default of
     /// 3,600.
     #[serde(default, deserialize_with = "given")]
@@ -64,8 +69,8 @@ struct AppPatch {
 #[schema(example = json!({
     "appId": "app_01KA2VgdPrWYDVgYy3wLpA", "name": "Acme",
     "apiKeys": ["pk_7n42DGM5Tflk9n8mt7Fhc7"], "identityVerification": "off",
-    "allowedOrigins": [], "graceWindowSeconds": null, "tokenLifetimeSeconds": null,
-    "createdAt": "2026-11-15T02:00:00.000Z"
+    "allowedOrigins": [], "graceWindowSeconds": null, "retentionDays": null,
+    "tokenLifetimeSeconds": null, "createdAt": "2026-11-15T02:00:00.000Z"
 }))]
 struct App {
     #[schema(value_type = String)]
@@ -79,6 +84,9 @@ struct App {
     allowed_origins: Vec<String>,
     #[schema(required = true)]
     grace_window_seconds: Option<u32>,
+    /// Null where responses are kept for ever.
+    #[schema(required = true)]
+    retention_days: Option<u32>,
     #[schema(required = true)]
     token_lifetime_seconds: Option<u32>,
     #[schema(value_type = String, format = DateTime)]
@@ -94,6 +102,7 @@ impl From<AppDetail> for App {
             identity_verification: detail.row.identity_verification,
             allowed_origins: detail.row.allowed_origins,
             grace_window_seconds: detail.row.grace_window_seconds,
+            retention_days: detail.row.retention_days,
             token_lifetime_seconds: detail.row.token_lifetime_seconds,
             created_at: detail.row.created_at,
         }
@@ -158,7 +167,7 @@ async fn get(
 /// Change an app
 ///
 /// What is absent stays as it is; `graceWindowSeconds: null` and `tokenLifetimeSeconds: null` go back to
-/// the default.
+/// the default, and `retentionDays: null` keeps responses for ever.
 #[utoipa::path(
     patch, path = "/apps/{appId}", operation_id = "updateApp", tag = "Apps",
     security(("adminToken" = ["write"])),
@@ -181,6 +190,7 @@ async fn update(
         identity_verification: patch.identity_verification,
         allowed_origins: patch.allowed_origins,
         grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
+        retention_days: patch.retention_days.map(|days| days.map(u32::from)),
         token_lifetime_seconds: patch.token_lifetime_seconds,
     };
     reply::ok(App::from(engine.update_app(&actor, app, &patch).await?))

@@ -1,4 +1,4 @@
-//! The admin API: apps, keys, flows, versions, responses, tokens and the audit log over HTTP.
+//! The admin API: apps, keys, flows, versions, responses, respondents, tokens and the audit log over HTTP.
 //!
 //! A resource is whole in one file: what comes in, what goes out, handlers, routes. A handler takes
 //! a request, calls one use case of the engine, and wraps what comes back; it holds no rule. Who may
@@ -20,6 +20,7 @@ mod page;
 mod pointer;
 mod reply;
 mod request;
+mod respondents;
 mod responses;
 mod schema;
 mod tokens;
@@ -57,6 +58,7 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(drafts::routes())
         .merge(versions::routes())
         .merge(responses::routes())
+        .merge(respondents::routes())
         .merge(invitations::routes())
         .merge(tokens::routes())
         .merge(audit::routes())

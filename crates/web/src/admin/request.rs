@@ -12,7 +12,9 @@ use serde_json::{Map, Value};
 use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::definition::Fault;
-use sluice_flow::id::{ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, ResponseId, TokenId};
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
+};
 
 use super::pointer;
 use super::reply::Refused;
@@ -46,6 +48,7 @@ path_ids! {
     FlowId: "flowId", Flow;
     FlowVersionId: "flowVersionId", FlowVersion;
     ResponseId: "responseId", Response;
+    RespondentId: "respondentId", Respondent;
     TokenId: "tokenId", Token;
     AssignmentId: "flowAssignmentId", Invitation;
 }

@@ -60,7 +60,7 @@ struct ResponseQuery {
     "identities": [], "identityVerified": false, "respondentId": null,
     "metadata": {"tags": {"plan": "pro"}}, "context": {"locale": "en"}, "flowAssignmentId": null
 }))]
-struct Response {
+pub(super) struct Response {
     #[schema(value_type = String)]
     response_id: ResponseId,
     #[schema(value_type = String)]
@@ -96,7 +96,11 @@ struct Metadata {
 }
 
 impl Response {
-    fn of(row: ResponseRow) -> AdminResult<Self> {
+    pub(super) fn cursor(&self) -> String {
+        self.response_id.to_string()
+    }
+
+    pub(super) fn of(row: ResponseRow) -> AdminResult<Self> {
         let or_empty =
             |text: Option<String>, empty: &str| stored(text.unwrap_or_else(|| empty.to_owned()));
         Ok(Self {
@@ -150,9 +154,7 @@ async fn list(
     };
     let rows = engine.list_responses(&actor, flow, filter).await?;
     let responses = rows.into_iter().map(Response::of).collect::<AdminResult<Vec<_>>>()?;
-    reply::ok(List::of(responses, query.limit, |response: &Response| {
-        response.response_id.to_string()
-    }))
+    reply::ok(List::of(responses, query.limit, Response::cursor))
 }
 
 /// Read a response
@@ -176,7 +178,8 @@ async fn get(
 
 /// Delete a response
 ///
-/// For good. The audit log keeps that it was deleted, not what it said.
+/// For good. The audit log keeps that it was deleted, not what it said; a late retry under its
+/// idempotency key is answered as before and stores nothing.
 #[utoipa::path(
     delete, path = "/responses/{responseId}", operation_id = "deleteResponse", tag = "Responses",
     security(("adminToken" = ["erase"])),

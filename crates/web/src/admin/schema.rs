@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use sluice_engine::retention::RETENTION_DAYS_MAX;
 use sluice_engine::{AdminError, StoreError};
 use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
 use utoipa::openapi::Object;
@@ -36,6 +37,14 @@ pub(super) fn scopes() -> Array {
 
 pub(super) fn admission() -> Object {
     one_of(&["collection_only", "admitted"])
+}
+
+pub(super) fn identity_type() -> Object {
+    one_of(&["userId", "traits.email"])
+}
+
+pub(super) fn answers() -> Object {
+    one_of(&["keep", "delete"])
 }
 
 pub(super) fn order() -> Object {
@@ -78,43 +87,60 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
-/// A grace window in seconds, so that what cannot be one is told the range. One that is only too long
-/// is left to the engine, which tells it together with the faults of other fields.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct GraceSeconds(u32);
+/// A whole number, so that what cannot be one is told the range. One that is only too large is left to
+/// the engine, which tells it together with the faults of other fields.
+macro_rules! whole_number {
+    ($(#[$doc:meta])* $name:ident, $expected:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub(super) struct $name(u32);
 
-impl From<GraceSeconds> for u32 {
-    fn from(grace: GraceSeconds) -> Self {
-        grace.0
-    }
+        impl From<$name> for u32 {
+            fn from(number: $name) -> Self {
+                number.0
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_u32(NumberVisitor(&$expected)).map(Self)
+            }
+        }
+    };
 }
 
-impl<'de> Deserialize<'de> for GraceSeconds {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_u32(GraceVisitor)
-    }
+whole_number! {
+    /// A grace window in seconds.
+    GraceSeconds,
+    format_args!("a whole number from 0 to {GRACE_MAX_SECONDS}, or null for the default")
 }
 
-struct GraceVisitor;
+whole_number! {
+    /// How long responses are kept.
+    RetentionDays,
+    format_args!("a whole number from 1 to {RETENTION_DAYS_MAX}, or null for ever")
+}
 
-impl Visitor<'_> for GraceVisitor {
-    type Value = GraceSeconds;
+struct NumberVisitor<'a>(&'a dyn fmt::Display);
+
+impl Visitor<'_> for NumberVisitor<'_> {
+    type Value = u32;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a whole number from 0 to {GRACE_MAX_SECONDS}, or null for the default")
+        self.0.fmt(f)
     }
 
-    fn visit_u64<E: Error>(self, seconds: u64) -> Result<GraceSeconds, E> {
-        let fits = u32::try_from(seconds).map(GraceSeconds);
-        fits.map_err(|_| E::invalid_value(Unexpected::Unsigned(seconds), &self))
+    fn visit_u64<E: Error>(self, number: u64) -> Result<u32, E> {
+        let fits = u32::try_from(number);
+        fits.map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
     }
 
-    fn visit_i64<E: Error>(self, seconds: i64) -> Result<GraceSeconds, E> {
-        Err(E::invalid_value(Unexpected::Signed(seconds), &self))
+    fn visit_i64<E: Error>(self, number: i64) -> Result<u32, E> {
+        Err(E::invalid_value(Unexpected::Signed(number), &self))
     }
 
-    fn visit_f64<E: Error>(self, seconds: f64) -> Result<GraceSeconds, E> {
-        Err(E::invalid_value(Unexpected::Float(seconds), &self))
+    fn visit_f64<E: Error>(self, number: f64) -> Result<u32, E> {
+        Err(E::invalid_value(Unexpected::Float(number), &self))
     }
 }
 

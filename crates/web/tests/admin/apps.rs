@@ -12,8 +12,8 @@ async fn an_app_is_made_with_one_key_and_read_back() {
     assert!(id.starts_with("app_") && key.starts_with("pk_") && key.len() == 25);
     let expected = json!({
         "appId": id, "name": "Acme", "apiKeys": [key], "identityVerification": "off",
-        "allowedOrigins": [], "graceWindowSeconds": null, "tokenLifetimeSeconds": null,
-        "createdAt": at(0)
+        "allowedOrigins": [], "graceWindowSeconds": null, "retentionDays": null,
+        "tokenLifetimeSeconds": null, "createdAt": at(0)
     });
     assert_eq!(app, expected);
     assert_eq!(site.get(&format!("/apps/{id}")).await.ok(200), expected);

@@ -8,6 +8,7 @@ mod flows;
 mod invitations;
 mod lists;
 mod page;
+mod respondents;
 mod responses;
 mod routes;
 mod support;

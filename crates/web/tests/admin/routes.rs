@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 33, "a route came or went: see that these tests still hold for it");
+    assert_eq!(routes.len(), 38, "a route came or went: see that these tests still hold for it");
     routes
 }
 
@@ -35,6 +35,7 @@ struct Things {
     flow: String,
     version: String,
     response: String,
+    respondent: String,
     token: String,
     invitation: String,
 }
@@ -44,7 +45,13 @@ impl Things {
         let (app, key) = site.app().await;
         let flow = site.flow(&app).await;
         let version = site.publish(&flow).await;
-        let response = site.store(&key, &version, json!({})).await;
+        let admitted = json!({
+            "respondentAnalyticsAdmission": "admitted",
+            "identities": [{"type": "userId", "value": "u-1"}],
+        });
+        let response = site.store(&key, &version, admitted).await;
+        let stored = site.get(&format!("/responses/{response}")).await.ok(200);
+        let respondent = text(&stored["respondentId"]);
         site.put(&format!("/flows/{flow}/draft"), definition("Two")).await.ok(200);
         let new = json!({"name": "Own", "scopes": ["read"], "appId": app});
         let token = text(&site.post("/tokens", new).await.ok(201)["tokenId"]);
@@ -54,17 +61,24 @@ impl Things {
         let new = json!({"identities": [{"type": "userId", "value": "7"}]});
         let invitation = site.post(&format!("/flows/{flow}/invitations"), new).await.ok(201);
         let invitation = text(&invitation["flowAssignmentId"]);
-        Self { app, key, kid, flow, version, response, token, invitation }
+        Self { app, key, kid, flow, version, response, respondent, token, invitation }
     }
 
     fn path(&self, template: &str) -> String {
-        let path = template
+        // What cannot be left out of the query.
+        let query = match template {
+            "/respondents" => "?appId={appId}",
+            "/respondents/{respondentId}" => "?answers=keep",
+            _ => "",
+        };
+        let path = format!("{template}{query}")
             .replace("{appId}", &self.app)
             .replace("{apiKey}", &self.key)
             .replace("{kid}", &self.kid)
             .replace("{flowId}", &self.flow)
             .replace("{flowVersionId}", &self.version)
             .replace("{responseId}", &self.response)
+            .replace("{respondentId}", &self.respondent)
             .replace("{tokenId}", &self.token)
             .replace("{flowAssignmentId}", &self.invitation);
         assert!(!path.contains('{'), "{path}");
@@ -152,6 +166,7 @@ async fn a_token_of_another_app_finds_nothing() {
         flow: "fl_0000000000000000000000".to_owned(),
         version: "fv_0000000000000000000000".to_owned(),
         response: "rs_0000000000000000000000".to_owned(),
+        respondent: "rp_0000000000000000000000".to_owned(),
         token: "tk_0000000000000000000000".to_owned(),
         invitation: "fa_0000000000000000000000".to_owned(),
     };

@@ -4,6 +4,7 @@ pub(super) mod apps;
 pub(super) mod flows;
 pub(super) mod instance;
 pub(super) mod out;
+pub(super) mod respondents;
 pub(super) mod responses;
 
 /// A limit as PostgreSQL takes it.

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, Cells, FLOW, IDENTITY_KEY, KEY, RESPONSE, TOKEN, VERSION,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, IDENTITY, IDENTITY_KEY, KEY, RESPONDENT, RESPONSE,
+    TOKEN, USED_KEY, VERSION,
 };
 use super::super::failure::Stop;
 use super::super::invitations::{self, INVITATION};
@@ -78,13 +79,20 @@ async fn walk(
     let (sql, read) = select(after.table);
     let (rows, app) = (limit(rows), Uuid::from_bytes(after.app));
     let (text, ids) = (String::from_utf8_lossy(&after.key), ids(&after.key));
+    let identity = text.split_once('\0').unwrap_or((&*text, ""));
     let params: Params = match after.table {
         Table::Apps => &[&rows, &bytes, &app],
         Table::Keys | Table::IdentityKeys => &[&rows, &bytes, &app, &&*text],
         Table::Responses => &[&rows, &bytes, &app, &ids[0], &ids[1]],
-        Table::Flows | Table::Versions | Table::Tokens | Table::Audit | Table::Invitations => {
-            &[&rows, &bytes, &app, &ids[0]]
-        }
+        Table::Identities => &[&rows, &bytes, &app, &identity.0, &identity.1],
+        Table::Flows
+        | Table::Versions
+        | Table::Tokens
+        | Table::Audit
+        | Table::Respondents
+        | Table::Consents
+        | Table::UsedKeys
+        | Table::Invitations => &[&rows, &bytes, &app, &ids[0]],
     };
     let found = transaction.query(&sql, params).await?;
     let records: StoreResult<_> = found.iter().map(|row| read(&mut Cells::of(row))).collect();
@@ -106,6 +114,18 @@ fn select(table: Table) -> (String, Read) {
         }),
         Table::Tokens => ("tokens", TOKEN, &["token_id"], |it| codec::token(it).map(Record::Token)),
         Table::Audit => ("audit", AUDIT, &["audit_id"], |it| codec::audit(it).map(Record::Audit)),
+        Table::Respondents => ("respondents", RESPONDENT, &["respondent_id"], |it| {
+            codec::respondent(it).map(Record::Respondent)
+        }),
+        Table::Identities => ("identities", IDENTITY, &["type", "value"], |it| {
+            codec::identity(it).map(Record::Identity)
+        }),
+        Table::Consents => {
+            ("consents", CONSENT, &["response_id"], |it| codec::consent(it).map(Record::Consent))
+        }
+        Table::UsedKeys => ("idempotency", USED_KEY, &["response_id"], |it| {
+            codec::used_key(it).map(Record::UsedKey)
+        }),
         Table::Responses => ("responses", RESPONSE, &["flow_id", "response_id"], response),
         Table::Invitations => ("invitations", INVITATION, &["assignment_id"], |it| {
             invitations::invitation(it).map(Record::Invitation)
@@ -113,6 +133,11 @@ fn select(table: Table) -> (String, Read) {
     };
     let key_column = match table {
         Table::Responses => ", idempotency_key",
+        _ => "",
+    };
+    // Of the keys, those whose response is stored go with it.
+    let only = match table {
+        Table::UsedKeys => "digest IS NULL AND ",
         _ => "",
     };
     let order = ["app_id"].iter().chain(key).copied().collect::<Vec<_>>().join(", ");
@@ -125,7 +150,7 @@ fn select(table: Table) -> (String, Read) {
         "SELECT {columns}{key_column} FROM (SELECT *, \
          coalesce(sum({weighs}256) OVER (ORDER BY {order} \
          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before \
-         FROM (SELECT * FROM {name} WHERE ({order}) > ({beyond}) ORDER BY {order} LIMIT $1) AS page) \
+         FROM (SELECT * FROM {name} WHERE {only}({order}) > ({beyond}) ORDER BY {order} LIMIT $1) AS page) \
          AS {name} WHERE bytes_before < $2 ORDER BY {order}"
     );
     (sql, read)
@@ -135,8 +160,9 @@ fn select(table: Table) -> (String, Read) {
 fn texts(table: Table) -> &'static [&'static str] {
     match table {
         Table::Apps => &["name", "allowed_origins"],
-        Table::Keys => &[],
+        Table::Keys | Table::Respondents | Table::Consents | Table::UsedKeys => &[],
         Table::IdentityKeys => &["kid", "material", "issuer"],
+        Table::Identities => &["value"],
         Table::Flows => &["name"],
         Table::Versions => &["definition"],
         Table::Tokens => &["name", "scopes"],

@@ -4,6 +4,7 @@ pub(super) mod apps;
 pub(super) mod flows;
 pub(super) mod instance;
 pub(super) mod out;
+pub(super) mod respondents;
 pub(super) mod responses;
 
 use rusqlite::{Connection, OptionalExtension, Params, Result};

@@ -7,7 +7,8 @@
 use rusqlite::{Connection, Params, Result, params};
 
 use super::super::codec::{
-    self, APP, AUDIT, Cells, FLOW, IDENTITY_KEY, KEY, RESPONSE, TOKEN, VERSION,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, IDENTITY, IDENTITY_KEY, KEY, RESPONDENT, RESPONSE,
+    TOKEN, USED_KEY, VERSION,
 };
 use super::super::invitations::{self, INVITATION};
 use super::limit;
@@ -80,6 +81,22 @@ impl Page {
                 codec::token(cells).map(Record::Token)
             }),
             Table::Audit => self.walk_audit(connection, after),
+            Table::Respondents => self.add(connection, &sql, params![app, key, rows], |cells| {
+                codec::respondent(cells).map(Record::Respondent)
+            }),
+            Table::Identities => {
+                let key = String::from_utf8_lossy(key);
+                let (of, value) = key.split_once('\0').unwrap_or((&*key, ""));
+                self.add(connection, &sql, params![app, of, value, rows], |cells| {
+                    codec::identity(cells).map(Record::Identity)
+                })
+            }
+            Table::Consents => self.add(connection, &sql, params![app, key, rows], |cells| {
+                codec::consent(cells).map(Record::Consent)
+            }),
+            Table::UsedKeys => self.add(connection, &sql, params![app, key, rows], |cells| {
+                codec::used_key(cells).map(Record::UsedKey)
+            }),
             Table::Responses => {
                 let (flow, response) = key.split_at(key.len().min(NO_APP.len()));
                 self.add(connection, &sql, params![app, flow, response, rows], |cells| {
@@ -160,6 +177,22 @@ fn select(table: Table) -> String {
             "SELECT {AUDIT} FROM audit WHERE (app_id, audit_id) > (?1, ?2) \
              ORDER BY app_id, audit_id LIMIT ?3"
         ),
+        Table::Respondents => format!(
+            "SELECT {RESPONDENT} FROM respondents WHERE (app_id, respondent_id) > (?1, ?2) \
+             ORDER BY app_id, respondent_id LIMIT ?3"
+        ),
+        Table::Identities => format!(
+            "SELECT {IDENTITY} FROM identities WHERE (app_id, type, value) > (?1, ?2, ?3) \
+             ORDER BY app_id, type, value LIMIT ?4"
+        ),
+        Table::Consents => format!(
+            "SELECT {CONSENT} FROM consents WHERE (app_id, response_id) > (?1, ?2) \
+             ORDER BY app_id, response_id LIMIT ?3"
+        ),
+        Table::UsedKeys => format!(
+            "SELECT {USED_KEY} FROM used_keys WHERE (app_id, response_id) > (?1, ?2) \
+             ORDER BY app_id, response_id LIMIT ?3"
+        ),
         Table::Responses => format!(
             "SELECT {RESPONSE}, idempotency_key FROM responses \
              WHERE (app_id, flow_id, response_id) > (?1, ?2, ?3) \
@@ -182,6 +215,7 @@ mod tests {
         connection.execute_batch(include_str!("../migrations/V1__first_slice.sql")).unwrap();
         connection.execute_batch(include_str!("../migrations/V2__identity_keys.sql")).unwrap();
         connection.execute_batch(include_str!("../migrations/V3__invitations.sql")).unwrap();
+        connection.execute_batch(include_str!("../migrations/V4__respondents.sql")).unwrap();
         for (table, walk) in [
             (Table::Apps, "SEARCH apps USING PRIMARY KEY (app_id>?)"),
             (Table::Keys, "SEARCH api_keys USING PRIMARY KEY ((app_id,api_key)>(?,?))"),
@@ -193,6 +227,16 @@ mod tests {
                  ((app_id,flow_version_id)>(?,?))",
             ),
             (Table::Audit, "SEARCH audit USING INDEX audit_by_app ((app_id,audit_id)>(?,?))"),
+            (
+                Table::Respondents,
+                "SEARCH respondents USING PRIMARY KEY ((app_id,respondent_id)>(?,?))",
+            ),
+            (
+                Table::Identities,
+                "SEARCH identities USING PRIMARY KEY ((app_id,type,value)>(?,?,?))",
+            ),
+            (Table::Consents, "SEARCH consents USING PRIMARY KEY ((app_id,response_id)>(?,?))"),
+            (Table::UsedKeys, "SEARCH used_keys USING PRIMARY KEY ((app_id,response_id)>(?,?))"),
             (
                 Table::Responses,
                 "SEARCH responses USING INDEX responses_by_flow \

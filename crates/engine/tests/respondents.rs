@@ -1,0 +1,144 @@
+//! Respondents through the engine: consent decides who is known, and what is erased stays erased.
+
+#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
+
+mod support;
+
+use serde_json::{Value, json};
+use sluice_engine::rows::{Answers, Page, Respondent};
+use sluice_engine::{AdminError, AppDetail, AppPatch, Missing};
+use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::respondent::IdentityType;
+use support::{World, accepted, submission};
+
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+
+async fn open() -> (World, AppDetail, FlowId, FlowVersionId) {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    (world, app, flow, version)
+}
+
+fn admitted(version: FlowVersionId, identities: Value) -> Value {
+    let mut body = submission(version);
+    body["respondentAnalyticsAdmission"] = json!("admitted");
+    body["identities"] = identities;
+    body
+}
+
+fn user(id: &str) -> Value {
+    json!([{"type": "userId", "value": id}])
+}
+
+async fn known(world: &World, app: &AppDetail) -> Vec<Respondent> {
+    let page = Page { after: None, limit: 100 };
+    world.engine.list_respondents(&world.actor, app.row.app_id, page).await.unwrap()
+}
+
+#[tokio::test]
+async fn whoever_admits_it_is_linked_and_nobody_else() {
+    let (world, app, flow, version) = open().await;
+    let view = world.view(&app).await;
+    let mut only = submission(version);
+    only["identities"] = user("u-1");
+    accepted(world.submit(&view, &only).await);
+    accepted(world.submit(&view, &admitted(version, json!([]))).await);
+    accepted(
+        world
+            .submit(&view, &admitted(version, json!([{"type": "traits.plan", "value": "p"}])))
+            .await,
+    );
+    assert_eq!(known(&world, &app).await, []);
+    assert!(world.stored(flow).await.iter().all(|row| row.respondent_id.is_none()));
+
+    world.clock.advance_millis(5);
+    accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
+    let first = world.engine.now();
+    world.clock.advance_millis(5);
+    let email = json!([{"type": "traits.email", "value": "Ann@Mail.example"}, {"type": "userId", "value": "u-1"}]);
+    accepted(world.submit(&view, &admitted(version, email)).await);
+    let respondents = known(&world, &app).await;
+    assert_eq!(respondents.len(), 1);
+    let id = respondents[0].row.respondent_id;
+    assert_eq!(id.made_at(), first, "first seen with the first response");
+    assert_eq!(respondents[0].last_seen_at, Some(world.engine.now()));
+    let found = world
+        .engine
+        .find_respondent(&world.actor, app.row.app_id, IdentityType::Email, "ANN@mail.example")
+        .await
+        .unwrap();
+    let found = found.unwrap();
+    assert_eq!((found.row.respondent_id, found.flows), (id, vec![(flow, 2)]));
+    let (_, consents) = world.engine.get_respondent(&world.actor, id).await.unwrap();
+    assert_eq!(consents.len(), 2);
+    assert!(consents.iter().all(|consent| consent.flow_version_id == version));
+    let export = world.engine.export_respondent(&world.actor, id).await.unwrap();
+    assert_eq!((export.consents.len(), export.responses.len()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_late_retry_does_not_bring_an_erased_respondent_back() {
+    for answers in [Answers::Keep, Answers::Delete] {
+        let (world, app, flow, version) = open().await;
+        let view = world.view(&app).await;
+        let body = admitted(version, user("u-1"));
+        let first = accepted(world.submit_with_key(&view, &body, "k").await).response_id;
+        let id = known(&world, &app).await[0].row.respondent_id;
+        let erased = world.engine.erase_respondent(&world.actor, id, answers).await.unwrap();
+        assert_eq!(erased, 1);
+        let kept = world.stored(flow).await;
+        assert_eq!(kept.len(), usize::from(answers == Answers::Keep));
+        assert!(kept.iter().all(|row| row.identities.is_none() && row.respondent_id.is_none()));
+        assert!(kept.iter().all(|row| row.digest == row.digest_of_content()));
+        let again = accepted(world.submit_with_key(&view, &body, "k").await);
+        assert_eq!((again.response_id, again.replayed), (first, true), "{answers:?}");
+        // Also once its version takes nothing any more.
+        world.engine.retire(&world.actor, version).await.unwrap();
+        let late = accepted(world.submit_with_key(&view, &body, "k").await);
+        assert_eq!((late.response_id, late.replayed), (first, true), "{answers:?}");
+        assert_eq!(world.stored(flow).await, kept, "{answers:?}");
+        assert_eq!(known(&world, &app).await, [], "{answers:?}");
+        let gone = world.engine.get_respondent(&world.actor, id).await;
+        assert!(matches!(gone, Err(AdminError::NotFound(Missing::Respondent))), "{gone:?}");
+        let log = world.engine.list_audit(&world.actor, None, None, 10).await.unwrap();
+        assert_eq!(
+            (log[1].action.as_str(), log[1].subject.clone()),
+            ("respondent.erased", id.to_string())
+        );
+        assert!(log.iter().all(|entry| !format!("{entry:?}").contains("u-1")), "{log:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_an_app_has_kept_long_enough_is_deleted_by_the_clock() {
+    let (world, app, flow, version) = open().await;
+    let view = world.view(&app).await;
+    let id = app.row.app_id;
+    for number in 0..3 {
+        let body = admitted(version, user(&format!("u-{number}")));
+        accepted(world.submit_with_key(&view, &body, &format!("k-{number}")).await);
+        world.clock.advance_millis(DAY_MILLIS);
+    }
+    world.engine.enforce_retention().await.unwrap();
+    assert_eq!(world.stored(flow).await.len(), 3, "for ever, unless an app says otherwise");
+    let patch = AppPatch { retention_days: Some(Some(2)), ..AppPatch::default() };
+    world.engine.update_app(&world.actor, id, &patch).await.unwrap();
+    let gone = world.engine.enforce_retention().await.unwrap();
+    assert_eq!((gone.responses, gone.respondents), (1, 1), "older than two days, not as old");
+    world.clock.advance_millis(1);
+    let gone = world.engine.enforce_retention().await.unwrap();
+    assert_eq!((gone.responses, gone.respondents), (1, 1));
+    let gone = world.engine.enforce_retention().await.unwrap();
+    assert_eq!((gone.responses, gone.respondents), (0, 0), "done twice is done once");
+    assert_eq!(world.stored(flow).await.len(), 1);
+    assert_eq!(known(&world, &app).await.len(), 1);
+    let metrics = world.engine.metrics().render();
+    assert!(metrics.contains("sluice_expired_responses_total 2"), "{metrics}");
+    assert!(metrics.contains("sluice_expired_respondents_total 2"), "{metrics}");
+    // Its time is over, so the key is free: this is a new response.
+    let view = world.view(&app).await;
+    let body = admitted(version, user("u-0"));
+    assert!(!accepted(world.submit_with_key(&view, &body, "k-0").await).replayed);
+}

@@ -1,0 +1,141 @@
+//! Who a response is linked to: a profile found by userId, else by e-mail address, else made.
+//!
+//! The rules are here, pure, and every backend carries out what they say in the transaction that
+//! stores the response:
+//! - the userId decides where it is known;
+//! - an unknown userId joins the profile of an e-mail address that has no userId yet;
+//! - a profile has one userId and any number of addresses; what is known of nobody yet is added;
+//! - what belongs to one profile is never moved to another.
+//!
+//! Deliberately absent: merging two profiles. Whoever sends the userId of one person and the address
+//! of another would otherwise decide that they are the same.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::RespondentId;
+use crate::submission::{EMAIL, Identity, USER_ID};
+
+/// What a respondent can be found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum IdentityType {
+    #[serde(rename = "userId")]
+    UserId,
+    #[serde(rename = "traits.email")]
+    Email,
+}
+
+impl IdentityType {
+    pub const ALL: [Self; 2] = [Self::UserId, Self::Email];
+
+    /// As submissions name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UserId => USER_ID,
+            Self::Email => EMAIL,
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == name)
+    }
+}
+
+/// A userId, or an e-mail address in lower case.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Known {
+    pub of: IdentityType,
+    pub value: String,
+}
+
+impl Known {
+    /// In the form in which it is compared: the ASCII case of an address does not matter.
+    pub fn new(of: IdentityType, value: &str) -> Self {
+        let value = match of {
+            IdentityType::UserId => value.to_owned(),
+            IdentityType::Email => value.to_ascii_lowercase(),
+        };
+        Self { of, value }
+    }
+}
+
+/// What a submission says of who sent it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// At least one, each once; at most one userId, and it comes first.
+    identities: Vec<Known>,
+    /// The id of the profile, should one have to be made.
+    pub new_id: RespondentId,
+}
+
+impl Claim {
+    /// None where nothing was sent that a respondent can be found by.
+    pub fn of<'a>(identities: impl IntoIterator<Item = &'a Identity<'a>>) -> Option<Self> {
+        let typed = |it: &Identity<'_>| Some(Known::new(IdentityType::named(&it.kind)?, &it.value));
+        let mut known: Vec<Known> = Vec::new();
+        for identity in identities.into_iter().filter_map(typed) {
+            if !known.contains(&identity) {
+                known.push(identity);
+            }
+        }
+        known.sort_by_key(|identity| identity.of);
+        let new_id = RespondentId::from_uuid(uuid::Uuid::nil());
+        (!known.is_empty()).then_some(Self { identities: known, new_id })
+    }
+
+    pub fn identities(&self) -> &[Known] {
+        &self.identities
+    }
+}
+
+/// The profile that something is known of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    pub respondent: RespondentId,
+    pub has_user_id: bool,
+}
+
+/// What comes of a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    pub respondent: RespondentId,
+    pub is_new: bool,
+    /// What is to be known of the profile from now on.
+    pub added: Vec<Known>,
+}
+
+/// Decides a claim on what is known of whom.
+pub fn link(claim: &Claim, holders: &HashMap<Known, Holder>) -> Link {
+    let user_id = claim.identities.iter().find(|it| it.of == IdentityType::UserId);
+    let by_user_id = user_id.and_then(|it| holders.get(it));
+    let mut by_email = claim
+        .identities
+        .iter()
+        .filter(|it| it.of == IdentityType::Email)
+        .filter_map(|it| holders.get(it))
+        .filter(|holder| user_id.is_none() || !holder.has_user_id);
+    let found = by_user_id.or_else(|| by_email.next());
+    let unknown = claim.identities.iter().filter(|it| !holders.contains_key(it));
+    Link {
+        respondent: found.map_or(claim.new_id, |holder| holder.respondent),
+        is_new: found.is_none(),
+        added: unknown.cloned().collect(),
+    }
+}
+
+/// Takes a link into account for the claims that come after it in the same write.
+pub fn remember(holders: &mut HashMap<Known, Holder>, link: &Link) {
+    let respondent = link.respondent;
+    let brings_user_id = link.added.iter().any(|it| it.of == IdentityType::UserId);
+    let had = holders.values().any(|it| it.respondent == respondent && it.has_user_id);
+    let has_user_id = brings_user_id || had;
+    if brings_user_id {
+        for holder in holders.values_mut().filter(|it| it.respondent == respondent) {
+            holder.has_user_id = true;
+        }
+    }
+    for identity in &link.added {
+        holders.insert(identity.clone(), Holder { respondent, has_user_id });
+    }
+}

@@ -1,0 +1,84 @@
+//! The commands for what is kept of one person.
+
+use clap::{Args, Subcommand, ValueEnum};
+use sluice_flow::id::{AppId, RespondentId};
+
+use super::ServerArgs;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RespondentCommand {
+    /// Show a respondent: what they are known by, what they answered and agreed to
+    #[command(after_long_help = "\
+Examples:
+  sluice respondent show rp_…
+  sluice respondent show --app app_… --email ann@example.com")]
+    Show {
+        #[command(flatten)]
+        who: WhoArgs,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Print everything that is kept of a respondent, as one JSON document
+    #[command(after_long_help = "\
+Needs a token with the scope export. Example:
+  sluice respondent export --app app_… --user-id u-1 > u-1.json")]
+    Export {
+        #[command(flatten)]
+        who: WhoArgs,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Erase a respondent for good; the answers are kept without the person, or deleted
+    #[command(after_long_help = "\
+Needs a token with the scope erase. It cannot be taken back. Examples:
+  sluice respondent erase rp_… --answers keep
+  sluice respondent erase --app app_… --email ann@example.com --answers delete")]
+    Erase {
+        #[command(flatten)]
+        who: WhoArgs,
+
+        /// keep: without anything that connects them with the person; delete: they go too
+        #[arg(long, value_enum)]
+        answers: AnswersArg,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+}
+
+/// One respondent, by id or by what they are known by.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("who").required(true).args(["respondent", "user_id", "email"]))]
+pub(crate) struct WhoArgs {
+    #[arg(value_name = "RESPONDENT_ID")]
+    pub(crate) respondent: Option<RespondentId>,
+
+    /// The app to look in, with --user-id or --email
+    #[arg(long, value_name = "APP_ID", conflicts_with = "respondent")]
+    pub(crate) app: Option<AppId>,
+
+    /// Whoever has this userId
+    #[arg(long, value_name = "USER_ID", requires = "app")]
+    pub(crate) user_id: Option<String>,
+
+    /// Whoever has this e-mail address
+    #[arg(long, value_name = "ADDRESS", requires = "app")]
+    pub(crate) email: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AnswersArg {
+    Keep,
+    Delete,
+}
+
+impl AnswersArg {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Delete => "delete",
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `sluice respondent show`, `export` and `erase`.
+
+use serde_json::Value;
+
+use crate::args::{RespondentCommand, WhoArgs};
+use crate::client::{Server, field};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::output::{self, quoted};
+
+pub(crate) async fn run(command: RespondentCommand) -> Outcome {
+    match command {
+        RespondentCommand::Show { who, server } => {
+            let server = Server::new(server)?;
+            let id = id_of(&server, who).await?;
+            output::line(shown(&server.get(&format!("/respondents/{id}"), &[]).await?));
+        }
+        RespondentCommand::Export { who, server } => {
+            let server = Server::new(server)?;
+            let id = id_of(&server, who).await?;
+            let whole = server.get(&format!("/respondents/{id}/export"), &[]).await?;
+            output::line(format_args!("{whole:#}"));
+        }
+        RespondentCommand::Erase { who, answers, server } => {
+            let server = Server::new(server)?;
+            let id = id_of(&server, who).await?;
+            let query = [("answers", answers.word().to_owned())];
+            let erased = server.delete(&format!("/respondents/{id}"), &query).await?;
+            output::line(format_args!("{id}  {} responses", erased["responses"]));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The id as it was given, or that of whoever is known by what was given.
+async fn id_of(server: &Server, who: WhoArgs) -> Result<String, Failure> {
+    if let Some(id) = who.respondent {
+        return Ok(id.to_string());
+    }
+    let (of, value) = match (who.user_id, who.email) {
+        (Some(user), _) => ("userId", user),
+        (None, email) => ("traits.email", email.unwrap_or_default()),
+    };
+    let app = who.app.map(|app| app.to_string()).unwrap_or_default();
+    let query = [("appId", app), ("type", of.to_owned()), ("value", value)];
+    let found = server.get("/respondents", &query).await?;
+    let id = found["items"][0]["respondentId"].as_str().map(str::to_owned);
+    id.ok_or_else(|| {
+        Failure::new(
+            format!("nobody in this app has this {of}"),
+            "whoever answered with collection_only is not known, and so cannot be found",
+        )
+    })
+}
+
+/// The id and the times on a line, then a line for each thing that is known or was done.
+fn shown(profile: &Value) -> String {
+    let mut text = format!(
+        "{}  first seen {}  last seen {}",
+        field(profile, "respondentId"),
+        field(profile, "firstSeenAt"),
+        field(profile, "lastSeenAt")
+    );
+    let items = |name: &str| profile[name].as_array().into_iter().flatten();
+    for identity in items("identities") {
+        let value = quoted(field(identity, "value"));
+        text.push_str(&format!("\n  {}  {value}", field(identity, "type")));
+    }
+    for flow in items("flows") {
+        text.push_str(&format!("\n  {}  {} responses", field(flow, "flowId"), flow["responses"]));
+    }
+    for consent in items("consents") {
+        text.push_str(&format!(
+            "\n  consent  {}  {}  {}",
+            field(consent, "givenAt"),
+            field(consent, "flowVersionId"),
+            field(consent, "responseId")
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_profile_is_shown_with_what_is_known_of_it() {
+        let profile = json!({
+            "respondentId": "rp_1", "firstSeenAt": "2026-11-15T02:00:00.000Z",
+            "lastSeenAt": "2026-11-16T02:00:00.000Z",
+            "identities": [{"type": "userId", "value": "u\u{1b}[2J"}],
+            "flows": [{"flowId": "fl_1", "responses": 2}],
+            "consents": [{"givenAt": "2026-11-15T02:00:00.000Z", "flowVersionId": "fv_1",
+                "responseId": "rs_1"}],
+        });
+        let expected = "rp_1  first seen 2026-11-15T02:00:00.000Z  \
+             last seen 2026-11-16T02:00:00.000Z\n  userId  \"u\\u{1b}[2J\"\n  fl_1  2 responses\n  \
+             consent  2026-11-15T02:00:00.000Z  fv_1  rs_1";
+        assert_eq!(shown(&profile), expected);
+    }
+}

@@ -1,0 +1,296 @@
+//! What goes: erased respondents, and what has been kept long enough.
+
+use sluice_flow::id::RespondentId;
+use sluice_flow::invitation::Invitee;
+use sluice_flow::submission::Admission;
+
+use super::respondents::{all_of, claiming, consents, known, linked};
+use super::world::{Shop, TheStore, apply, at, audit_row, invitation_row, listed, respondent_id};
+use crate::{
+    Answers, AuditQuery, Erasure, InvitationRow, InvitationStep, Invited, NewResponse, Outcome,
+    Page, Removed, ResponseRow, Write,
+};
+
+const KEY: [u8; 32] = [6; 32];
+
+fn erasure(shop: &Shop, respondent_id: RespondentId, answers: Answers) -> Erasure {
+    let audit = audit_row(Some(shop.app()));
+    Erasure { app_id: shop.app(), respondent_id, answers, audit, limit: 100 }
+}
+
+/// A response of somebody, with everything that could tell who it was.
+async fn telling(shop: &Shop, store: &TheStore, user: &str, millis: i64) -> NewResponse {
+    let mut response = claiming(shop, store, &[user, "mail=7@x.org"], millis).await;
+    response.row.admission = Admission::Admitted;
+    response.row.identity_verified = true;
+    response.row.flow_assignment_id = Some("assignment".to_owned());
+    response.row.tags = Some(r#"{"plan":"pro"}"#.to_owned());
+    response.row.digest = response.row.digest_of_content();
+    response
+}
+
+async fn stored(store: &TheStore, response: NewResponse) -> ResponseRow {
+    let id = response.row.response_id;
+    assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+    store.find_response(id).await.unwrap().unwrap()
+}
+
+async fn is_gone(store: &TheStore, shop: &Shop, respondent: RespondentId) -> bool {
+    let page = Page { after: None, limit: 10 };
+    let responses = store.list_responses_of(shop.app(), respondent, page).await.unwrap();
+    store.find_respondent(respondent).await.unwrap().is_none()
+        && store.find_respondent_by(shop.app(), &known("user=7")).await.unwrap().is_none()
+        && store.find_respondent_by(shop.app(), &known("mail=7@x.org")).await.unwrap().is_none()
+        && consents(store, shop, respondent).await.is_empty()
+        && responses.is_empty()
+}
+
+pub(super) async fn an_erasure_keeps_answers_without_the_person(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let before = stored(&store, telling(&shop, &store, "user=7", 1).await).await;
+    let respondent = before.respondent_id.unwrap();
+    let removed = store.erase(erasure(&shop, respondent, Answers::Keep)).await.unwrap();
+    assert_eq!(removed, Removed { responses: 1, respondents: 1, done: true });
+    assert!(is_gone(&store, &shop, respondent).await);
+    let after = store.find_response(before.response_id).await.unwrap().unwrap();
+    assert_eq!(after.digest, after.digest_of_content(), "a row is still known to be whole");
+    assert_ne!(after.digest, before.digest);
+    let expected = ResponseRow {
+        identities: None,
+        identity_verified: false,
+        respondent_id: None,
+        flow_assignment_id: None,
+        digest: after.digest,
+        ..before
+    };
+    assert_eq!(after, expected);
+}
+
+pub(super) async fn an_erasure_deletes_answers(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = stored(&store, telling(&shop, &store, "user=7", 1).await).await;
+    let respondent = row.respondent_id.unwrap();
+    let erasure = erasure(&shop, respondent, Answers::Delete);
+    let removed = store.erase(erasure.clone()).await.unwrap();
+    assert_eq!(removed, Removed { responses: 1, respondents: 1, done: true });
+    assert!(is_gone(&store, &shop, respondent).await);
+    assert_eq!(store.find_response(row.response_id).await.unwrap(), None);
+    let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
+    assert_eq!(store.list_audit(&query).await.unwrap(), [erasure.audit]);
+    let again = linked(&shop, &store, &["user=7"], 2).await;
+    assert_ne!(again, respondent, "whoever comes again is somebody new");
+}
+
+pub(super) async fn an_erasure_in_parts_ends_with_the_profile(store: TheStore) {
+    for answers in [Answers::Keep, Answers::Delete] {
+        let shop = Shop::open(&store).await;
+        for millis in 1..=5 {
+            linked(&shop, &store, &["user=7"], millis).await;
+        }
+        let found = store.find_respondent_by(shop.app(), &known("user=7")).await.unwrap();
+        let respondent = found.unwrap();
+        let part = Erasure { limit: 2, ..erasure(&shop, respondent, answers) };
+        let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
+        for left in [3, 1] {
+            let removed = store.erase(part.clone()).await.unwrap();
+            assert_eq!(removed, Removed { responses: 2, respondents: 0, done: false });
+            assert_eq!(consents(&store, &shop, respondent).await.len(), left);
+            assert_eq!(store.list_audit(&query).await.unwrap(), []);
+        }
+        let removed = store.erase(part.clone()).await.unwrap();
+        assert_eq!(removed, Removed { responses: 1, respondents: 1, done: true });
+        assert!(is_gone(&store, &shop, respondent).await);
+        assert_eq!(store.list_audit(&query).await.unwrap().len(), 1);
+        let kept = if answers == Answers::Keep { 5 } else { 0 };
+        assert_eq!(listed(&store, &shop.query()).await.len(), kept);
+    }
+}
+
+pub(super) async fn an_erasure_leaves_everybody_else(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let mut left = Vec::new();
+    let erased = linked(&shop, &store, &["user=7"], 1).await;
+    for (shop, texts) in [(&shop, &["user=8", "mail=8@x.org"][..]), (&other, &["user=7"])] {
+        let respondent = linked(shop, &store, texts, 2).await;
+        let profile = store.find_respondent(respondent).await.unwrap();
+        let consents = consents(&store, shop, respondent).await;
+        let row = store.find_response(consents[0].response_id).await.unwrap();
+        left.push((respondent, profile, row));
+    }
+    let unclaimed = shop.store(&store, 3, "").await;
+    store.erase(erasure(&shop, erased, Answers::Delete)).await.unwrap();
+    for (respondent, profile, row) in left {
+        assert_eq!(store.find_respondent(respondent).await.unwrap(), profile);
+        let id = row.as_ref().unwrap().response_id;
+        assert_eq!(store.find_response(id).await.unwrap(), row);
+    }
+    assert!(store.find_response(unclaimed).await.unwrap().is_some());
+}
+
+pub(super) async fn an_erased_key_stays_taken_and_a_late_retry_stores_nothing(store: TheStore) {
+    for answers in [Answers::Keep, Answers::Delete] {
+        let shop = Shop::open(&store).await;
+        let mut first = telling(&shop, &store, "user=7", 1).await;
+        first.idempotency_key = Some(KEY);
+        let row = stored(&store, first.clone()).await;
+        let respondent = row.respondent_id.unwrap();
+        store.erase(erasure(&shop, respondent, answers)).await.unwrap();
+        let under = store.find_by_idempotency_key(shop.app(), &KEY).await.unwrap();
+        assert_eq!(under, Some((row.response_id, None)), "{answers:?}");
+        let rows = listed(&store, &shop.query()).await;
+        let mut retry = first.clone();
+        retry.row.response_id = super::world::response_id(2);
+        let mut other = retry.clone();
+        other.row.digest = [1; 32];
+        let mut stale = retry.clone();
+        stale.public_revision -= 1;
+        let outcomes = store.commit(vec![retry, other, stale]).await.unwrap();
+        assert_eq!(outcomes, [Outcome::Replayed(row.response_id); 3], "{answers:?}");
+        assert_eq!(listed(&store, &shop.query()).await, rows, "{answers:?}");
+        assert_eq!(all_of(&store, &shop).await, [], "{answers:?}");
+    }
+}
+
+pub(super) async fn an_unknown_respondent_is_nothing_to_erase(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let theirs = linked(&other, &store, &["user=7"], 1).await;
+    for unknown in [respondent_id(1), theirs] {
+        let removed = store.erase(erasure(&shop, unknown, Answers::Delete)).await.unwrap();
+        assert_eq!(removed, Removed { done: true, ..Removed::default() });
+    }
+    let query = AuditQuery { app_id: None, after: None, limit: 10 };
+    assert_eq!(store.list_audit(&query).await.unwrap(), []);
+    assert!(store.find_respondent(theirs).await.unwrap().is_some());
+}
+
+/// Expires in parts until nothing is left: how many responses and respondents went.
+async fn expire(store: &TheStore, shop: &Shop, before: i64, limit: usize) -> (u64, u64) {
+    let mut all = (0, 0);
+    for _ in 0..100 {
+        let removed = store.expire(shop.app(), at(before), limit).await.unwrap();
+        assert!(removed.responses <= limit as u64);
+        all = (all.0 + removed.responses, all.1 + removed.respondents);
+        if removed.done {
+            return all;
+        }
+    }
+    panic!("an expiry does not end");
+}
+
+pub(super) async fn what_was_received_before_a_time_expires_with_its_keys(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let mut kept = Vec::new();
+    for (number, millis) in (0..).zip([1, 5, 9, 10, 11]) {
+        let mut response = shop.response(&store, millis).await;
+        response.idempotency_key = Some([number; 32]);
+        let id = response.row.response_id;
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+        kept.extend((millis >= 10).then_some(id));
+    }
+    let theirs = other.store(&store, 1, "").await;
+    assert_eq!(expire(&store, &shop, 10, 2).await, (3, 0));
+    assert_eq!(listed(&store, &shop.query()).await, kept);
+    assert_eq!(listed(&store, &other.query()).await, [theirs], "by app");
+    for (number, taken) in (0..).zip([false, false, false, true, true]) {
+        let found = store.find_by_idempotency_key(shop.app(), &[number; 32]).await.unwrap();
+        assert_eq!(found.is_some(), taken, "{number}");
+    }
+    assert_eq!(expire(&store, &shop, 10, 2).await, (0, 0), "once is enough");
+}
+
+pub(super) async fn a_respondent_expires_with_the_last_consent(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    for (user, millis) in [("user=old", 1), ("user=both", 2), ("user=both", 20), ("user=new", 21)] {
+        linked(&shop, &store, &[user], millis).await;
+    }
+    assert_eq!(expire(&store, &shop, 10, 1).await, (2, 1));
+    let left = all_of(&store, &shop).await;
+    let users: Vec<_> = left.iter().map(|it| it.identities[0].value.as_str()).collect();
+    assert_eq!(users, ["both", "new"]);
+    assert_eq!(consents(&store, &shop, left[0].row.respondent_id).await.len(), 1);
+    assert_eq!(store.find_respondent_by(shop.app(), &known("user=old")).await.unwrap(), None);
+}
+
+pub(super) async fn marks_of_keys_expire_with_their_time(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut first = telling(&shop, &store, "user=7", 1).await;
+    first.idempotency_key = Some(KEY);
+    let row = stored(&store, first).await;
+    let erasure = erasure(&shop, row.respondent_id.unwrap(), Answers::Delete);
+    store.erase(erasure).await.unwrap();
+    assert_eq!(expire(&store, &shop, 1, 5).await, (0, 0));
+    assert!(store.find_by_idempotency_key(shop.app(), &KEY).await.unwrap().is_some());
+    assert_eq!(expire(&store, &shop, 2, 5).await, (0, 0));
+    assert_eq!(store.find_by_idempotency_key(shop.app(), &KEY).await.unwrap(), None);
+}
+
+/// An invitation of the shop's flow to somebody, put into the store.
+async fn invitation(shop: &Shop, store: &TheStore, user: &str, email: &str) -> InvitationRow {
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let invitee = Invitee { user_id: some(user), email: some(email) };
+    let row = InvitationRow { invitee, ..invitation_row(&shop.flow) };
+    apply(store, shop.app(), vec![Write::Invitations(vec![row.clone()])]).await;
+    row
+}
+
+pub(super) async fn an_erasure_forgets_the_invitations_of_the_person(store: TheStore) {
+    for answers in [Answers::Keep, Answers::Delete] {
+        let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+        let theirs = [
+            invitation(&shop, &store, "7", "").await,
+            invitation(&shop, &store, "", "7@X.org").await,
+            // The address is nobody's, but the response that it led to is the person's.
+            invitation(&shop, &store, "", "else@x.org").await,
+        ];
+        let left = [
+            invitation(&shop, &store, "8", "8@x.org").await,
+            invitation(&other, &store, "7", "7@x.org").await,
+        ];
+        let mut response = telling(&shop, &store, "user=7", 5).await;
+        let assignment_id = theirs[2].assignment_id;
+        response.row.flow_assignment_id = Some(assignment_id.to_string());
+        response.row.digest = response.row.digest_of_content();
+        response.invitation = Some(Invited { assignment_id, linked: true });
+        let row = stored(&store, response).await;
+        let completed = store.find_invitation(assignment_id).await.unwrap().unwrap();
+        assert_eq!(completed.response_id, Some(row.response_id));
+        let respondent = row.respondent_id.unwrap();
+        store.erase(erasure(&shop, respondent, answers)).await.unwrap();
+        for (row, state) in theirs.iter().zip(["revoked", "revoked", "completed"]) {
+            let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
+            assert_eq!((now.invitee, now.response_id), (Invitee::default(), None), "{answers:?}");
+            assert_eq!(now.times.state(at(9)).as_str(), state, "{answers:?}");
+        }
+        for row in left {
+            let now = store.find_invitation(row.assignment_id).await.unwrap();
+            assert_eq!(now, Some(row), "nobody else is touched");
+        }
+        if let Some(after) = store.find_response(row.response_id).await.unwrap() {
+            assert_eq!(after.digest, after.digest_of_content(), "a row is still known to be whole");
+        }
+    }
+}
+
+pub(super) async fn whoever_is_still_invited_does_not_expire(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    for (user, millis) in [("user=plain", 1), ("user=invited", 2), ("mail=Invited@x.org", 3)] {
+        linked(&shop, &store, &[user], millis).await;
+    }
+    let by_user = invitation(&shop, &store, "invited", "").await;
+    let by_email = invitation(&shop, &store, "", "INVITED@x.org").await;
+    let revoke = |row: &InvitationRow, millis| {
+        let (app, assignment) = (shop.app(), row.assignment_id);
+        vec![Write::Invitation(InvitationStep::Revoke { app, assignment, at: at(millis) })]
+    };
+    apply(&store, shop.app(), revoke(&by_email, 12)).await;
+    assert_eq!(expire(&store, &shop, 10, 1).await, (3, 1));
+    assert_eq!(all_of(&store, &shop).await.len(), 2);
+    assert_eq!(expire(&store, &shop, 13, 1).await, (0, 1), "an invitation is over");
+    let now = store.find_invitation(by_email.assignment_id).await.unwrap().unwrap();
+    assert_eq!(now.invitee, Invitee::default(), "it is forgotten with the profile");
+    let now = store.find_invitation(by_user.assignment_id).await.unwrap().unwrap();
+    assert_eq!(now, by_user);
+    apply(&store, shop.app(), revoke(&by_user, 20)).await;
+    assert_eq!(expire(&store, &shop, 21, 5).await, (0, 1));
+    assert_eq!(all_of(&store, &shop).await, []);
+}

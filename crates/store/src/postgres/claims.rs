@@ -1,0 +1,168 @@
+//! Linking responses to their respondents, in the transaction that stores them.
+//!
+//! Only a batch with claims comes here, and pays for it: one exchange that reads what is known, one for
+//! the consents, and, where somebody is new, one for the profile and one for what is known of it. Two batches may claim the same new identity at once: the unique keys make the later one
+//! wait for the earlier, and find then that it lost; it begins again and finds the profile that was made.
+//! Identities are written in one order everywhere, so that no two batches wait for each other.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use sluice_flow::id::{AppId, RespondentId};
+use sluice_flow::respondent::{Holder, IdentityType, Known, link, remember};
+use uuid::Uuid;
+
+use super::codec::Cells;
+use super::failure::Stop;
+use super::pool::Params;
+use super::transaction::Transaction;
+use crate::{ConsentRow, IdentityRow, NewResponse, RespondentRow, StoreResult};
+
+const HOLDERS: &str = "SELECT identities.type, identities.value, identities.respondent_id, \
+     EXISTS (SELECT FROM identities AS all_of WHERE all_of.app_id = $1 \
+     AND all_of.respondent_id = identities.respondent_id AND all_of.type = 'userId') \
+     FROM identities JOIN unnest($2::text[], $3::text[]) AS given (type, value) \
+     ON identities.type = given.type AND identities.value = given.value \
+     WHERE identities.app_id = $1";
+/// `apps` is joined for its one row, which tells a distributed database whose the rows are.
+const MAKE: &str = "INSERT INTO respondents (app_id, respondent_id) \
+     SELECT apps.app_id, given.id FROM apps, unnest($2::uuid[]) AS given (id) \
+     WHERE apps.app_id = $1";
+const ADD: &str = "INSERT INTO identities (app_id, type, value, respondent_id) \
+     SELECT apps.app_id, given.* FROM apps, unnest($2::text[], $3::text[], $4::uuid[]) AS given \
+     WHERE apps.app_id = $1 ON CONFLICT DO NOTHING";
+const CONSENT: &str = "INSERT INTO consents \
+     (app_id, response_id, respondent_id, flow_id, flow_version_id) \
+     SELECT apps.app_id, given.* \
+     FROM apps, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[]) AS given \
+     WHERE apps.app_id = $1";
+
+/// By a response's place in the call, the respondent that it is linked to.
+pub(super) type Links = HashMap<usize, RespondentId>;
+
+/// Finds or makes the respondents of those rows of an app that claim one, in their order.
+pub(super) async fn settle(
+    transaction: &Transaction,
+    app: AppId,
+    rows: &[(usize, &NewResponse)],
+    links: &mut Links,
+) -> Result<(), Stop> {
+    let claims = rows.iter().filter_map(|(place, it)| Some((*place, it.claim.as_deref()?)));
+    let claims: BTreeMap<usize, _> = claims.collect();
+    if claims.is_empty() {
+        return Ok(());
+    }
+    let wanted: BTreeSet<&Known> = claims.values().flat_map(|it| it.identities()).collect();
+    let mut holders = read_holders(transaction, app, &wanted).await?;
+    let (mut made, mut added) = (Vec::new(), BTreeMap::new());
+    for (place, claim) in claims {
+        let link = link(claim, &holders);
+        remember(&mut holders, &link);
+        links.insert(place, link.respondent);
+        made.extend(link.is_new.then_some(link.respondent.uuid()));
+        added.extend(link.added.into_iter().map(|known| (known, link.respondent.uuid())));
+    }
+    if !made.is_empty() {
+        transaction.execute(MAKE, &[&app.uuid(), &made]).await?;
+    }
+    consent(transaction, app, rows, links).await?;
+    if added.is_empty() {
+        return Ok(());
+    }
+    let (types, values) = columns(added.keys());
+    let whose: Vec<Uuid> = added.values().copied().collect();
+    let written = transaction.execute(ADD, &[&app.uuid(), &types, &values, &whose]).await?;
+    match written == added.len() as u64 {
+        true => Ok(()),
+        // Somebody else has made one of these known a moment ago.
+        false => Err(Stop::Race),
+    }
+}
+
+async fn read_holders(
+    transaction: &Transaction,
+    app: AppId,
+    wanted: &BTreeSet<&Known>,
+) -> Result<HashMap<Known, Holder>, Stop> {
+    let (types, values) = columns(wanted.iter().copied());
+    let mut holders = HashMap::new();
+    for row in transaction.query(HOLDERS, &[&app.uuid(), &types, &values]).await? {
+        let mut cells = Cells::of(&row);
+        let known = Known { of: cells.word()?, value: cells.take()? };
+        let respondent = cells.id(RespondentId::from_uuid)?;
+        holders.insert(known, Holder { respondent, has_user_id: cells.take()? });
+    }
+    Ok(holders)
+}
+
+fn columns<'a>(known: impl Iterator<Item = &'a Known>) -> (Vec<&'static str>, Vec<&'a str>) {
+    known.map(|it| (IdentityType::as_str(it.of), it.value.as_str())).unzip()
+}
+
+/// Keeps the consents that come with an app's responses.
+async fn consent(
+    transaction: &Transaction,
+    app: AppId,
+    rows: &[(usize, &NewResponse)],
+    links: &Links,
+) -> Result<(), Stop> {
+    let mut ids: [Vec<Uuid>; 4] = Default::default();
+    for (row, respondent) in rows.iter().filter_map(|(it, r)| Some((&r.row, links.get(it)?))) {
+        let of_row = [
+            row.response_id.uuid(),
+            respondent.uuid(),
+            row.flow_id.uuid(),
+            row.flow_version_id.uuid(),
+        ];
+        for (column, id) in ids.iter_mut().zip(of_row) {
+            column.push(id);
+        }
+    }
+    let params: Params = &[&app.uuid(), &ids[0], &ids[1], &ids[2], &ids[3]];
+    transaction.execute(CONSENT, params).await.map(|_| ())
+}
+
+/// The responses, each with the respondent that it is linked to. Copied only where there is a link.
+pub(super) fn linked(responses: &Arc<Vec<NewResponse>>, links: &Links) -> Arc<Vec<NewResponse>> {
+    if links.is_empty() {
+        return Arc::clone(responses);
+    }
+    let mut responses = responses.as_ref().clone();
+    for (place, respondent) in links {
+        responses[*place].row.respondent_id = Some(*respondent);
+    }
+    Arc::new(responses)
+}
+
+pub(super) async fn put_respondent(t: &Transaction, row: &RespondentRow) -> Result<(), Stop> {
+    let sql = "INSERT INTO respondents (app_id, respondent_id) VALUES ($1, $2) \
+         ON CONFLICT (app_id, respondent_id) DO NOTHING";
+    t.execute(sql, &[&row.app_id.uuid(), &row.respondent_id.uuid()]).await.map(|_| ())
+}
+
+pub(super) async fn put_identity(t: &Transaction, row: &IdentityRow) -> Result<(), Stop> {
+    let sql = "INSERT INTO identities (app_id, type, value, respondent_id) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (app_id, type, value) DO UPDATE SET respondent_id = excluded.respondent_id";
+    let (app, whose, of) = (row.app_id.uuid(), row.respondent_id.uuid(), row.known.of.as_str());
+    t.execute(sql, &[&app, &of, &row.known.value, &whose]).await.map(|_| ())
+}
+
+pub(super) async fn put_consent(t: &Transaction, row: &ConsentRow) -> Result<(), Stop> {
+    let sql = "INSERT INTO consents (app_id, response_id, respondent_id, flow_id, flow_version_id) \
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app_id, response_id) DO UPDATE SET \
+         respondent_id = excluded.respondent_id, flow_id = excluded.flow_id, \
+         flow_version_id = excluded.flow_version_id";
+    let ids = [
+        row.app_id.uuid(),
+        row.response_id.uuid(),
+        row.respondent_id.uuid(),
+        row.flow_id.uuid(),
+        row.flow_version_id.uuid(),
+    ];
+    t.execute(sql, &[&ids[0], &ids[1], &ids[2], &ids[3], &ids[4]]).await.map(|_| ())
+}
+
+/// For lists of what is known.
+pub(super) fn known(cells: &mut Cells) -> StoreResult<Known> {
+    Ok(Known { of: cells.word()?, value: cells.take()? })
+}

@@ -1,0 +1,116 @@
+//! Respondents, what is known of them, their consents and their responses.
+//!
+//! A respondent who is named by id alone is looked up in two steps, like a flow: first the app, which
+//! never changes, then the rest with the app in hand.
+
+use sluice_flow::id::{AppId, FlowId, RespondentId, ResponseId};
+use sluice_flow::respondent::Known;
+use uuid::Uuid;
+
+use super::super::claims::known;
+use super::super::codec::{self, CONSENT, Cells, RESPONSE};
+use super::super::pool::Pool;
+use super::limit;
+use crate::{ConsentRow, Page, Respondent, RespondentRow, ResponseRow, StoreResult};
+
+pub(in super::super) async fn by_id(
+    pool: &Pool,
+    respondent: RespondentId,
+) -> StoreResult<Option<Respondent>> {
+    let of_app = "SELECT app_id FROM respondents WHERE respondent_id = $1";
+    let read = |cells: &mut Cells| cells.id(AppId::from_uuid);
+    let Some(app_id) = pool.one(of_app, &[&respondent.uuid()], read).await? else {
+        return Ok(None);
+    };
+    let row = RespondentRow { app_id, respondent_id: respondent };
+    let mut found = around(pool, app_id, vec![row]).await?.pop();
+    if let Some(found) = &mut found {
+        let counts = "SELECT responses.flow_id, count(*) FROM consents \
+             JOIN responses ON responses.app_id = consents.app_id \
+             AND responses.response_id = consents.response_id \
+             WHERE consents.app_id = $1 AND consents.respondent_id = $2 \
+             GROUP BY responses.flow_id ORDER BY responses.flow_id";
+        let ids = (app_id.uuid(), respondent.uuid());
+        let read = |cells: &mut Cells| Ok((cells.id(FlowId::from_uuid)?, cells.revision()?));
+        found.flows = pool.many(counts, &[&ids.0, &ids.1], read).await?;
+    }
+    Ok(found)
+}
+
+pub(in super::super) async fn by_known(
+    pool: &Pool,
+    app: AppId,
+    known: &Known,
+) -> StoreResult<Option<RespondentId>> {
+    let sql = "SELECT respondent_id FROM identities WHERE app_id = $1 AND type = $2 AND value = $3";
+    let read = |cells: &mut Cells| cells.id(RespondentId::from_uuid);
+    pool.one(sql, &[&app.uuid(), &known.of.as_str(), &known.value], read).await
+}
+
+pub(in super::super) async fn list(
+    pool: &Pool,
+    app: AppId,
+    page: Page<RespondentId>,
+) -> StoreResult<Vec<Respondent>> {
+    let sql = "SELECT app_id, respondent_id FROM respondents \
+         WHERE app_id = $1 AND respondent_id > $2 ORDER BY respondent_id LIMIT $3";
+    let after = page.after.map_or(Uuid::nil(), RespondentId::uuid);
+    let rows =
+        pool.many(sql, &[&app.uuid(), &after, &limit(page.limit)], codec::respondent).await?;
+    around(pool, app, rows).await
+}
+
+/// Profiles, in their order, with what is known of each and when it was last seen.
+async fn around(pool: &Pool, app: AppId, rows: Vec<RespondentRow>) -> StoreResult<Vec<Respondent>> {
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.respondent_id.uuid()).collect();
+    let identities = "SELECT respondent_id, type, value FROM identities \
+         WHERE app_id = $1 AND respondent_id = ANY($2)";
+    let read = |cells: &mut Cells| Ok((cells.id(RespondentId::from_uuid)?, known(cells)?));
+    let mut identities = pool.many(identities, &[&app.uuid(), &ids], read).await?;
+    identities.sort();
+    let last = "SELECT given.id, (SELECT response_id FROM consents WHERE app_id = $1 \
+         AND respondent_id = given.id ORDER BY response_id DESC LIMIT 1) \
+         FROM unnest($2::uuid[]) WITH ORDINALITY AS given (id, place) ORDER BY given.place";
+    let read = |cells: &mut Cells| {
+        let _id: Uuid = cells.take()?;
+        Ok(cells.take::<Option<Uuid>>()?.map(|id| ResponseId::from_uuid(id).made_at()))
+    };
+    let last_seen = pool.many(last, &[&app.uuid(), &ids], read).await?;
+    let whole = rows.into_iter().zip(last_seen).map(|(row, last_seen_at)| {
+        let own = identities.iter().filter(|(whose, _)| *whose == row.respondent_id);
+        let identities = own.map(|(_, known)| known.clone()).collect();
+        Respondent { row, identities, last_seen_at, flows: Vec::new() }
+    });
+    Ok(whole.collect())
+}
+
+pub(in super::super) async fn consents(
+    pool: &Pool,
+    app: AppId,
+    respondent: RespondentId,
+    page: Page<ResponseId>,
+) -> StoreResult<Vec<ConsentRow>> {
+    let sql = format!(
+        "SELECT {CONSENT} FROM consents WHERE app_id = $1 AND respondent_id = $2 \
+         AND response_id > $3 ORDER BY response_id LIMIT $4"
+    );
+    let ids = (app.uuid(), respondent.uuid(), page.after.map_or(Uuid::nil(), ResponseId::uuid));
+    pool.many(&sql, &[&ids.0, &ids.1, &ids.2, &limit(page.limit)], codec::consent).await
+}
+
+pub(in super::super) async fn responses(
+    pool: &Pool,
+    app: AppId,
+    respondent: RespondentId,
+    page: Page<ResponseId>,
+) -> StoreResult<Vec<ResponseRow>> {
+    let columns = codec::of_table("responses", RESPONSE);
+    let sql = format!(
+        "SELECT {columns} FROM consents JOIN responses ON responses.app_id = consents.app_id \
+         AND responses.response_id = consents.response_id \
+         WHERE consents.app_id = $1 AND consents.respondent_id = $2 \
+         AND consents.response_id > $3 ORDER BY consents.response_id LIMIT $4"
+    );
+    let ids = (app.uuid(), respondent.uuid(), page.after.map_or(Uuid::nil(), ResponseId::uuid));
+    pool.many(&sql, &[&ids.0, &ids.1, &ids.2, &limit(page.limit)], codec::response).await
+}

@@ -1,0 +1,84 @@
+//! The rows of respondents, and what is asked of them.
+
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
+use sluice_flow::respondent::Known;
+use sluice_flow::time::Timestamp;
+
+use crate::{AuditRow, IdempotencyKey};
+
+/// A profile. When it was first seen is in its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RespondentRow {
+    pub app_id: AppId,
+    pub respondent_id: RespondentId,
+}
+
+/// Something that is known of one respondent, and of no other of the app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityRow {
+    pub app_id: AppId,
+    pub known: Known,
+    pub respondent_id: RespondentId,
+}
+
+/// That a respondent admitted to be known, with one response to one version. When, is in the
+/// response's id. It is kept apart from the response, which may be deleted before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConsentRow {
+    pub app_id: AppId,
+    pub response_id: ResponseId,
+    pub respondent_id: RespondentId,
+    pub flow_id: FlowId,
+    pub flow_version_id: FlowVersionId,
+}
+
+/// An idempotency key of a response that is gone, or says less than what was sent under the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsedKeyRow {
+    pub app_id: AppId,
+    pub response_id: ResponseId,
+    pub key: IdempotencyKey,
+}
+
+/// A respondent and what stands around the profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Respondent {
+    pub row: RespondentRow,
+    /// The userId first, then addresses in their own order.
+    pub identities: Vec<Known>,
+    /// When their last response was received; absent where none has been.
+    pub last_seen_at: Option<Timestamp>,
+    /// Stored responses by flow; empty in lists.
+    pub flows: Vec<(FlowId, u64)>,
+}
+
+/// What becomes of the answers of an erased respondent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// They stay, without anything that connects them with the person.
+    Keep,
+    Delete,
+}
+
+/// One erasure, to be carried out in parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Erasure {
+    pub app_id: AppId,
+    pub respondent_id: RespondentId,
+    pub answers: Answers,
+    /// Written with the last part. It names the respondent by id alone.
+    pub audit: AuditRow,
+    /// The most responses that one part takes.
+    pub limit: usize,
+}
+
+/// What one part of an erasure or of an expiry did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Removed {
+    /// Responses that were deleted or unlinked.
+    pub responses: u64,
+    /// Profiles that were removed.
+    pub respondents: u64,
+    /// Whether nothing is left to remove.
+    pub done: bool,
+}

@@ -1,0 +1,103 @@
+//! Respondents, what is known of them, their consents and their responses.
+
+use rusqlite::{Connection, Result, params};
+use sluice_flow::id::{AppId, FlowId, RespondentId, ResponseId};
+use sluice_flow::respondent::Known;
+
+use super::super::codec::{self, CONSENT, Cells, IDENTITY, RESPONDENT, RESPONSE, bytes};
+use super::{limit, many, one};
+use crate::{ConsentRow, Page, Respondent, RespondentRow, ResponseRow};
+
+pub(in super::super) fn by_id(
+    connection: &Connection,
+    respondent: RespondentId,
+) -> Result<Option<Respondent>> {
+    let instant = connection.unchecked_transaction()?;
+    let sql = format!("SELECT {RESPONDENT} FROM respondents WHERE respondent_id = ?1");
+    let found = one(&instant, &sql, [bytes!(respondent)], codec::respondent)?;
+    let Some(row) = found else { return Ok(None) };
+    let mut respondent = around(&instant, row)?;
+    respondent.flows = many(
+        &instant,
+        "SELECT responses.flow_id, count(*) FROM consents CROSS JOIN responses \
+         ON responses.response_id = consents.response_id \
+         WHERE consents.app_id = ?1 AND consents.respondent_id = ?2 \
+         GROUP BY responses.flow_id ORDER BY responses.flow_id",
+        params![bytes!(row.app_id), bytes!(row.respondent_id)],
+        |cells| Ok((cells.id(FlowId::from_uuid)?, cells.revision()?)),
+    )?;
+    Ok(Some(respondent))
+}
+
+pub(in super::super) fn by_known(
+    connection: &Connection,
+    app: AppId,
+    known: &Known,
+) -> Result<Option<RespondentId>> {
+    let sql = "SELECT respondent_id FROM identities WHERE app_id = ?1 AND type = ?2 AND value = ?3";
+    let params = params![bytes!(app), known.of.as_str(), known.value];
+    one(connection, sql, params, |cells| cells.id(RespondentId::from_uuid))
+}
+
+pub(in super::super) fn list(
+    connection: &Connection,
+    app: AppId,
+    page: Page<RespondentId>,
+) -> Result<Vec<Respondent>> {
+    let instant = connection.unchecked_transaction()?;
+    let after = page.after.map(|id| bytes!(id)).unwrap_or_default();
+    let sql = format!(
+        "SELECT {RESPONDENT} FROM respondents WHERE app_id = ?1 AND respondent_id > ?2 \
+         ORDER BY respondent_id LIMIT ?3"
+    );
+    let params = params![bytes!(app), after, limit(page.limit)];
+    let rows = many(&instant, &sql, params, codec::respondent)?;
+    rows.into_iter().map(|row| around(&instant, row)).collect()
+}
+
+/// A profile with what is known of it and when it was last seen.
+fn around(connection: &Connection, row: RespondentRow) -> Result<Respondent> {
+    let ids = params![bytes!(row.app_id), bytes!(row.respondent_id)];
+    let sql = format!("SELECT {IDENTITY} FROM identities WHERE app_id = ?1 AND respondent_id = ?2");
+    let identities = many(connection, &sql, ids, codec::identity)?;
+    let mut identities: Vec<_> = identities.into_iter().map(|row| row.known).collect();
+    identities.sort();
+    let last = "SELECT response_id FROM consents WHERE app_id = ?1 AND respondent_id = ?2 \
+         ORDER BY response_id DESC LIMIT 1";
+    let last = one(connection, last, ids, |cells: &mut Cells| cells.id(ResponseId::from_uuid))?;
+    let last_seen_at = last.map(ResponseId::made_at);
+    Ok(Respondent { row, identities, last_seen_at, flows: Vec::new() })
+}
+
+pub(in super::super) fn consents(
+    connection: &Connection,
+    app: AppId,
+    respondent: RespondentId,
+    page: Page<ResponseId>,
+) -> Result<Vec<ConsentRow>> {
+    let sql = format!(
+        "SELECT {CONSENT} FROM consents WHERE app_id = ?1 AND respondent_id = ?2 \
+         AND response_id > ?3 ORDER BY response_id LIMIT ?4"
+    );
+    let after = page.after.map(|id| bytes!(id)).unwrap_or_default();
+    let params = params![bytes!(app), bytes!(respondent), after, limit(page.limit)];
+    many(connection, &sql, params, codec::consent)
+}
+
+pub(in super::super) fn responses(
+    connection: &Connection,
+    app: AppId,
+    respondent: RespondentId,
+    page: Page<ResponseId>,
+) -> Result<Vec<ResponseRow>> {
+    let columns = codec::of_table("responses", RESPONSE);
+    let sql = format!(
+        "SELECT {columns} FROM consents CROSS JOIN responses \
+         ON responses.response_id = consents.response_id \
+         WHERE consents.app_id = ?1 AND consents.respondent_id = ?2 \
+         AND consents.response_id > ?3 ORDER BY consents.response_id LIMIT ?4"
+    );
+    let after = page.after.map(|id| bytes!(id)).unwrap_or_default();
+    let params = params![bytes!(app), bytes!(respondent), after, limit(page.limit)];
+    many(connection, &sql, params, codec::response)
+}

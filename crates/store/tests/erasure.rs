@@ -1,0 +1,160 @@
+//! What is erased is in no file any more: both stores, searched byte by byte.
+//!
+//! Words that occur nowhere else stand in everything that one person sent, among the responses of many
+//! others, short and long. After the erasure the files are searched for them while the store is open.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+
+#[expect(dead_code, unused_imports, reason = "other tests use the rest")]
+mod support;
+
+use std::path::Path;
+
+use sluice_flow::id::{AuditId, RespondentId, v7};
+use sluice_flow::respondent::{Claim, IdentityType, Known};
+use sluice_flow::submission::{Admission, Identity};
+use sluice_flow::time::Timestamp;
+use sluice_store::postgres::{self, PgStore};
+use sluice_store::sqlite::{Options, SqliteStore};
+use sluice_store::{Answers, At, AuditRow, Change, Erasure, NewResponse, Outcome, Store, Write};
+use support::Cluster;
+use support::rows::{app_row, key, now, response};
+
+const USER: &str = "canary-user-Zq81";
+const EMAIL: &str = "canary-zq81@mail.example";
+const ANSWER: &str = "canary-answer-Zq81";
+const ASSIGNMENT: &str = "canary-assignment-Zq81";
+/// How many responses there are, and which of them are the person's.
+const RESPONSES: u32 = 1_200;
+const EVERY: u32 = 7;
+
+/// A response of the person or of somebody else, of this length.
+fn sent(number: u32) -> NewResponse {
+    let is_canary = number.is_multiple_of(EVERY);
+    let other = (format!("user-{}", number % 50), format!("user-{}@x.example", number % 50));
+    let (user, email) = if is_canary { (USER.to_owned(), EMAIL.to_owned()) } else { other };
+    let words = "because it was quick and ".repeat((number % 61 * number % 97) as usize);
+    let answer = if is_canary { ANSWER } else { "nothing" };
+    let mut sent = response(now(), number, 1);
+    sent.row.admission = Admission::Admitted;
+    sent.row.answers = format!("{{\"q\":\"{words}{answer}\"}}");
+    sent.row.identities = Some(format!("[\"{user}\",\"{email}\"]"));
+    sent.row.flow_assignment_id = is_canary.then(|| ASSIGNMENT.to_owned());
+    sent.row.digest = sent.row.digest_of_content();
+    let identities = [
+        Identity { kind: "userId".into(), value: user.into() },
+        Identity { kind: "traits.email".into(), value: email.into() },
+    ];
+    let mut claim = Claim::of(&identities).unwrap();
+    claim.new_id = RespondentId::from_uuid(v7(Timestamp::from_millis(now()), number, 7));
+    sent.claim = Some(Box::new(claim));
+    sent
+}
+
+async fn fill(store: &dyn Store) {
+    let rows = vec![Write::App(app_row())];
+    store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+    let all: Vec<NewResponse> = (0..RESPONSES).map(sent).collect();
+    for batch in all.chunks(100) {
+        let outcomes = store.commit(batch.to_vec()).await.unwrap();
+        assert!(outcomes.iter().all(|it| *it == Outcome::Stored), "{outcomes:?}");
+    }
+}
+
+async fn erase(store: &dyn Store, answers: Answers) {
+    let app_id = app_row().app_id;
+    let known = Known::new(IdentityType::UserId, USER);
+    let respondent_id = store.find_respondent_by(app_id, &known).await.unwrap().unwrap();
+    let audit = AuditRow {
+        audit_id: AuditId::from_uuid(v7(Timestamp::from_millis(now()), 1, 1)),
+        app_id: Some(app_id),
+        actor: "test".to_owned(),
+        action: "respondent.erased".to_owned(),
+        subject: respondent_id.to_string(),
+        detail: "{}".to_owned(),
+    };
+    let erasure = Erasure { app_id, respondent_id, answers, audit, limit: 50 };
+    while !store.erase(erasure.clone()).await.unwrap().done {}
+    // A late retry is answered, and leaves nothing behind.
+    let retry = sent(0);
+    let outcomes = store.commit(vec![retry]).await.unwrap();
+    assert!(matches!(outcomes[..], [Outcome::Replayed(_)]), "{outcomes:?}");
+    assert!(store.find_by_idempotency_key(app_id, &key(0)).await.unwrap().is_some());
+}
+
+/// The files below a folder that hold the word, but for those in folders with one of these names.
+fn holding(folder: &Path, word: &str, but: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !but.contains(&name.as_str()) {
+                found.extend(holding(&path, word, but));
+            }
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap_or_default();
+        if bytes.windows(word.len()).any(|window| window == word.as_bytes()) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+fn is_nowhere(folder: &Path, words: &[&str], but: &[&str]) {
+    for word in words {
+        assert_eq!(holding(folder, word, but), Vec::<String>::new(), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn an_erased_person_is_in_no_file_of_the_embedded_store() {
+    for answers in [Answers::Delete, Answers::Keep] {
+        let folder = tempfile::tempdir().unwrap();
+        let store =
+            SqliteStore::open(&folder.path().join("sluice.db"), Options::default()).unwrap();
+        fill(&store).await;
+        for word in [USER, EMAIL, ANSWER, ASSIGNMENT] {
+            assert_ne!(holding(folder.path(), word, &[]), Vec::<String>::new(), "{word}");
+        }
+        erase(&store, answers).await;
+        is_nowhere(folder.path(), &[USER, EMAIL, ASSIGNMENT], &[]);
+        if answers == Answers::Delete {
+            is_nowhere(folder.path(), &[ANSWER], &[]);
+        }
+        store.close().await;
+        is_nowhere(folder.path(), &[USER, EMAIL, ASSIGNMENT], &[]);
+    }
+}
+
+/// As the guide tells an operator to do it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erased_person_is_in_no_file_of_postgresql_once_it_is_rewritten() {
+    let cluster = Cluster::start(&["wal_recycle=off", "min_wal_size=32MB", "max_wal_size=32MB"]);
+    for answers in [Answers::Delete, Answers::Keep] {
+        let database = cluster.database().await;
+        let store =
+            PgStore::connect(&cluster.url(&database), postgres::Options::default()).await.unwrap();
+        fill(&store).await;
+        cluster.sql(&database, "CHECKPOINT").await;
+        for word in [USER, EMAIL, ASSIGNMENT] {
+            assert_ne!(holding(&cluster.data(), word, &["pg_wal"]), Vec::<String>::new(), "{word}");
+        }
+        erase(&store, answers).await;
+        for table in ["responses", "identities", "respondents", "consents", "idempotency"] {
+            cluster.sql(&database, &format!("VACUUM FULL {table}")).await;
+        }
+        // The second checkpoint lets go of what the first one still needed.
+        for _ in 0..2 {
+            cluster.sql(&database, "SELECT pg_switch_wal()").await;
+            cluster.sql(&database, "CHECKPOINT").await;
+        }
+        is_nowhere(&cluster.data(), &[USER, EMAIL, ASSIGNMENT], &[]);
+        if answers == Answers::Delete {
+            is_nowhere(&cluster.data(), &[ANSWER], &[]);
+        }
+        store.close().await;
+        cluster.sql("postgres", &format!("DROP DATABASE {database}")).await;
+    }
+}

@@ -1,0 +1,326 @@
+//! Respondents: found, shown, exported whole, erased.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use sluice_engine::rows::{Answers, ConsentRow, Page, Respondent as Row};
+use sluice_engine::{AdminError, AdminResult, Engine, RespondentExport};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
+use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::time::Timestamp;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::page::{Limit, List, PageQuery, cursor, limit_schema};
+use super::reply::{self, BadQuery, Guarded, Problem, Reply};
+use super::request::{AtId, Query};
+use super::responses::Response;
+use super::schema;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default()
+        .routes(routes!(list))
+        .routes(routes!(get, erase))
+        .routes(routes!(responses))
+        .routes(routes!(export))
+}
+
+/// Which respondents: all of an app, or the one who is known by something.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct RespondentQuery {
+    #[param(value_type = String)]
+    app_id: AppId,
+    /// `userId` or `traits.email`; together with `value`.
+    #[param(schema_with = schema::identity_type, required = false)]
+    r#type: Option<IdentityType>,
+    /// The userId or the address to look for; the ASCII case of an address does not matter.
+    value: Option<String>,
+    #[serde(default)]
+    #[param(schema_with = limit_schema, required = false)]
+    limit: Limit,
+    /// `next` of the page before.
+    #[serde(default, deserialize_with = "cursor")]
+    #[param(value_type = Option<String>)]
+    after: Option<RespondentId>,
+}
+
+/// What becomes of the answers.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct EraseQuery {
+    /// `keep`: the answers stay, without anything that connects them with the person. `delete`: they go too.
+    #[param(schema_with = schema::answers, required = true)]
+    answers: Option<String>,
+}
+
+/// Somebody who admitted to be known, with at least one response.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "respondentId": "rp_01KA2VgdPrWYDVgYy3wLpF", "appId": "app_01KA2VgdPrWYDVgYy3wLpA",
+    "identities": [{"type": "userId", "value": "u-1"}],
+    "firstSeenAt": "2026-11-15T02:10:00.000Z", "lastSeenAt": "2026-11-15T02:10:00.000Z"
+}))]
+struct Respondent {
+    #[schema(value_type = String)]
+    respondent_id: RespondentId,
+    #[schema(value_type = String)]
+    app_id: AppId,
+    /// The userId first; addresses in lower case.
+    identities: Vec<Identity>,
+    #[schema(value_type = String, format = DateTime)]
+    first_seen_at: Timestamp,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    last_seen_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RespondentIdentity)]
+struct Identity {
+    #[schema(schema_with = schema::identity_type)]
+    r#type: IdentityType,
+    value: String,
+}
+
+/// A respondent with what they answered and agreed to.
+#[derive(Debug, Serialize, ToSchema)]
+struct Profile {
+    #[serde(flatten)]
+    respondent: Respondent,
+    flows: Vec<FlowCount>,
+    /// The first 1,000, oldest first; the export has them all.
+    consents: Vec<Consent>,
+}
+
+/// How many responses of a respondent a flow has.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct FlowCount {
+    #[schema(value_type = String)]
+    flow_id: FlowId,
+    responses: u64,
+}
+
+/// That a respondent admitted to be known with a response, when, and to which version.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Consent {
+    #[schema(value_type = String, format = DateTime)]
+    given_at: Timestamp,
+    #[schema(value_type = String)]
+    flow_id: FlowId,
+    #[schema(value_type = String)]
+    flow_version_id: FlowVersionId,
+    /// It may have been deleted since.
+    #[schema(value_type = String)]
+    response_id: ResponseId,
+}
+
+/// All that is kept of one respondent.
+#[derive(Debug, Serialize, ToSchema)]
+struct Export {
+    respondent: Respondent,
+    consents: Vec<Consent>,
+    responses: Vec<Response>,
+}
+
+/// What an erasure did.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({"respondentId": "rp_01KA2VgdPrWYDVgYy3wLpF", "responses": 3}))]
+struct Erased {
+    #[schema(value_type = String)]
+    respondent_id: RespondentId,
+    /// Responses that were unlinked or deleted.
+    responses: u64,
+}
+
+impl From<Known> for Identity {
+    fn from(known: Known) -> Self {
+        Self { r#type: known.of, value: known.value }
+    }
+}
+
+impl From<Row> for Respondent {
+    fn from(row: Row) -> Self {
+        Self {
+            respondent_id: row.row.respondent_id,
+            app_id: row.row.app_id,
+            identities: row.identities.into_iter().map(Identity::from).collect(),
+            first_seen_at: row.row.respondent_id.made_at(),
+            last_seen_at: row.last_seen_at,
+        }
+    }
+}
+
+impl From<ConsentRow> for Consent {
+    fn from(row: ConsentRow) -> Self {
+        Self {
+            given_at: row.response_id.made_at(),
+            flow_id: row.flow_id,
+            flow_version_id: row.flow_version_id,
+            response_id: row.response_id,
+        }
+    }
+}
+
+fn consents(rows: Vec<ConsentRow>) -> Vec<Consent> {
+    rows.into_iter().map(Consent::from).collect()
+}
+
+/// List respondents, or find one
+///
+/// In the order they were first seen. With `type` and `value`, the one who is known by that, or nobody.
+#[utoipa::path(
+    get, path = "/respondents", operation_id = "listRespondents", tag = "Respondents",
+    security(("adminToken" = ["read"])),
+    params(RespondentQuery),
+    responses(
+        (status = 200, description = "A page of respondents", body = List<Respondent>),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadQuery,
+    ),
+)]
+async fn list(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    Query(query): Query<RespondentQuery>,
+) -> Reply {
+    let rows = match (query.r#type, &query.value) {
+        (Some(of), Some(value)) => {
+            engine.find_respondent(&actor, query.app_id, of, value).await?.into_iter().collect()
+        }
+        (None, None) => {
+            let page = Page { after: query.after, limit: query.limit.and_one() };
+            engine.list_respondents(&actor, query.app_id, page).await?
+        }
+        (of, _) => {
+            let absent = if of.is_some() { "/value" } else { "/type" };
+            return Err(fault(absent, "is required: type and value go together").into());
+        }
+    };
+    let respondents = rows.into_iter().map(Respondent::from).collect();
+    reply::ok(List::of(respondents, query.limit, |it: &Respondent| it.respondent_id.to_string()))
+}
+
+/// Read a respondent
+#[utoipa::path(
+    get, path = "/respondents/{respondentId}", operation_id = "getRespondent", tag = "Respondents",
+    security(("adminToken" = ["read"])),
+    params(("respondentId" = String, Path)),
+    responses(
+        (status = 200, description = "The profile", body = Profile),
+        (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn get(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(respondent): AtId<RespondentId>,
+) -> Reply {
+    let (row, given) = engine.get_respondent(&actor, respondent).await?;
+    let flow = |(flow_id, responses): &(FlowId, u64)| FlowCount {
+        flow_id: *flow_id,
+        responses: *responses,
+    };
+    let flows = row.flows.iter().map(flow).collect();
+    reply::ok(Profile { respondent: row.into(), flows, consents: consents(given) })
+}
+
+/// List the responses of a respondent
+///
+/// Over all flows of the app, oldest first.
+#[utoipa::path(
+    get, path = "/respondents/{respondentId}/responses", operation_id = "listRespondentResponses",
+    tag = "Respondents",
+    security(("adminToken" = ["read"])),
+    params(("respondentId" = String, Path), PageQuery<ResponseId>),
+    responses(
+        (status = 200, description = "A page of responses", body = List<Response>),
+        (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadQuery,
+    ),
+)]
+async fn responses(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(respondent): AtId<RespondentId>,
+    Query(query): Query<PageQuery<ResponseId>>,
+) -> Reply {
+    let page = Page { after: query.after, limit: query.limit.and_one() };
+    let rows = engine.list_respondent_responses(&actor, respondent, page).await?;
+    let responses = rows.into_iter().map(Response::of).collect::<AdminResult<Vec<_>>>()?;
+    reply::ok(List::of(responses, query.limit, Response::cursor))
+}
+
+/// Export a respondent
+///
+/// Everything that is kept of them, as one JSON document. The audit log keeps that it was exported.
+#[utoipa::path(
+    get, path = "/respondents/{respondentId}/export", operation_id = "exportRespondent",
+    tag = "Respondents",
+    security(("adminToken" = ["export"])),
+    params(("respondentId" = String, Path)),
+    responses(
+        (status = 200, description = "Profile, consents and responses", body = Export),
+        (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn export(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(respondent): AtId<RespondentId>,
+) -> Reply {
+    let RespondentExport { respondent, consents: given, responses } =
+        engine.export_respondent(&actor, respondent).await?;
+    let responses = responses.into_iter().map(Response::of).collect::<AdminResult<Vec<_>>>()?;
+    reply::ok(Export { respondent: respondent.into(), consents: consents(given), responses })
+}
+
+/// Erase a respondent
+///
+/// For good: the profile, what it is known by, its links and consents; and the answers, as asked. A late
+/// retry of one of its submissions is answered as before and stores nothing. The audit log keeps the
+/// respondent's id, not who it was.
+#[utoipa::path(
+    delete, path = "/respondents/{respondentId}", operation_id = "eraseRespondent", tag = "Respondents",
+    security(("adminToken" = ["erase"])),
+    params(("respondentId" = String, Path), EraseQuery),
+    responses(
+        (status = 200, description = "What was erased", body = Erased),
+        (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadQuery,
+    ),
+)]
+async fn erase(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(respondent): AtId<RespondentId>,
+    Query(query): Query<EraseQuery>,
+) -> Reply {
+    let answers = match query.answers.as_deref() {
+        Some("keep") => Answers::Keep,
+        Some("delete") => Answers::Delete,
+        _ => {
+            let what = "is required: answers=keep leaves the answers without the person, \
+                 answers=delete deletes them too";
+            return Err(fault("/answers", what).into());
+        }
+    };
+    let responses = engine.erase_respondent(&actor, respondent, answers).await?;
+    reply::ok(Erased { respondent_id: respondent, responses })
+}
+
+fn fault(pointer: &str, message: &str) -> AdminError {
+    let fault = Fault { pointer: pointer.to_owned(), message: message.to_owned() };
+    AdminError::Invalid(vec![fault])
+}
