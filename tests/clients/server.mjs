@@ -1,7 +1,7 @@
 // Starts the real binary on a free port with an empty data folder, and speaks its admin API.
 //
-// Used by the client tests and by scripts/replay, so that both meet the server as a user does: started
-// by its command line, filled through its API, ended by a signal to its own process.
+// Used by the client tests, the browser tests and scripts/replay, so that all meet the server as a user
+// does: started by its command line, filled through its API, ended by a signal to its own process.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,11 +14,14 @@ const BINARY = process.env.SLUICE_BIN ?? resolve(import.meta.dirname, "../../tar
 const ADMIN_TOKEN = "token-of-the-client-tests-0123456789";
 const START_MS_MAX = 20_000;
 
-/** Options: `demo`, whether an empty store gets the demo app and survey. */
-export async function startServer({ demo = false } = {}) {
-  const data = await mkdtemp(join(tmpdir(), "sluice-clients-"));
-  const args = ["serve", "--listen", "127.0.0.1:0", "--data", data, ...(demo ? [] : ["--no-demo"])];
-  const child = spawn(BINARY, args, {
+/**
+ * Options: `demo`, whether an empty store gets the demo app and survey; `args`, more of the command line;
+ * `port` and `data`, those of a server that was killed, to start it again.
+ */
+export async function startServer({ demo = false, args = [], port = 0, data } = {}) {
+  data ??= await mkdtemp(join(tmpdir(), "sluice-clients-"));
+  const listen = ["--listen", `127.0.0.1:${port}`, "--data", data, ...(demo ? [] : ["--no-demo"])];
+  const child = spawn(BINARY, ["serve", ...listen, ...args], {
     env: { PATH: process.env.PATH, SLUICE_ADMIN_TOKEN: ADMIN_TOKEN },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -26,12 +29,19 @@ export async function startServer({ demo = false } = {}) {
   child.stderr.on("data", (chunk) => (log += chunk));
   const ended = once(child, "exit");
   const url = await listeningUrl(child, ended, () => log);
-  return new Server(url, child.pid, async () => {
+  const stop = async () => {
     child.kill("SIGTERM");
     const [code] = await ended;
     await rm(data, { recursive: true, force: true });
     if (code !== 0) throw new Error(`the server ended with ${code}:\n${log}`);
-  });
+  };
+  /** Ends it at once, without a word, and leaves its data. */
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await ended;
+    return { demo, args, data, port: Number(new URL(url).port) };
+  };
+  return new Server(url, child.pid, stop, kill);
 }
 
 /** The address in the first line of the server's output; the rest of it is read and dropped. */
@@ -49,10 +59,11 @@ async function listeningUrl(child, ended, log) {
 }
 
 class Server {
-  constructor(url, pid, stop) {
+  constructor(url, pid, stop, kill) {
     this.url = url;
     this.pid = pid;
     this.stop = stop;
+    this.kill = kill;
   }
 
   /** One call of the admin API; throws with the problem's text unless it succeeds. */

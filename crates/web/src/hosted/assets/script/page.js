@@ -9,13 +9,13 @@ function arrive(main, reply) {
   survey = form && new Survey(main, form);
   if (survey) begin(survey, reply);
   else if (reply) focusFirst(main, "h1");
-  const { state, version, response = null, redirect = null } = main.dataset;
+  const { state, version, done, response = null, redirect = null } = main.dataset;
   if (state === "token") newToken();
   if (state !== "stored" || !reply) return;
   dropDraft(main);
   tellHost("sluice:submitted", { flowVersionId: version, responseId: response, redirectUrl: redirect });
   if (redirect && !isFramed) location.replace(redirect);
-  else settleHistory(reply.url);
+  else settleHistory(done);
 }
 
 function begin({ main, form, words }, reply) {
@@ -44,11 +44,13 @@ function focusFirst(main, selector) {
   target.focus();
 }
 
-/** A time in the reader's own zone, which is named. */
+/** A time in the reader's own zone, which is named, and as their own country writes it. */
 function tellTime(time) {
+  const { lang } = document.documentElement;
+  const own = navigator.languages.find((each) => each.split("-")[0] === lang.split("-")[0]);
   const day = { day: "numeric", month: "long", year: "numeric" };
   const clock = { hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
-  time.textContent = new Date(time.dateTime).toLocaleString(document.documentElement.lang, { ...day, ...clock });
+  time.textContent = new Date(time.dateTime).toLocaleString(own ?? lang, { ...day, ...clock });
 }
 
 let digits = "";

@@ -1,0 +1,111 @@
+// axe-core finds nothing to object to: every question type, every state, both themes, both sizes.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, test } from "node:test";
+
+import { ASKING, EVERY_TYPE, SHORT } from "./support/flows.mjs";
+import { fill, goOn, walk } from "./support/walk.mjs";
+import { openWorld } from "./support/world.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+const world = await openWorld({ args: ["--hosted-sends-per-minute", "1"] });
+after(() => world.close());
+
+async function check(page, what) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate((tags) => axe.run({ runOnly: { type: "tag", values: tags } }), TAGS);
+  const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("; ")}`);
+  assert.deepEqual(found, [], what);
+}
+
+const LOOKS = [["light", "desktop"], ["dark", "phone"]].map(([theme, size]) => ({ theme, size, toString: () => `${theme}, ${size}` }));
+
+for (const look of LOOKS) {
+  test(`every question type, with and without an error (${look})`, async () => {
+    const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question), description: "Words at the start." });
+    const page = await world.visit(flow.path, look);
+    for (const [at, [question, answer]] of EVERY_TYPE.entries()) {
+      await page.locator(`#q-${question.id}`).waitFor();
+      await check(page, question.id);
+      if (question.required) {
+        await page.locator(".primary").click();
+        await page.locator("#errors").waitFor();
+        await check(page, `${question.id} with an error`);
+      }
+      await fill(page.locator(`#q-${question.id}`), answer);
+      await check(page, `${question.id} answered`);
+      if (at < EVERY_TYPE.length - 1) await goOn(page);
+    }
+  });
+
+  test(`the form as the server makes it, without its script (${look})`, async () => {
+    const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question) });
+    const page = await world.visit("/healthz", look);
+    await page.route("**/f/assets/*", (route) => route.abort());
+    await page.goto(world.address(flow.path));
+    for (const [at, [question, answer]] of EVERY_TYPE.entries()) {
+      await page.locator(`#q-${question.id}`).waitFor();
+      await fill(page.locator(`#q-${question.id}`), answer);
+      await check(page, `${question.id} answered`);
+      if (at < EVERY_TYPE.length - 1) await goOn(page);
+    }
+  });
+
+  test(`every state (${look})`, async () => {
+    const flow = await world.flow(ASKING);
+    const day = 86_400_000;
+    const window = (liveWindow) => world.server.admin("PATCH", `/flows/${flow.flowId}`, { liveWindow });
+    const visit = async (path, state) => {
+      const page = await world.visit(path, look);
+      await page.locator(`main[data-state=${state}]`).waitFor();
+      await check(page, state);
+      return page;
+    };
+    await visit(`${flow.path}?tags.plan=${"x".repeat(600)}`, "asking");
+    const page = await visit(flow.path, "asking");
+    await page.context().setOffline(true);
+    await page.locator(".actions [value=send]").click();
+    await page.locator(".notice.live").waitFor();
+    await check(page, "offline");
+    await page.context().setOffline(false);
+    await page.locator("main[data-state=stored], .notice:not(.live)").waitFor();
+    await check(page, "stored, or too many");
+    await window({ startsAt: new Date(Date.now() + day).toISOString(), endsAt: null });
+    await visit(flow.path, "scheduled");
+    await window({ startsAt: null, endsAt: new Date(Date.now() - day).toISOString() });
+    await visit(flow.path, "closed");
+    await visit("/f/fl_0000000000000000000000", "missing");
+    await world.server.admin("POST", `/apps/${flow.appId}/identity-keys`, { type: "hs256" });
+    await world.server.admin("PATCH", `/apps/${flow.appId}`, { identityVerification: "enforce" });
+    await visit(flow.path, "token");
+  });
+
+  test(`right to left, with a logo and an accent (${look})`, async () => {
+    const logo = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="96" height="32"><rect width="96" height="32" fill="#c2185b"/></svg>').toString("base64")}`;
+    const flow = await world.flow({ ...SHORT, defaultLocale: "ar", title: "رأيك" }, { app: { hosted: { accentColor: "#ffd400", logo } } });
+    const page = await world.visit(flow.path, look);
+    assert.equal(await page.evaluate(() => document.documentElement.dir), "rtl");
+    await check(page, "right to left");
+    await walk(page, [["nps", "3"], ["why", "لأن"], ["name", "Ada"]], { send: false });
+    await check(page, "right to left, last step");
+  });
+}
+
+test("too many sends from one address: the form stays, with its answers, and says when to try again", async () => {
+  const flow = await world.flow(SHORT);
+  for (const script of [true, false]) {
+    const page = await world.visit(flow.path, { script });
+    await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+    await page.locator(".actions [value=send]").click();
+    const notice = page.locator(".notice");
+    await page.locator(".notice, main[data-state=stored]").first().waitFor();
+    if ((await notice.count()) === 0) continue;
+    assert.equal(await page.locator("#q-name .text").inputValue(), "Ada");
+    return;
+  }
+  assert.fail("nobody was told to wait");
+});

@@ -1,0 +1,88 @@
+// Every question type, answered by clicking and typing, is stored as the contract says.
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+
+import { EVERY_TYPE, SHORT } from "./support/flows.mjs";
+import { fill, goOn, sendAll, shownId, walk } from "./support/walk.mjs";
+import { openWorld, WAYS } from "./support/world.mjs";
+
+const world = await openWorld();
+after(() => world.close());
+
+for (const way of WAYS) {
+  test(`every question type is stored as answered (${way})`, async () => {
+    const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question), respondentAnalytics: "never" });
+    const page = await world.visit(flow.path, way);
+    await walk(page, EVERY_TYPE.map(([{ id }, answer]) => [id, answer]));
+    const expected = EVERY_TYPE.filter(([, answer]) => answer !== null).map(([{ id }, answer]) => [id, answer]);
+    const [response, ...others] = await world.responses(flow);
+    assert.deepEqual(response.answers, Object.fromEntries(expected));
+    assert.equal(response.flowVersionId, flow.flowVersionId);
+    assert.equal(response.respondentAnalyticsAdmission, "collection_only");
+    assert.deepEqual(others, []);
+  });
+
+  test(`logic leads past a question and back to it (${way})`, async () => {
+    const flow = await world.flow(SHORT);
+    const page = await world.visit(flow.path, way);
+    await walk(page, [["nps", "3"], ["why", "Too slow"], ["name", "Ada"]], { send: false });
+    // On second thoughts: the question is gone, and so is what was said to it.
+    for (const id of ["why", "nps"]) {
+      await page.locator(".actions [value=back]").click();
+      await page.locator(`#q-${id}`).waitFor();
+    }
+    await walk(page, [["nps", "9"], ["name", null]], { send: false });
+    assert.equal(await page.locator("#q-name .text").inputValue(), "Ada");
+    await sendAll(page);
+    const [{ answers }] = await world.responses(flow);
+    assert.deepEqual(answers, { nps: "9", name: "Ada" });
+  });
+
+  test(`a wrong answer is named beside its question and above it, and what was given is kept (${way})`, async () => {
+    const questions = [
+      { id: "team", type: "number", prompt: "How many are you?", min: 1, max: 500, integer: true, required: true },
+      { id: "mail", type: "email", prompt: "Your address", required: true },
+    ];
+    const flow = await world.flow({ questions, respondentAnalytics: "never" });
+    const page = await world.visit(flow.path, way);
+    const complaint = page.locator("#errors");
+    for (const [wrong, right] of [["", "501"], ["501", "12"]]) {
+      await fill(page.locator("#q-team"), wrong);
+      await goOn(page);
+      await complaint.waitFor();
+      assert.equal(await shownId(page), "team");
+      assert.equal(await page.locator("#q-team .text").inputValue(), wrong);
+      assert.equal(await page.locator("#q-team .error").innerText(), await complaint.locator("a").innerText());
+      assert.equal(await page.locator("#q-team .text").getAttribute("aria-invalid"), "true");
+      if (way.script) assert.equal(await page.evaluate(() => document.activeElement.id), "errors");
+      await fill(page.locator("#q-team"), right);
+    }
+    await goOn(page);
+    await page.locator("#q-mail").waitFor();
+    assert.equal(await complaint.count(), 0);
+    await fill(page.locator("#q-mail"), "nobody");
+    await page.locator(".actions [value=send]").click();
+    await complaint.waitFor();
+    await complaint.locator("a").click();
+    await fill(page.locator("#q-mail"), "ada@example.com");
+    await sendAll(page);
+    assert.deepEqual((await world.responses(flow))[0].answers, { team: "12", mail: "ada@example.com" });
+  });
+}
+
+test("what only the server finds wrong is shown at its question", async () => {
+  const questions = [
+    { id: "mail", type: "email", prompt: "Your address" },
+    { id: "name", type: "shortText", prompt: "Your name" },
+  ];
+  const flow = await world.flow({ questions, respondentAnalytics: "never" });
+  const page = await world.visit(flow.path);
+  // Loose enough for the script, not for the server.
+  await walk(page, [["mail", "ada@-example-.com"], ["name", "Ada"]], { send: false });
+  await page.locator(".actions [value=send]").click();
+  await page.locator("#q-mail .error").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.id), "errors");
+  await walk(page, [["mail", "ada@example.com"], ["name", null]]);
+  assert.deepEqual((await world.responses(flow))[0].answers, { mail: "ada@example.com", name: "Ada" });
+});

@@ -1,0 +1,111 @@
+// A flow in a page of another origin: allowed or refused, as high as it needs, and telling what happened.
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+
+import { SHORT } from "./support/flows.mjs";
+import { snippet, startHost } from "./support/host.mjs";
+import { goOn, walk } from "./support/walk.mjs";
+import { openWorld } from "./support/world.mjs";
+
+const world = await openWorld();
+const host = await startHost(world);
+after(async () => {
+  host.close();
+  await world.close();
+});
+
+const messages = (page, type) =>
+  page.evaluate((wanted) => messages.filter(({ data }) => data.type === wanted), type);
+
+async function embed(definition, { allowedOrigins, from = host.origin, nth = 0, ...more }) {
+  const flow = await world.flow(definition, { app: { allowedOrigins } });
+  host.put(flow.path, snippet(nth, world.server.url, flow.flowId));
+  const page = await world.visit(`${from}${flow.path}`, more);
+  return { flow, page, frame: page.frameLocator("iframe") };
+}
+
+for (const size of ["phone", "desktop"]) {
+  test(`an embedded flow tells its host when it is ready, how high it is and what was stored (${size})`, async () => {
+    const { flow, page, frame } = await embed(SHORT, { allowedOrigins: [host.origin], size });
+    await frame.locator("#q-nps").waitFor();
+    const own = new URL(world.server.url).origin;
+    const { flowId, flowVersionId } = flow;
+    assert.deepEqual(await messages(page, "sluice:ready"), [{ origin: own, data: { type: "sluice:ready", flowId, flowVersionId } }]);
+    await frame.locator("label:has([value='3'])").click();
+    await goOn(frame);
+    await frame.locator("#q-why").waitFor();
+    await page.waitForFunction(() => {
+      const [inner] = [...document.querySelectorAll("iframe")];
+      return inner.clientHeight === messages.filter(({ data }) => data.type === "sluice:resize").at(-1).data.height;
+    });
+    const scrolls = await frame.locator("html").evaluate((html) => html.scrollHeight > innerHeight);
+    assert.equal(scrolls, false, "the frame is as high as its page");
+    await walk(frame, [["why", "Slow"], ["name", "Ada"]]);
+    const [{ responseId }] = await world.responses(flow);
+    const submitted = { type: "sluice:submitted", flowId, flowVersionId, responseId, redirectUrl: null };
+    assert.deepEqual(await messages(page, "sluice:submitted"), [{ origin: own, data: submitted }]);
+    assert.equal(await page.evaluate(() => history.length), 2, "the steps are not in the host's history");
+  });
+}
+
+test("an embedded flow works without script", async () => {
+  const { flow, frame } = await embed(SHORT, { allowedOrigins: [host.origin], script: false });
+  await walk(frame, [["nps", "9"], ["name", "Ada"]]);
+  assert.equal((await world.responses(flow)).length, 1);
+});
+
+test("an app without a list of origins may be embedded anywhere, and still tells one origin only", async () => {
+  const { page, frame } = await embed(SHORT, { allowedOrigins: [], from: host.otherOrigin });
+  await frame.locator("#q-nps").waitFor();
+  assert.equal((await messages(page, "sluice:ready")).length, 1);
+});
+
+test("a page of an origin that is not allowed shows nothing and is told nothing", async () => {
+  const { page, frame } = await embed(SHORT, { allowedOrigins: [host.origin], from: host.otherOrigin });
+  await page.waitForTimeout(500);
+  assert.equal(await frame.locator("main").count(), 0);
+  assert.deepEqual(await page.evaluate(() => messages), []);
+  assert.match(world.takeFaults().join(), /frame-ancestors/);
+});
+
+test("without embed=1 no page may embed a flow", async () => {
+  const flow = await world.flow(SHORT, { app: { allowedOrigins: [host.origin] } });
+  host.put("/plain", `<iframe src="${world.address(flow.path)}"></iframe>`);
+  const page = await world.visit(`${host.origin}/plain`);
+  await page.waitForTimeout(500);
+  assert.equal(await page.frameLocator("iframe").locator("main").count(), 0);
+  assert.match(world.takeFaults().join(), /frame-ancestors/);
+});
+
+test("an ending that leads elsewhere is told to the host, which stays where it is", async () => {
+  const redirectUrl = `${host.origin}/elsewhere`;
+  const { page, frame } = await embed({ ...SHORT, ending: { title: "Thanks", redirectUrl } }, { allowedOrigins: [host.origin] });
+  await walk(frame, [["nps", "9"], ["name", "Ada"]]);
+  const [{ data }] = await messages(page, "sluice:submitted");
+  assert.equal(data.redirectUrl, redirectUrl);
+  assert.ok(page.url().startsWith(host.origin) && !page.url().includes("elsewhere"));
+  assert.equal(await frame.locator("main a").getAttribute("href"), redirectUrl);
+});
+
+for (const script of [true, false]) {
+  test(`outside an embed the ending leads elsewhere by itself (${script ? "with" : "without"} script)`, async () => {
+    host.put("/elsewhere", "<p>Elsewhere</p>");
+    const flow = await world.flow({ ...SHORT, ending: { title: "Thanks", redirectUrl: `${host.origin}/elsewhere` } });
+    const page = await world.visit(flow.path, { script });
+    await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+    await page.locator(".actions [value=send]").click();
+    await page.waitForURL(`${host.origin}/elsewhere`);
+    assert.equal((await world.responses(flow)).length, 1);
+  });
+}
+
+test("the theme of the address wins over the reader's", async () => {
+  const flow = await world.flow(SHORT);
+  const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const dark = await background(await world.visit(flow.path, { theme: "dark" }));
+  const light = await background(await world.visit(flow.path, { theme: "light" }));
+  assert.notEqual(dark, light);
+  assert.equal(await background(await world.visit(`${flow.path}?theme=light`, { theme: "dark" })), light);
+  assert.equal(await background(await world.visit(`${flow.path}?theme=dark`, { theme: "light" })), dark);
+});

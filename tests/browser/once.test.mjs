@@ -1,0 +1,201 @@
+// One person, one response: whatever they press, and whatever the network does.
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+
+import { startServer } from "../clients/server.mjs";
+import { SHORT } from "./support/flows.mjs";
+import { sendAll, shownId, walk } from "./support/walk.mjs";
+import { openWorld, WAYS } from "./support/world.mjs";
+
+const world = await openWorld();
+after(() => world.close());
+
+const ANSWERS = [["nps", "9"], ["name", "Ada"]];
+const sendButton = (page) => page.locator(".actions [value=send]");
+const stored = (page) => page.locator("main[data-state=stored]").waitFor();
+
+async function checkOne(flow) {
+  const responses = await world.responses(flow);
+  assert.deepEqual(responses.map(({ answers }) => answers), [{ nps: "9", name: "Ada" }]);
+}
+
+for (const way of WAYS) {
+  test(`a double click stores one response (${way})`, async () => {
+    const flow = await world.flow(SHORT);
+    const page = await world.visit(flow.path, way);
+    await walk(page, ANSWERS, { send: false });
+    await sendButton(page).dblclick();
+    await stored(page);
+    await checkOne(flow);
+  });
+
+  test(`a reload of the ending stores nothing more (${way})`, async () => {
+    const flow = await world.flow(SHORT);
+    const page = await world.visit(flow.path, way);
+    await walk(page, ANSWERS);
+    await page.reload();
+    await stored(page);
+    await checkOne(flow);
+  });
+
+  test(`going back from the ending and sending again stores nothing more (${way})`, async () => {
+    const flow = await world.flow(SHORT);
+    const page = await world.visit("/healthz", way);
+    await page.goto(world.address(flow.path));
+    await walk(page, ANSWERS);
+    await page.goBack();
+    if (way.script) {
+      // The steps are not places to go back to any more: one press leaves the survey.
+      assert.equal(new URL(page.url()).pathname, "/healthz");
+      await page.goForward();
+      await stored(page);
+    } else {
+      await sendAll(page);
+    }
+    await checkOne(flow);
+  });
+}
+
+test("the browser's Back and Forward go from question to question", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path);
+  await walk(page, ANSWERS, { send: false });
+  await page.goBack();
+  await page.locator("#q-nps").waitFor();
+  await page.goForward();
+  await page.locator("#q-name").waitFor();
+  assert.equal(await page.locator("#q-name .text").inputValue(), "Ada");
+  await sendAll(page);
+  await checkOne(flow);
+});
+
+test("a draft outlives a reload and a closed tab, and is gone once it is stored", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path);
+  await walk(page, ANSWERS, { send: false });
+  await page.reload();
+  assert.equal(await shownId(page), "name");
+  assert.equal(await page.locator("#q-name .text").inputValue(), "Ada");
+  const tab = await page.context().newPage();
+  await page.close();
+  await tab.goto(world.address(flow.path));
+  assert.equal(await shownId(tab), "name");
+  await tab.locator(".notice.live").waitFor();
+  await sendAll(tab);
+  await checkOne(flow);
+  await tab.goto(world.address(flow.path));
+  assert.equal(await shownId(tab), "nps");
+  assert.equal(await tab.locator(":checked").count(), 0);
+});
+
+test("starting again forgets the draft", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path);
+  await walk(page, ANSWERS, { send: false });
+  await page.reload();
+  await page.locator(".notice.live button").click();
+  await page.locator("#q-nps").waitFor();
+  assert.equal(await page.locator("input:checked").count(), 0);
+  assert.equal(await page.locator("#q-name .text").inputValue(), "");
+});
+
+test("a draft of one address is not shown at another", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(`${flow.path}?flowAssignmentId=one`);
+  await walk(page, ANSWERS, { send: false });
+  await page.goto(world.address(`${flow.path}?flowAssignmentId=two`));
+  assert.equal(await shownId(page), "nps");
+  assert.equal(await page.locator("input:checked").count(), 0);
+});
+
+test("offline, the answers are kept, and sent when the connection is back", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path);
+  await walk(page, ANSWERS, { send: false });
+  await page.context().setOffline(true);
+  await sendButton(page).click();
+  await page.locator(".notice.live").waitFor();
+  assert.deepEqual(await world.responses(flow), []);
+  await page.context().setOffline(false);
+  await stored(page);
+  await checkOne(flow);
+});
+
+test("a reply that is lost after storing is asked for again, and one response is stored", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path);
+  await walk(page, ANSWERS, { send: false });
+  let lost = 0;
+  await page.route(`**${flow.path}*`, async (route) => {
+    if (route.request().method() !== "POST" || lost++ > 0) return route.continue();
+    await route.fetch({ maxRedirects: 0 });
+    await route.abort("connectionreset");
+  });
+  await sendButton(page).click();
+  await page.locator(".notice.live").waitFor();
+  await checkOne(flow);
+  await page.locator(".notice.live button").click();
+  await stored(page);
+  await checkOne(flow);
+});
+
+test("a reload while the reply is outstanding, and sending again, stores one response", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path);
+  await walk(page, ANSWERS, { send: false });
+  const arrived = new Promise((done) => page.route(`**${flow.path}*`, async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    await route.fetch({ maxRedirects: 0 });
+    done();
+  }));
+  await sendButton(page).click();
+  await arrived;
+  await checkOne(flow);
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await page.reload();
+  await sendAll(page);
+  await checkOne(flow);
+});
+
+test("the server killed while somebody answers, and started again, stores one response", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path);
+  await walk(page, ANSWERS, { send: false });
+  const settings = await world.server.kill();
+  await sendButton(page).click();
+  await page.locator(".notice.live").waitFor();
+  world.server = await startServer(settings);
+  await stored(page);
+  await checkOne(flow);
+});
+
+test("the same key with other answers says that it was answered already", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path);
+  const copy = await page.context().newPage();
+  await copy.goto(world.address(flow.path));
+  const key = await page.locator("[name=key]").inputValue();
+  await walk(page, ANSWERS);
+  await copy.locator("[name=key]").evaluate((field, value) => (field.value = value), key);
+  await walk(copy, [["nps", "10"], ["name", "Bob"]], { send: false });
+  await sendButton(copy).click();
+  await copy.locator("main[data-state=answered]").waitFor();
+  await checkOne(flow);
+});
+
+test("a form that is sent at once is asked for again, and nothing is lost", async () => {
+  const flow = await world.flow(SHORT, { app: { hosted: { spamProtection: true } } });
+  for (const script of [true, false]) {
+    const page = await world.visit(flow.path, { script });
+    await walk(page, ANSWERS, { send: false });
+    await page.locator("[name=website]").evaluate((field) => (field.value = "https://spam.example"));
+    await sendButton(page).click();
+    await page.locator(".notice").waitFor();
+    assert.equal((await world.responses(flow)).length, script ? 0 : 1);
+    await page.waitForTimeout(2000);
+    await page.locator("[name=website]").evaluate((field) => (field.value = ""));
+    await sendAll(page);
+  }
+  assert.deepEqual((await world.responses(flow)).map(({ answers }) => answers), [{ nps: "9", name: "Ada" }, { nps: "9", name: "Ada" }]);
+});

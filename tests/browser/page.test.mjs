@@ -1,0 +1,109 @@
+// What the page weighs, what it asks for, what it lets run; and its logic beside the server's.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { after, test } from "node:test";
+
+import { SHORT } from "./support/flows.mjs";
+import { sendAll, walk } from "./support/walk.mjs";
+import { openWorld, SIZES } from "./support/world.mjs";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const PAGE_BYTES_MAX = 15 * 1024;
+const REQUESTS_MAX = 3;
+const TARGET_PX_MIN = 44;
+
+const world = await openWorld({ demo: true });
+after(() => world.close());
+
+test("the page with script, style and logo is at most 15 KB and three requests", async () => {
+  const [{ appId }] = (await world.server.admin("GET", "/apps")).items;
+  const [{ flowId }] = (await world.server.admin("GET", `/apps/${appId}/flows`)).items;
+  const logo = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>').toString("base64")}`;
+  await world.server.admin("PATCH", `/apps/${appId}`, { hosted: { accentColor: "#0a7d4f", logo } });
+  const page = await world.visit("/healthz");
+  const replies = [];
+  page.on("requestfinished", async (request) => replies.push((await request.sizes()).responseBodySize));
+  await page.goto(world.address(`/f/${flowId}`), { waitUntil: "networkidle" });
+  const bytes = replies.reduce((sum, each) => sum + each, 0);
+  console.log(`the page of the demo: ${bytes} bytes in ${replies.length} requests (${replies.join(", ")})`);
+  assert.ok(bytes <= PAGE_BYTES_MAX, `${bytes} bytes`);
+  assert.ok(replies.length <= REQUESTS_MAX, `${replies.length} requests`);
+});
+
+test("visibleIf in the browser holds as the table says that the server passes", async () => {
+  const { questions, cases } = JSON.parse(readFileSync(resolve(ROOT, "crates/flow/tests/visible_if.json"), "utf8"));
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path);
+  const script = await page.locator("script[type=module]").getAttribute("src");
+  const results = await page.evaluate(async ([address, table]) => {
+    const { holds } = await import(address);
+    const others = new Set(table.questions.filter(({ allowOther }) => allowOther).map(({ id }) => id));
+    return table.cases.map(({ if: condition, answers }) => holds(condition, answers, (id) => others.has(id)));
+  }, [script, { questions, cases }]);
+  cases.forEach((each, at) => assert.equal(results[at], each.holds, JSON.stringify(each)));
+});
+
+const HOSTILE = `"><script>hit = 1</script><img src=x onerror="hit = 1">'`;
+
+for (const script of [true, false]) {
+  test(`what an author or a respondent writes is text and never runs (${script ? "with" : "without"} script)`, async () => {
+    const questions = [
+      { id: "name", type: "shortText", prompt: `Name ${HOSTILE}`, help: HOSTILE },
+      { id: "pick", type: "singleChoice", prompt: "Pick", options: [{ id: "a", label: HOSTILE }], allowOther: true },
+      { id: "mail", type: "email", prompt: "Mail", required: true },
+    ];
+    const flow = await world.flow({ title: HOSTILE, description: HOSTILE, questions, respondentAnalytics: "never", ending: { title: HOSTILE, body: HOSTILE } });
+    const page = await world.visit(`${flow.path}?tags.a=${encodeURIComponent(HOSTILE)}&tags.${encodeURIComponent(HOSTILE)}=${"x".repeat(600)}&context.locale=${encodeURIComponent(HOSTILE)}`, { script });
+    await walk(page, [["name", HOSTILE], ["pick", `other:${HOSTILE}`], ["mail", "no"]], { send: false });
+    await page.locator(".actions [value=send]").click();
+    await page.locator("#errors").waitFor();
+    await page.locator(".actions [value=back]").click();
+    assert.equal(await page.locator("[name='other.pick']").inputValue(), HOSTILE);
+    await page.locator(".actions [value=next]").click();
+    await page.locator("#q-mail .text").fill("ada@example.com");
+    await sendAll(page);
+    assert.equal(await page.locator("h1").innerText(), HOSTILE);
+    assert.equal(await page.evaluate(() => typeof hit), "undefined");
+    assert.equal((await world.responses(flow))[0].answers.name, HOSTILE);
+  });
+}
+
+test("the policy of the page allows no inline script, no other origin and no plug-in", async () => {
+  const flow = await world.flow(SHORT);
+  const reply = await fetch(world.address(flow.path));
+  const policy = reply.headers.get("content-security-policy");
+  assert.match(policy, /default-src 'none'/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.doesNotMatch(policy, /unsafe-|\*/);
+  assert.equal(reply.headers.get("x-content-type-options"), "nosniff");
+  assert.match(reply.headers.get("referrer-policy"), /strict-origin/);
+  assert.doesNotMatch(reply.headers.get("set-cookie") ?? "", /./);
+});
+
+test("on a phone nothing is cut off, and what is pressed is at least 44 px high", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path, { size: "phone" });
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.equal(width, SIZES.phone.width);
+  for (const target of await page.locator(".mark:visible, .choice:visible, button:visible").all()) {
+    const box = await target.boundingBox();
+    assert.ok(box.height >= TARGET_PX_MIN && box.width >= TARGET_PX_MIN, JSON.stringify(box));
+  }
+});
+
+test("the reader's language is spoken, by the address or by the browser", async () => {
+  const translations = { de: { title: "Kurz", questions: { nps: { prompt: "Würden Sie uns empfehlen?" } } } };
+  const flow = await world.flow({ ...SHORT, translations });
+  for (const [path, locale, lang, prompt] of [
+    [flow.path, "en-GB", "en", "Would you recommend us?"],
+    [flow.path, "de-AT", "de", "Würden Sie uns empfehlen?"],
+    [`${flow.path}?context.locale=de`, "en-GB", "de", "Würden Sie uns empfehlen?"],
+    [`${flow.path}?context.locale=fr`, "de-DE", "en", "Would you recommend us?"],
+  ]) {
+    const page = await world.visit(path, { locale });
+    assert.equal(await page.locator("#q-nps h2").innerText(), prompt, `${path} ${locale}`);
+    assert.equal((await page.locator("html").getAttribute("lang")).slice(0, 2), lang);
+  }
+});

@@ -1,0 +1,73 @@
+// Answering a flow as a person does: one question after the other, by clicking and typing.
+//
+// The same steps with and without script: in both, one question is shown and a button leads on.
+
+/** The question that is shown. */
+export const shown = (page) => page.locator(".question[data-id]:visible");
+
+export const shownId = (page) => shown(page).getAttribute("data-id");
+
+/** Answers the questions in the order given, `[id, answer]`, then sends, and waits for the ending. */
+export async function walk(page, answers, { send = true } = {}) {
+  for (const [at, [id, answer]] of answers.entries()) {
+    const section = page.locator(`#q-${id}`);
+    await section.waitFor();
+    await fill(section, answer);
+    if (at < answers.length - 1) await goOn(page);
+  }
+  if (send) await sendAll(page);
+}
+
+export const goOn = (page) => page.locator(".actions [value=next]").click();
+
+export async function sendAll(page) {
+  await page.locator(".actions [value=send]").click();
+  await page.locator("main[data-state=stored]").waitFor();
+}
+
+/** Gives an answer, written as it will be stored; `null` leaves the question alone. */
+export async function fill(section, answer) {
+  if (answer === null) return;
+  const type = await section.getAttribute("data-type");
+  const pick = (value) => section.locator(`label:has(input[value="${value}"])`).click();
+  const own = async (value) => section.locator(".other").fill(value.slice("other:".length));
+  const pickOne = async (value) => {
+    await pick(value.startsWith("other:") ? "other:" : value);
+    if (value.startsWith("other:")) await own(value);
+  };
+  if (type === "dropdown") {
+    await section.locator("select").selectOption(answer.startsWith("other:") ? "other:" : answer);
+    if (answer.startsWith("other:")) await own(answer);
+  } else if (type === "matrix") {
+    for (const [row, column] of answer.map((cell) => cell.split(":"))) {
+      await section.locator(`label:has([name$=".${row}"][value="${column}"])`).click();
+    }
+  } else if (type === "ranking") {
+    await order(section, answer);
+  } else if (["singleChoice", "rating", "nps", "yesNo", "consent"].includes(type)) {
+    await pickOne(answer);
+  } else if (type === "multipleChoice") {
+    for (const value of answer) await pickOne(value);
+  } else {
+    await section.locator(".text").fill(answer);
+  }
+}
+
+/** With script by its buttons, without by the lists of positions. */
+async function order(section, wanted) {
+  const selects = section.locator("select");
+  if (await selects.first().isVisible()) {
+    for (const [at, option] of wanted.entries()) {
+      await section.locator(`[data-option="${option}"] select`).selectOption(String(at + 1));
+    }
+    return;
+  }
+  for (const [at, option] of wanted.entries()) {
+    const places = await section.locator("li").evaluateAll((items) => items.map((item) => item.dataset.option));
+    for (let place = places.indexOf(option); place > at; place--) {
+      await section.locator(`[data-option="${option}"] button`).first().click();
+    }
+  }
+  const keep = section.locator(".keep");
+  if (await keep.isVisible()) await keep.click();
+}

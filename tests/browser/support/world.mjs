@@ -1,0 +1,100 @@
+// One real server and one real Chromium for a file of tests, and what went wrong in either.
+//
+// Every page that a test opens is watched: an error in the script, a breach of the page's own content
+// security policy, or a request to anybody but the server is a fault, and `close` throws with all of them.
+
+import { chromium } from "playwright-core";
+
+import { startServer } from "../../clients/server.mjs";
+
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+// Without these Chromium looks for its maker's servers; as root it has no sandbox.
+const FLAGS = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+];
+const WAIT_MS_MAX = 10_000;
+
+export const SIZES = { phone: { width: 390, height: 780 }, desktop: { width: 1280, height: 800 } };
+
+/** With and without script, on a phone and on a desktop. */
+export const WAYS = [true, false].flatMap((script) =>
+  Object.keys(SIZES).map((size) => ({ script, size, toString: () => `${size}, ${script ? "with" : "without"} script` })));
+
+export async function openWorld(options = {}) {
+  const server = await startServer(options);
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  return new World(server, browser);
+}
+
+class World {
+  faults = [];
+  /** Origins other than the server's that pages may ask: those of the tests' own hosts. */
+  hosts = new Set();
+
+  constructor(server, browser) {
+    this.server = server;
+    this.browser = browser;
+  }
+
+  /** A published flow of an app of its own, which does not mind how quickly its form is sent. */
+  async flow(definition, { app = {}, name = "Flow" } = {}) {
+    const { appId, base } = await this.server.createApp(name);
+    const hosted = { spamProtection: false, ...app.hosted };
+    await this.server.admin("PATCH", `/apps/${appId}`, { ...app, hosted });
+    const { flowId, flowVersionId } = await this.server.createFlow(appId, name, { title: name, ...definition });
+    return { appId, base, flowId, flowVersionId, path: `/f/${flowId}` };
+  }
+
+  /** Publishes another version of a flow, and gives its id. */
+  async publish({ flowId }, definition) {
+    await this.server.admin("PUT", `/flows/${flowId}/draft`, definition);
+    return (await this.server.admin("POST", `/flows/${flowId}/publish`)).flowVersionId;
+  }
+
+  async responses({ flowId }) {
+    return (await this.server.admin("GET", `/flows/${flowId}/responses?limit=100`)).items;
+  }
+
+  /** A new browser, as far as storage is concerned, that has opened a path of the server or an address. */
+  async visit(path, { script = true, size = "desktop", theme = "light", ...more } = {}) {
+    const context = await this.browser.newContext({
+      javaScriptEnabled: script, viewport: SIZES[size], colorScheme: theme, reducedMotion: "reduce",
+      hasTouch: size === "phone", isMobile: size === "phone", locale: "en-GB", timezoneId: "Europe/Berlin", ...more,
+    });
+    context.setDefaultTimeout(WAIT_MS_MAX);
+    context.on("page", (page) => this.watch(page));
+    const page = await context.newPage();
+    await page.goto(this.address(path));
+    return page;
+  }
+
+  address(path) {
+    return new URL(path, this.server.url).href;
+  }
+
+  watch(page) {
+    page.on("pageerror", (error) => this.faults.push(`${page.url()}: ${error.stack}`));
+    page.on("console", (message) => {
+      // A reply of 4xx or a lost connection is reported as well; those the tests bring about.
+      const isNetwork = /Failed to load resource|net::ERR_/.test(message.text());
+      if (message.type() === "error" && !isNetwork) this.faults.push(`${page.url()}: ${message.text()}`);
+    });
+    page.on("request", (request) => {
+      const { origin } = new URL(request.url());
+      const isOurs = origin === new URL(this.server.url).origin || this.hosts.has(origin) || origin === "null";
+      if (!isOurs) this.faults.push(`${page.url()} asked ${request.url()}`);
+    });
+  }
+
+  /** The faults so far, which are forgiven: for a test that brings them about. */
+  takeFaults() {
+    return this.faults.splice(0);
+  }
+
+  async close() {
+    await this.browser.close();
+    await this.server.stop();
+    if (this.faults.length > 0) throw new Error(this.faults.join("\n"));
+  }
+}

@@ -1,0 +1,108 @@
+// Under `enforce`, a token says who answers: from the fragment of the address, or from the host.
+
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { after, test } from "node:test";
+
+import { ASKING } from "./support/flows.mjs";
+import { snippet, startHost } from "./support/host.mjs";
+import { fill, sendAll } from "./support/walk.mjs";
+import { openWorld } from "./support/world.mjs";
+
+const world = await openWorld();
+const host = await startHost(world);
+after(async () => {
+  host.close();
+  await world.close();
+});
+
+const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+function sign({ secret, kid, appId }, { sub = "ada", age = 0 } = {}) {
+  const now = Math.floor(Date.now() / 1000) - age;
+  const head = part({ alg: "HS256", typ: "JWT", kid });
+  const claims = part({ sub, aud: appId, iat: now, exp: now + 300 });
+  return `${head}.${claims}.${createHmac("sha256", secret).update(`${head}.${claims}`).digest("base64url")}`;
+}
+
+async function enforced() {
+  const flow = await world.flow(ASKING, { app: { allowedOrigins: [host.origin] } });
+  const { secret, kid } = await world.server.admin("POST", `/apps/${flow.appId}/identity-keys`, { type: "hs256" });
+  await world.server.admin("PATCH", `/apps/${flow.appId}`, { identityVerification: "enforce" });
+  return { ...flow, secret, kid };
+}
+
+async function checkStored(flow) {
+  const [response] = await world.responses(flow);
+  assert.deepEqual(response.identities, [{ type: "userId", value: "ada" }]);
+  assert.equal(response.identityVerified, true);
+}
+
+async function answer(page) {
+  await fill(page.locator("#q-nps"), "9");
+  await page.locator(".consent label").click();
+}
+
+test("without a token nothing of the flow is shown, and the page says what is missing", async () => {
+  const flow = await enforced();
+  for (const script of [true, false]) {
+    const page = await world.visit(flow.path, { script });
+    await page.locator("main[data-state=token] h1").waitFor();
+    assert.doesNotMatch(await page.content(), /Would you recommend us/);
+  }
+});
+
+test("a token in the fragment is taken out of the address, and proves who answers", async () => {
+  const flow = await enforced();
+  const page = await world.visit(`${flow.path}#token=${sign(flow)}`);
+  await page.locator("#q-nps").waitFor();
+  assert.doesNotMatch(page.url(), /token/);
+  await answer(page);
+  const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state]));
+  assert.doesNotMatch(kept, /answers|ey/);
+  await sendAll(page);
+  await checkStored(flow);
+});
+
+for (const [title, token] of [["expired", (flow) => sign(flow, { age: 4000 })], ["invalid", () => "no.such.token"]]) {
+  test(`a token that is ${title} shows words, not the flow`, async () => {
+    const flow = await enforced();
+    const page = await world.visit(`${flow.path}#token=${token(flow)}`);
+    await page.locator("main[data-state=token]").waitFor();
+    await page.waitForLoadState("networkidle");
+    assert.doesNotMatch(await page.content(), /Would you recommend us/);
+  });
+}
+
+test("a host gives the token when it is asked for, and a fresh one when that has expired", async () => {
+  const flow = await enforced();
+  // The document's snippet asks the host's own server for a token; here the page has two in a row.
+  host.put("/token", snippet(1, world.server.url, flow.flowId));
+  const tokens = [sign(flow), sign(flow)];
+  const page = await world.visit("/healthz");
+  await page.route(`${host.origin}/sluice-token`, (route) => route.fulfill({ body: tokens.shift() }));
+  await page.goto(`${host.origin}/token`);
+  const frame = page.frameLocator("iframe");
+  await frame.locator("#q-nps").waitFor();
+  assert.equal(tokens.length, 1);
+  await answer(frame);
+  let refused = 0;
+  await page.route(`**${flow.path}*`, (route) => {
+    if (route.request().method() !== "POST" || refused++ > 0) return route.continue();
+    const expired = { ...route.request().headers(), authorization: `Bearer ${sign(flow, { age: 4000 })}` };
+    return route.continue({ headers: expired });
+  });
+  await sendAll(frame);
+  assert.equal(tokens.length, 0);
+  await checkStored(flow);
+});
+
+test("a token from an origin that is not allowed is not taken", async () => {
+  const flow = await enforced();
+  await world.server.admin("PATCH", `/apps/${flow.appId}`, { allowedOrigins: [host.origin, host.otherOrigin] });
+  const page = await world.visit(`${flow.path}?embed=1`);
+  // From the page itself, not from a parent: nobody to take a token from.
+  await page.evaluate((token) => postMessage({ type: "sluice:token", token }, "*"), sign(flow));
+  await page.waitForTimeout(300);
+  assert.equal(await page.locator("main").getAttribute("data-state"), "token");
+});

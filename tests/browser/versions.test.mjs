@@ -1,0 +1,101 @@
+// A version published, a window passed, a flow withdrawn: while somebody has the page open, or before.
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+
+import { SHORT } from "./support/flows.mjs";
+import { goOn, sendAll, walk } from "./support/walk.mjs";
+import { openWorld, WAYS } from "./support/world.mjs";
+
+const world = await openWorld();
+after(() => world.close());
+
+const NEWER = {
+  ...SHORT,
+  questions: [...SHORT.questions.slice(0, 2), { id: "city", type: "shortText", prompt: "Your city", required: true },
+    { id: "name", type: "shortText", prompt: "Your full name" }],
+};
+
+for (const way of WAYS) {
+  test(`a version published meanwhile, in its grace: the answers are stored under the old one (${way})`, async () => {
+    const flow = await world.flow(SHORT);
+    const page = await world.visit(flow.path, way);
+    await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+    await world.publish(flow, NEWER);
+    await sendAll(page);
+    const [{ answers, flowVersionId }] = await world.responses(flow);
+    assert.deepEqual(answers, { nps: "9", name: "Ada" });
+    assert.equal(flowVersionId, flow.flowVersionId);
+  });
+
+  test(`a version published meanwhile, without grace: the answers are carried to the new one (${way})`, async () => {
+    const flow = await world.flow(SHORT);
+    await world.server.admin("PATCH", `/flows/${flow.flowId}`, { graceWindowSeconds: 0 });
+    const page = await world.visit(flow.path, way);
+    await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+    const newer = await world.publish(flow, NEWER);
+    await page.locator(".actions [value=send]").click();
+    await page.locator(".notice").waitFor();
+    assert.deepEqual(await world.responses(flow), []);
+    // From wherever the server starts again, to the question that is new.
+    for (const id of ["nps", "city", "name"]) {
+      if (!(await page.locator(`#q-${id}`).isVisible())) continue;
+      if (id === "city") await page.locator("#q-city .text").fill("London");
+      if (id === "name") assert.equal(await page.locator("#q-name .text").inputValue(), "Ada");
+      if (id !== "name") {
+        await goOn(page);
+        await page.locator(id === "nps" ? "#q-city" : "#q-name").waitFor();
+      }
+    }
+    await sendAll(page);
+    const [{ answers, flowVersionId }] = await world.responses(flow);
+    assert.deepEqual(answers, { nps: "9", city: "London", name: "Ada" });
+    assert.equal(flowVersionId, newer);
+  });
+}
+
+const soon = new Date(Date.now() + 86_400_000);
+const before = new Date(Date.now() - 86_400_000);
+
+for (const [title, state, arrange] of [
+  ["a flow that opens tomorrow", "scheduled", { liveWindow: { startsAt: soon.toISOString(), endsAt: null } }],
+  ["a flow that has closed", "closed", { liveWindow: { startsAt: null, endsAt: before.toISOString() } }],
+]) {
+  test(`${title} says when, in the reader's zone`, async () => {
+    const flow = await world.flow(SHORT);
+    await world.server.admin("PATCH", `/flows/${flow.flowId}`, arrange);
+    const time = state === "scheduled" ? soon : before;
+    const clock = time.toLocaleTimeString("en-GB", { timeZone: "Europe/Berlin", hour: "2-digit", minute: "2-digit" });
+    const page = await world.visit(flow.path);
+    await page.locator(`main[data-state=${state}] h1`).waitFor();
+    const text = await page.locator("time").innerText();
+    assert.ok(text.includes(clock) && /CET|GMT\+1/.test(text), `${text} should say ${clock} in Berlin`);
+    const plain = await world.visit(flow.path, { script: false });
+    assert.match(await plain.locator("time").innerText(), /UTC/);
+  });
+}
+
+test("a survey that closes while it is answered says so", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path);
+  await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+  await world.server.admin("PATCH", `/flows/${flow.flowId}`, { liveWindow: { startsAt: null, endsAt: before.toISOString() } });
+  await page.locator(".actions [value=send]").click();
+  await page.locator("main[data-state=closed]").waitFor();
+  assert.deepEqual(await world.responses(flow), []);
+});
+
+test("a flow that does not exist, or was archived, is a page with words", async () => {
+  const flow = await world.flow(SHORT);
+  await world.server.admin("DELETE", `/flows/${flow.flowId}`);
+  for (const path of [flow.path, "/f/fl_0000000000000000000000", "/f/nothing"]) {
+    const page = await world.visit(path);
+    await page.locator("main[data-state=missing] h1").waitFor();
+  }
+});
+
+test("nothing is stored by a GET, whatever its address says", async () => {
+  const flow = await world.flow(SHORT);
+  await world.visit(`${flow.path}?answers.nps=9&go=send&version=${flow.flowVersionId}&key=f_1`);
+  assert.deepEqual(await world.responses(flow), []);
+});
