@@ -8,14 +8,24 @@ function answerOf(section) {
   const given = [];
   for (const field of section.querySelectorAll("[name]")) {
     const [kind, id, part] = field.name.split(".");
-    if (field.value === "" || (isTicked(field) && !field.checked)) continue;
-    if (kind === "matrix") given.push(`${part}:${field.value}`);
-    if (kind === "rank") given[field.value - 1] = part;
+    const text = plainText(field, section.dataset.type);
+    if (text === "" || (isTicked(field) && !field.checked)) continue;
+    if (kind === "matrix") given.push(`${part}:${text}`);
+    if (kind === "rank") given[text - 1] = part;
     if (kind !== "answers") continue;
-    const own = field.value === "other:" ? field.form.elements[`other.${id}`].value.trim() : "";
-    given.push(field.value + own);
+    const own = text === "other:" ? field.form.elements[`other.${id}`].value.trim() : "";
+    given.push(text + own);
   }
   return given.filter((text) => text !== undefined);
+}
+
+/** What is in a field; a number as the contract has it, where it was written as in the reader's language. */
+function plainText({ value }, type) {
+  if (type === "longText") return value;
+  if (type !== "number") return value.trim();
+  const comma = (1.5).toLocaleString(document.documentElement.lang || "en")[1] === "," && !value.includes(".");
+  const plain = value.trim().replace(/[٠-٩۰-۹]/g, (digit) => digit.charCodeAt(0) & 15).replace("٫", ".").replace("−", "-");
+  return comma ? plain.replace(",", ".") : plain;
 }
 
 /** What is wrong with the answer to a question, in words, or nothing. Loosely: the server decides. */

@@ -119,8 +119,10 @@ class Survey {
     clearFaults(this.main);
     const list = element("ul");
     for (const [section, text] of faults) {
-      section.querySelector(".text")?.setAttribute("aria-invalid", "true");
       const error = element("p", { className: "error", id: `e-${section.dataset.id}` }, text);
+      const field = section.querySelector("fieldset > .text");
+      field?.setAttribute("aria-invalid", "true");
+      describe(field ?? section.querySelector("fieldset"), error.id);
       (section.querySelector(".hint") ?? section.querySelector("legend")).after(error);
       list.append(element("li", {}, element("a", { href: `#${section.id}` }, text)));
     }
@@ -171,6 +173,11 @@ class Survey {
     await Promise.race([over, new Promise((done) => button.addEventListener("click", done))]);
     notice.remove();
   }
+}
+
+function describe(field, id) {
+  const ids = new Set(field.getAttribute("aria-describedby")?.split(" "));
+  field.setAttribute("aria-describedby", [...ids.add(id)].join(" "));
 }
 
 /** Takes complaints away: those about one question, or all. */

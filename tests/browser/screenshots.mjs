@@ -1,0 +1,121 @@
+// Takes pictures of the hosted page: `npm run screenshots` renews the two in the README, and
+// `npm run screenshots -- FOLDER` puts every page and state into a folder, to be looked at.
+
+import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
+
+import { EVERY_TYPE } from "./support/flows.mjs";
+import { fill, goOn } from "./support/walk.mjs";
+import { openWorld } from "./support/world.mjs";
+
+const IMAGES = resolve(import.meta.dirname, "../../docs/images");
+const DAY_MS = 86_400_000;
+
+const FEEDBACK = {
+  title: "Product feedback",
+  description: "Two minutes that help us decide what to build next.",
+  questions: [
+    { id: "nps", type: "nps", prompt: "How likely are you to recommend us to a friend or colleague?", required: true,
+      lowLabel: "Not at all likely", highLabel: "Extremely likely" },
+    { id: "use", type: "multipleChoice", prompt: "What do you use?", help: "Choose up to three.", maxSelected: 3,
+      options: [{ id: "api", label: "The API" }, { id: "console", label: "The web console" }, { id: "exports", label: "Exports" }], allowOther: true },
+    { id: "docs", type: "rating", prompt: "How good is our documentation?", lowLabel: "Poor", highLabel: "Excellent" },
+    { id: "order", type: "ranking", prompt: "What matters most to you?",
+      options: [{ id: "price", label: "Price" }, { id: "speed", label: "Speed" }, { id: "care", label: "Support" }] },
+  ],
+  ending: { title: "Thank you", body: "We read every answer." },
+};
+
+const ARABIC = {
+  title: "رأيك في المنتج",
+  description: "دقيقتان تساعداننا على تقرير ما نبنيه.",
+  defaultLocale: "ar",
+  questions: [{ id: "nps", type: "nps", prompt: "ما مدى احتمال أن توصي بنا صديقًا أو زميلًا؟", lowLabel: "غير محتمل", highLabel: "محتمل جدًا" }],
+};
+
+const world = await openWorld();
+try {
+  if (process.argv[2]) await takeAll(process.argv[2]);
+  else await takeForReadme();
+} finally {
+  await world.close();
+}
+
+async function takeForReadme() {
+  await mkdir(IMAGES, { recursive: true });
+  const flow = await world.flow(FEEDBACK, { name: "Product feedback" });
+  const wide = await world.visit(flow.path, { viewport: { width: 880, height: 560 } });
+  await fill(wide.locator("#q-nps"), "9");
+  await wide.mouse.move(0, 0);
+  await take(wide, `${IMAGES}/hosted.png`);
+  const narrow = await world.visit(flow.path, { size: "phone", theme: "dark", viewport: { width: 390, height: 560 } });
+  await fill(narrow.locator("#q-nps"), "9");
+  await goOn(narrow);
+  await fill(narrow.locator("#q-use"), ["api", "exports"]);
+  await take(narrow, `${IMAGES}/hosted-phone.png`);
+}
+
+async function takeAll(folder) {
+  await mkdir(folder, { recursive: true });
+  for (const [theme, size] of [["light", "desktop"], ["light", "phone"], ["dark", "desktop"], ["dark", "phone"]]) {
+    const look = { theme, size };
+    const name = (what) => `${folder}/${what}-${size}-${theme}.png`;
+    await takeQuestions(look, name);
+    await takeStates(look, name);
+  }
+}
+
+async function takeQuestions(look, name) {
+  const flow = await world.flow({ ...FEEDBACK, questions: EVERY_TYPE.map(([question]) => question) });
+  const page = await world.visit(flow.path, look);
+  for (const [at, [question, answer]] of EVERY_TYPE.entries()) {
+    if (question.required) {
+      await page.locator(".primary").click();
+      await take(page, name(`error-${question.id}`));
+    }
+    await fill(page.locator(`#q-${question.id}`), answer);
+    await take(page, name(`question-${question.id}`));
+    if (at < EVERY_TYPE.length - 1) await goOn(page);
+  }
+  await page.reload();
+  await take(page, name("draft"));
+  const plain = await world.visit(flow.path, { ...look, script: false });
+  await take(plain, name("without-script"));
+}
+
+async function takeStates(look, name) {
+  const flow = await world.flow(FEEDBACK, { name: "Product feedback" });
+  const window = (liveWindow) => world.server.admin("PATCH", `/flows/${flow.flowId}`, { liveWindow });
+  const at = async (path, what) => take(await world.visit(path, look), name(what));
+  await at(`${flow.path}?tags.plan=${"x".repeat(600)}`, "notice");
+  await at(`${flow.path}?embed=1`, "embed");
+  const page = await world.visit(flow.path, look);
+  await fill(page.locator("#q-nps"), "9");
+  for (const id of ["use", "docs", "order"]) {
+    await goOn(page);
+    await page.locator(`#q-${id}`).waitFor();
+  }
+  await take(page, name("last"));
+  await page.context().setOffline(true);
+  await page.locator(".primary").click();
+  await page.locator(".notice.live").waitFor();
+  await take(page, name("offline"));
+  await page.context().setOffline(false);
+  await page.locator("main[data-state=stored]").waitFor();
+  await take(page, name("stored"));
+  await window({ startsAt: new Date(Date.now() + DAY_MS).toISOString(), endsAt: null });
+  await at(flow.path, "scheduled");
+  await window({ startsAt: null, endsAt: new Date(Date.now() - DAY_MS).toISOString() });
+  await at(flow.path, "closed");
+  await at("/f/fl_0000000000000000000000", "missing");
+  await world.server.admin("POST", `/apps/${flow.appId}/identity-keys`, { type: "hs256" });
+  await world.server.admin("PATCH", `/apps/${flow.appId}`, { identityVerification: "enforce" });
+  await at(flow.path, "token");
+  const arabic = await world.flow(ARABIC, { name: "Arabic", app: { hosted: { accentColor: "#c2185b" } } });
+  await at(arabic.path, "right-to-left");
+}
+
+async function take(page, path) {
+  await page.waitForLoadState("networkidle");
+  await page.screenshot({ path });
+}
