@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { EVERY_TYPE, SHORT } from "./support/flows.mjs";
-import { fill, goOn, sendAll, shownId, walk } from "./support/walk.mjs";
+import { fill, goBack, goOn, press, sendAll, shownId, walk } from "./support/walk.mjs";
 import { openWorld, WAYS } from "./support/world.mjs";
 
 const world = await openWorld();
@@ -29,7 +29,7 @@ for (const way of WAYS) {
     await walk(page, [["nps", "3"], ["why", "Too slow"], ["name", "Ada"]], { send: false });
     // On second thoughts: the question is gone, and so is what was said to it.
     for (const id of ["why", "nps"]) {
-      await page.locator(".actions [value=back]").click();
+      await goBack(page);
       await page.locator(`#q-${id}`).waitFor();
     }
     await walk(page, [["nps", "9"], ["name", null]], { send: false });
@@ -62,7 +62,7 @@ for (const way of WAYS) {
     await page.locator("#q-mail").waitFor();
     assert.equal(await complaint.count(), 0);
     await fill(page.locator("#q-mail"), "nobody");
-    await page.locator(".actions [value=send]").click();
+    await press(page, "send");
     await complaint.waitFor();
     await complaint.locator("a").click();
     await fill(page.locator("#q-mail"), "ada@example.com");
@@ -80,7 +80,7 @@ test("what only the server finds wrong is shown at its question", async () => {
   const page = await world.visit(flow.path);
   // Loose enough for the script, not for the server.
   await walk(page, [["mail", "ada@-example-.com"], ["name", "Ada"]], { send: false });
-  await page.locator(".actions [value=send]").click();
+  await press(page, "send");
   await page.locator("#q-mail .error").waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.id), "errors");
   await walk(page, [["mail", "ada@example.com"], ["name", null]]);

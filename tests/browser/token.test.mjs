@@ -97,12 +97,17 @@ test("a host gives the token when it is asked for, and a fresh one when that has
   await checkStored(flow);
 });
 
-test("a token from an origin that is not allowed is not taken", async () => {
+test("a token is taken from the host alone, not from any window that sends one", async () => {
   const flow = await enforced();
-  await world.server.admin("PATCH", `/apps/${flow.appId}`, { allowedOrigins: [host.origin, host.otherOrigin] });
-  const page = await world.visit(`${flow.path}?embed=1`);
-  // From the page itself, not from a parent: nobody to take a token from.
-  await page.evaluate((token) => postMessage({ type: "sluice:token", token }, "*"), sign(flow));
+  host.put("/other", `<iframe src="${world.address(flow.path)}?embed=1"></iframe><iframe name="other"></iframe>`);
+  const page = await world.visit(`${host.origin}/other`);
+  const main = page.frameLocator("iframe >> nth=0").locator("main");
+  await main.waitFor();
+  // A frame beside it, which has the same origin as the host and is not the host.
+  const post = (token) => frames[0].postMessage({ type: "sluice:token", token }, "*");
+  await page.frame("other").evaluate((token) => parent.frames[0].postMessage({ type: "sluice:token", token }, "*"), sign(flow));
   await page.waitForTimeout(300);
-  assert.equal(await page.locator("main").getAttribute("data-state"), "token");
+  assert.equal(await main.getAttribute("data-state"), "token");
+  await page.evaluate(post, sign(flow));
+  await page.frameLocator("iframe >> nth=0").locator("main[data-state=asking]").waitFor();
 });

@@ -12,7 +12,7 @@ export const EVERY_TYPE = [
   [{ id: "site", type: "url", prompt: "Your website" }, "https://example.com/ada"],
   [{ id: "tel", type: "phone", prompt: "Your number" }, "+49 (30) 123-456"],
   [{ id: "team", type: "number", prompt: "How many are you?", min: -1, max: 500.5 }, "12.50"],
-  [{ id: "since", type: "date", prompt: "Since when?", min: "2020-01-01", max: "2026-12-31" }, "2024-02-29"],
+  [{ id: "since", type: "date", prompt: "Since when?", min: "2020-01-01", max: "2026-12-31" }, "2024-03-03"],
   [{ id: "plan", type: "singleChoice", prompt: "Which plan?", options: options("free", "pro"), allowOther: true }, "other:My own"],
   [{ id: "land", type: "dropdown", prompt: "Where are you?", options: options("de", "fr") }, "fr"],
   [{ id: "use", type: "multipleChoice", prompt: "What do you use?", options: options("api", "web", "app"), allowOther: true, maxSelected: 3 },

@@ -18,7 +18,15 @@ export async function walk(page, answers, { send = true } = {}) {
   if (send) await sendAll(page);
 }
 
-export const goOn = (page) => page.locator(".actions [value=next]").click();
+export const goOn = (page) => press(page, "next");
+
+export const goBack = (page) => press(page, "back");
+
+/** Without script every step is a page, which may look the same as the one before it. */
+export async function press(page, go) {
+  const click = page.locator(`.actions [value=${go}]`).click();
+  await (page.isScripted === false ? Promise.all([page.waitForEvent("framenavigated"), click]) : click);
+}
 
 export async function sendAll(page) {
   await page.locator(".actions [value=send]").click();

@@ -21,8 +21,9 @@ export const SIZES = { phone: { width: 390, height: 780 }, desktop: { width: 128
 export const WAYS = [true, false].flatMap((script) =>
   Object.keys(SIZES).map((size) => ({ script, size, toString: () => `${size}, ${script ? "with" : "without"} script` })));
 
+/** Options are those of `startServer`; unless told otherwise, one address may send as much as it likes. */
 export async function openWorld(options = {}) {
-  const server = await startServer(options);
+  const server = await startServer({ args: ["--hosted-sends-per-minute", "0"], ...options });
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
   return new World(server, browser);
 }
@@ -65,6 +66,7 @@ class World {
     context.setDefaultTimeout(WAIT_MS_MAX);
     context.on("page", (page) => this.watch(page));
     const page = await context.newPage();
+    page.isScripted = script;
     await page.goto(this.address(path));
     return page;
   }

@@ -71,10 +71,11 @@ function onKey({ target, key, altKey, ctrlKey, metaKey, isComposing }) {
 function pick(section, digit) {
   const options = [...section.querySelectorAll(".mark input, .choice input")];
   const byValue = (value) => options.find((option) => option.value === value);
-  digits = Date.now() - digitsAt < DIGITS_MS ? digits + digit : digit;
+  const isLater = Date.now() - digitsAt > DIGITS_MS || !byValue(digits + digit);
+  digits = isLater ? digit : digits + digit;
   digitsAt = Date.now();
   const isScale = section.querySelector(".mark") && byValue("1");
-  const option = isScale ? (byValue(digits) ?? byValue(digit)) : options[digit - 1];
+  const option = isScale ? byValue(digits) : options[digit - 1];
   option?.focus();
   option?.click();
 }

@@ -120,7 +120,7 @@ class Survey {
     const list = element("ul");
     for (const [section, text] of faults) {
       const error = element("p", { className: "error", id: `e-${section.dataset.id}` }, text);
-      const field = section.querySelector("fieldset > .text");
+      const field = section.querySelector("fieldset > .text:not(.other)");
       field?.setAttribute("aria-invalid", "true");
       describe(field ?? section.querySelector("fieldset"), error.id);
       (section.querySelector(".hint") ?? section.querySelector("legend")).after(error);
