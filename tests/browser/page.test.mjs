@@ -109,3 +109,23 @@ test("the reader's language is spoken, by the address or by the browser", async 
     assert.equal((await page.locator("html").getAttribute("lang")).slice(0, 2), lang);
   }
 });
+
+test("the colour and the logo of the app are shown, the logo in its own style", async () => {
+  const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="96" height="32"><style>rect { fill: #c2185b }</style><rect width="96" height="32"/></svg>';
+  const logo = `data:image/svg+xml;base64,${Buffer.from(drawing).toString("base64")}`;
+  const flow = await world.flow(SHORT, { app: { hosted: { accentColor: "#ffd400", logo } } });
+  const page = await world.visit(flow.path);
+  const pixel = await page.locator(".logo").evaluate(async (image) => {
+    await image.decode();
+    const canvas = document.createElement("canvas").getContext("2d");
+    canvas.drawImage(image, 0, 0);
+    return [...canvas.getImageData(4, 4, 1, 1).data];
+  });
+  assert.deepEqual(pixel, [0xc2, 0x18, 0x5b, 255]);
+  const button = await page.locator(".primary").evaluate((element) => {
+    const { backgroundColor, color } = getComputedStyle(element);
+    return [backgroundColor, color];
+  });
+  assert.equal(button[0], "rgb(255, 212, 0)");
+  assert.match(button[1], /^rgb\((0, 0, 0|[0-3]?\d, [0-3]?\d, [0-3]?\d)\)$/, "dark words on a light colour");
+});

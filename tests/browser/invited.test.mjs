@@ -1,0 +1,37 @@
+// A personal link: opened when somebody opens it, used once, and never by a mail scanner.
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+
+import { SHORT } from "./support/flows.mjs";
+import { walk } from "./support/walk.mjs";
+import { openWorld } from "./support/world.mjs";
+
+const world = await openWorld();
+after(() => world.close());
+
+async function invite() {
+  const flow = await world.flow(SHORT);
+  const person = { identities: [{ type: "traits.email", value: "ada@example.com" }] };
+  const { flowAssignmentId } = await world.server.admin("POST", `/flows/${flow.flowId}/invitations`, person);
+  const state = async () => (await world.server.admin("GET", `/invitations/${flowAssignmentId}`)).state;
+  return { flow, state, path: `${flow.path}?flowAssignmentId=${flowAssignmentId}` };
+}
+
+for (const script of [true, false]) {
+  test(`an invitation is opened, then used, then over (${script ? "with" : "without"} script)`, async () => {
+    const { flow, state, path } = await invite();
+    await fetch(world.address(path));
+    assert.equal(await state(), "sent", "fetching the page notes nothing");
+    const page = await world.visit(path, { script });
+    if (script) await page.waitForLoadState("networkidle");
+    await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+    assert.equal(await state(), "opened");
+    await page.locator(".actions [value=send]").click();
+    await page.locator("main[data-state=stored]").waitFor();
+    assert.equal(await state(), "completed");
+    const again = await world.visit(path, { script });
+    await again.locator("main[data-state=invitation-used] h1").waitFor();
+    assert.equal((await world.responses(flow)).length, 1);
+  });
+}
