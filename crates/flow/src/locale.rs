@@ -119,9 +119,14 @@ mod tests {
 
     #[test]
     fn arabic_and_hebrew_are_written_from_right_to_left() {
-        for (tag, rtl) in
-            [("ar", true), ("he-IL", true), ("fa", true), ("en", false), ("az-Arab", true), ("", false)]
-        {
+        for (tag, rtl) in [
+            ("ar", true),
+            ("he-IL", true),
+            ("fa", true),
+            ("en", false),
+            ("az-Arab", true),
+            ("", false),
+        ] {
             assert_eq!(is_right_to_left(tag), rtl, "{tag}");
         }
     }
