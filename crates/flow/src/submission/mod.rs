@@ -16,6 +16,7 @@ mod stored;
 mod text_map;
 mod texts;
 mod tree;
+mod withheld;
 
 use std::borrow::Cow;
 
@@ -26,6 +27,7 @@ use crate::payload::Generation;
 
 pub use identities::IDENTITIES_MAX;
 pub(crate) use identities::{EMAIL, USER_ID};
+pub use stored::identities_json;
 pub use text_map::{TextMap, Texts};
 pub use texts::TAGS_MAX;
 
