@@ -81,7 +81,7 @@ impl App {
     }
 
     /// A handle for a connection from this address.
-    pub(crate) fn for_peer(&self, peer: IpAddr) -> Self {
+    pub fn for_peer(&self, peer: IpAddr) -> Self {
         Self { inner: Arc::clone(&self.inner), peer: Some(peer) }
     }
 }

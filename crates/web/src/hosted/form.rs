@@ -39,9 +39,10 @@ impl Form {
     pub(super) fn parse(body: &str) -> Self {
         // An empty step is the end; any other empty field is as good as none.
         let named = query::pairs(body).filter(|(name, value)| !value.is_empty() || name == "step");
-        // Browsers end lines with two characters, scripts with one; an answer is the same either way.
+        // Browsers end lines with two characters, scripts with one; an answer is the same either way. A NUL
+        // is nothing that anybody types.
         let owned = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
-            (name.into_owned(), value.replace("\r\n", "\n"))
+            (name.into_owned(), value.replace("\r\n", "\n").replace('\0', ""))
         };
         Self(named.take(FIELDS_MAX).map(owned).collect())
     }

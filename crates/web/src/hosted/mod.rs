@@ -48,7 +48,7 @@ use self::view::{Extent, View};
 use self::visit::{Barred, Visit, store_down};
 use self::words::Words;
 use crate::exchange::Failure;
-use crate::{Limits, Network, query};
+use crate::{Limits, Network, body, query};
 
 /// The templates of the routes.
 const PAGE: &str = "/f/{flowId}";
@@ -190,17 +190,20 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     frame.stored(wording.as_ref(), Done { version, linked, ..Done::default() })
 }
 
-/// Notes that an invitation was opened, at the script's word.
+/// Notes that an invitation was opened, at the script's word. Whether there is such an invitation is not told.
 async fn opened(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
-    let visit = match Visit::of(&hosted.engine, head_of(request)).await {
+    let (head, body) = request.into_parts();
+    let visit = match Visit::of(&hosted.engine, head).await {
         Ok(visit) => visit,
         Err(barred) => return barred.page(),
     };
-    if let Some(assignment) = &visit.parameters.assignment
+    let form = body::read(&visit.headers, body, &hosted.limits).await.unwrap_or_default();
+    let form = Form::parse(&String::from_utf8_lossy(&form));
+    let assignment = form.get("flowAssignmentId").or(visit.parameters.assignment.as_deref());
+    if let Some(assignment) = assignment
         && let Err(error) = hosted.engine.mark_opened(visit.flow.flow_id, assignment).await
     {
         store_down(&error);
-        return visit.bare_frame().failed();
     }
     reply::noted()
 }
