@@ -5,6 +5,7 @@
 //! `matrix.ID.ROW`, `rank.ID.OPTION`; ids have no dot.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use sluice_flow::definition::Definition;
 use sluice_flow::id::FormKey;
@@ -33,7 +34,12 @@ pub(super) enum Go {
 
 /// The fields of a form, in their order; those that are empty are left out.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Form(Vec<(String, String)>);
+pub(super) struct Form {
+    fields: Vec<(String, String)>,
+    /// Their places by name, and by question: a form may have thousands, and each is asked for by name.
+    by_name: HashMap<String, Vec<usize>>,
+    by_question: HashMap<String, Vec<usize>>,
+}
 
 impl Form {
     pub(super) fn parse(body: &str) -> Self {
@@ -44,17 +50,34 @@ impl Form {
         let owned = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
             (name.into_owned(), value.replace("\r\n", "\n").replace('\0', ""))
         };
-        Self(named.take(FIELDS_MAX).map(owned).collect())
+        Self::of(named.take(FIELDS_MAX).map(owned).collect())
+    }
+
+    fn of(fields: Vec<(String, String)>) -> Self {
+        let (mut by_name, mut by_question) = (HashMap::new(), HashMap::new());
+        for (at, (name, _)) in fields.iter().enumerate() {
+            by_name.entry(name.clone()).or_insert_with(Vec::new).push(at);
+            if let Some(id) = question_of(name) {
+                by_question.entry(id.to_owned()).or_insert_with(Vec::new).push(at);
+            }
+        }
+        Self { fields, by_name, by_question }
+    }
+
+    /// The values of a field, in their order.
+    fn all(&self, name: &str) -> impl DoubleEndedIterator<Item = &str> {
+        let places = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
+        places.iter().map(|&at| self.fields[at].1.as_str())
     }
 
     /// The value of a field; of several the last.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.all(name).next_back()
     }
 
     /// Whether a box is ticked, or an option chosen.
     pub(super) fn has(&self, name: &str, value: &str) -> bool {
-        self.0.iter().any(|(known, sent)| known == name && sent == value)
+        self.all(name).any(|sent| sent == value)
     }
 
     pub(super) fn go(&self) -> Go {
@@ -74,16 +97,16 @@ impl Form {
     }
 
     /// The fields of one question.
-    pub(super) fn of_question<'f>(
-        &'f self,
-        id: &'f str,
-    ) -> impl Iterator<Item = &'f (String, String)> {
-        self.0.iter().filter(move |(name, _)| question_of(name) == Some(id))
+    pub(super) fn of_question(&self, id: &str) -> impl Iterator<Item = &(String, String)> {
+        let places = self.by_question.get(id).map(Vec::as_slice).unwrap_or_default();
+        places.iter().map(|&at| &self.fields[at])
     }
 
     /// The form without the fields of questions that do not pass.
-    pub(super) fn keep_questions(&mut self, passes: impl Fn(&str) -> bool) {
-        self.0.retain(|(name, _)| question_of(name).is_none_or(&passes));
+    #[must_use]
+    pub(super) fn keeping(&self, passes: impl Fn(&str) -> bool) -> Self {
+        let is_kept = |(name, _): &&(String, String)| question_of(name).is_none_or(&passes);
+        Self::of(self.fields.iter().filter(is_kept).cloned().collect())
     }
 
     /// The answers that the fields make, by the questions of a definition.
@@ -123,11 +146,9 @@ impl Form {
 
     /// The options chosen, one's own answer among them. Who wrote one and chose nothing else means it.
     fn chosen<'f>(&'f self, id: &str, field: &str) -> Vec<Cow<'f, str>> {
-        let own = self.0.iter().rev().find(|(name, _)| name.strip_prefix("other.") == Some(id));
-        let own = own.map_or("", |(_, text)| text.trim());
-        let of_field =
-            self.0.iter().filter(|(name, _)| name == field).map(|(_, value)| value.as_str());
-        let mut chosen: Vec<Cow<'f, str>> = of_field
+        let own = self.get(&format!("other.{id}")).map_or("", str::trim);
+        let mut chosen: Vec<Cow<'f, str>> = self
+            .all(field)
             .map(|value| match value {
                 OTHER_PREFIX => Cow::Owned(format!("{OTHER_PREFIX}{own}")),
                 option => Cow::Borrowed(option),
@@ -285,7 +306,7 @@ mod tests {
         let mut form =
             Form::parse("answers.a=1&other.a=2&rank.b.x=1&key=k&analytics=admitted&version=v.w");
         assert_eq!(form.of_question("a").count(), 2);
-        form.keep_questions(|id| id == "b");
+        let form = form.keeping(|id| id == "b");
         assert_eq!(form.get("answers.a"), None);
         assert_eq!(form.get("rank.b.x"), Some("1"));
         assert!(form.is_admitted() && form.get("version") == Some("v.w"));

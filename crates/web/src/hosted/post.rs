@@ -277,7 +277,6 @@ impl Sent<'_> {
         }
         let current = &self.visit.flow.current;
         let is_other = before.is_none_or(|before| before.id() != current.id());
-        let mut form = self.form.clone();
         let kept = Reading::of(self.visit, current, self.form).map(|reading| {
             let before = before.and_then(Visit::definition);
             let fits = |id: &str| {
@@ -288,9 +287,9 @@ impl Sent<'_> {
                         && judge_question(now, &reading.answers).is_empty()
                 })
             };
-            form.keep_questions(fits);
+            self.form.keeping(fits)
         });
-        let reading = kept.and_then(|()| Reading::of(self.visit, current, &form));
+        let reading = kept.as_ref().and_then(|form| Reading::of(self.visit, current, form));
         match reading.filter(|_| is_other && self.hosted.engine.is_accepting(current)) {
             Some(reading) => {
                 let step = Step::first_open(reading.definition(), &reading.answers);
