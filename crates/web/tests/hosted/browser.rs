@@ -44,7 +44,11 @@ impl<'s> Browser<'s> {
     /// The value of a hidden field.
     pub(crate) fn hidden(&self, name: &str) -> String {
         let fields = hidden_fields(&self.html());
-        fields.into_iter().find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
+        fields
+            .into_iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value)
+            .unwrap_or_default()
     }
 
     /// Presses a button, with these fields filled in beside the hidden ones.

@@ -30,9 +30,16 @@ async fn the_box_starts_unticked_and_decides() {
         site.at(READ);
         browser.press("next", &[("answers.a", "yes")]).await;
         let html = browser.html();
-        assert_eq!(html.contains("name=\"analytics\" value=\"admitted\">"), setting == "ask", "{html}");
-        let fields: &[(&str, &str)] =
-            if ticked { &[("answers.b", "no"), ("analytics", "admitted")] } else { &[("answers.b", "no")] };
+        assert_eq!(
+            html.contains("name=\"analytics\" value=\"admitted\">"),
+            setting == "ask",
+            "{html}"
+        );
+        let fields: &[(&str, &str)] = if ticked {
+            &[("answers.b", "no"), ("analytics", "admitted")]
+        } else {
+            &[("answers.b", "no")]
+        };
         browser.press("send", fields).await;
         let rows = stored(&site, flow).await;
         assert_eq!(rows[0].admission, admission, "{setting} {ticked}");

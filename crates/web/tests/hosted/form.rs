@@ -10,7 +10,8 @@ type Fields = &'static [(&'static str, &'static str)];
 
 /// A question of each type, the fields that answer it, and the answer as the contract has it.
 fn every_type() -> Vec<(Value, Fields, Value)> {
-    let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]);
+    let options =
+        json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]);
     let q = |kind: &str, more: Value| {
         let mut question = json!({"id": kind, "type": kind, "prompt": format!("A {kind}?")});
         for (name, value) in more.as_object().unwrap() {
@@ -23,10 +24,18 @@ fn every_type() -> Vec<(Value, Fields, Value)> {
         (q("shortText", json!({})), &[("answers.shortText", " hello ")], json!("hello")),
         (q("longText", json!({})), &[("answers.longText", "one\r\ntwo")], json!("one\ntwo")),
         (q("email", json!({})), &[("answers.email", "ada@example.com ")], json!("ada@example.com")),
-        (q("url", json!({})), &[("answers.url", "https://example.com/a")], json!("https://example.com/a")),
+        (
+            q("url", json!({})),
+            &[("answers.url", "https://example.com/a")],
+            json!("https://example.com/a"),
+        ),
         (q("phone", json!({})), &[("answers.phone", "+49 30 1234")], json!("+49 30 1234")),
         (q("number", json!({"min": 0, "max": 20})), &[("answers.number", "12.5")], json!("12.5")),
-        (q("date", json!({"min": "2026-01-01"})), &[("answers.date", "2026-11-15")], json!("2026-11-15")),
+        (
+            q("date", json!({"min": "2026-01-01"})),
+            &[("answers.date", "2026-11-15")],
+            json!("2026-11-15"),
+        ),
         (
             q("singleChoice", with_other.clone()),
             &[("answers.singleChoice", "other:"), ("other.singleChoice", "mine")],
@@ -51,7 +60,11 @@ fn every_type() -> Vec<(Value, Fields, Value)> {
         (q("rating", json!({"max": 7, "shape": "emoji"})), &[("answers.rating", "6")], json!("6")),
         (q("nps", json!({"lowLabel": "no"})), &[("answers.nps", "10")], json!("10")),
         (q("yesNo", json!({})), &[("answers.yesNo", "no")], json!("no")),
-        (q("consent", json!({"required": true})), &[("answers.consent", "accepted")], json!("accepted")),
+        (
+            q("consent", json!({"required": true})),
+            &[("answers.consent", "accepted")],
+            json!("accepted"),
+        ),
         (q("statement", json!({})), &[], Value::Null),
     ]
 }
@@ -75,7 +88,8 @@ async fn every_type_is_answered_step_by_step_without_a_script() {
     assert_eq!(browser.page.status, 200);
     site.at(READ);
     let every = every_type();
-    let types: Vec<&str> = every.iter().map(|(question, _, _)| question["type"].as_str().unwrap()).collect();
+    let types: Vec<&str> =
+        every.iter().map(|(question, _, _)| question["type"].as_str().unwrap()).collect();
     assert_eq!(types, QuestionType::NAMES, "a type is missing here");
     for (at, (question, fields, _)) in every.iter().enumerate() {
         let id = question["id"].as_str().unwrap();
@@ -183,23 +197,71 @@ async fn what_is_wrong_is_said_beside_its_question_and_nothing_is_lost() {
 #[tokio::test]
 async fn each_rule_has_a_sentence_that_says_what_to_do() {
     let site = Site::start().await;
-    let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]);
+    let options =
+        json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]);
     for (kind, more, fields, sentence) in [
-        ("email", json!({}), [("answers.q", "no")], "Enter an e-mail address such as name@example.com."),
-        ("url", json!({}), [("answers.q", "no")], "Enter a web address that starts with http:// or https://."),
+        (
+            "email",
+            json!({}),
+            [("answers.q", "no")],
+            "Enter an e-mail address such as name@example.com.",
+        ),
+        (
+            "url",
+            json!({}),
+            [("answers.q", "no")],
+            "Enter a web address that starts with http:// or https://.",
+        ),
         ("phone", json!({}), [("answers.q", "no")], "Enter a telephone number"),
-        ("number", json!({"min": 1, "max": 500}), [("answers.q", "900")], "Enter a number: from 1 to 500."),
+        (
+            "number",
+            json!({"min": 1, "max": 500}),
+            [("answers.q", "900")],
+            "Enter a number: from 1 to 500.",
+        ),
         ("number", json!({"integer": true}), [("answers.q", "1.5")], "Enter a whole number."),
-        ("date", json!({"min": "2026-01-01"}), [("answers.q", "2025-01-01")], "Enter a date: at least 2026-01-01."),
-        ("shortText", json!({"maxLength": 3}), [("answers.q", "four")], "Number of characters: at most 3."),
-        ("multipleChoice", json!({"options": options, "minSelected": 2}), [("answers.q", "a")],
-         "Number of options to choose: at least 2."),
-        ("singleChoice", json!({"options": options, "allowOther": true}), [("answers.q", "other:")],
-         "Write your own answer, or choose another option."),
-        ("singleChoice", json!({"options": options}), [("answers.q", "zzz")], "Choose from the options."),
-        ("ranking", json!({"options": options}), [("rank.q.a", "1")], "Give every option a position of its own."),
-        ("matrix", json!({"rows": options, "columns": options, "required": true}), [("matrix.q.a", "a")],
-         "Choose an answer in every row."),
+        (
+            "date",
+            json!({"min": "2026-01-01"}),
+            [("answers.q", "2025-01-01")],
+            "Enter a date: at least 2026-01-01.",
+        ),
+        (
+            "shortText",
+            json!({"maxLength": 3}),
+            [("answers.q", "four")],
+            "Number of characters: at most 3.",
+        ),
+        (
+            "multipleChoice",
+            json!({"options": options, "minSelected": 2}),
+            [("answers.q", "a")],
+            "Number of options to choose: at least 2.",
+        ),
+        (
+            "singleChoice",
+            json!({"options": options, "allowOther": true}),
+            [("answers.q", "other:")],
+            "Write your own answer, or choose another option.",
+        ),
+        (
+            "singleChoice",
+            json!({"options": options}),
+            [("answers.q", "zzz")],
+            "Choose from the options.",
+        ),
+        (
+            "ranking",
+            json!({"options": options}),
+            [("rank.q.a", "1")],
+            "Give every option a position of its own.",
+        ),
+        (
+            "matrix",
+            json!({"rows": options, "columns": options, "required": true}),
+            [("matrix.q.a", "a")],
+            "Choose an answer in every row.",
+        ),
     ] {
         let mut question = json!({"id": "q", "type": kind, "prompt": "?"});
         for (name, value) in more.as_object().unwrap() {
@@ -220,7 +282,9 @@ async fn each_rule_has_a_sentence_that_says_what_to_do() {
 #[tokio::test]
 async fn a_flow_without_questions_is_only_sent() {
     let site = Site::start().await;
-    let flow = published(&site, json!({"title": "News", "description": "Read this.", "questions": []})).await;
+    let flow =
+        published(&site, json!({"title": "News", "description": "Read this.", "questions": []}))
+            .await;
     let mut browser = Browser::open(&site, &path(flow)).await;
     assert!(browser.html().contains("Read this.") && browser.html().contains("value=\"send\""));
     site.at(READ);
@@ -259,7 +323,12 @@ async fn nothing_that_somebody_wrote_is_markup() {
     let mut browser = Browser::open_with(&site, &at, &headers).await;
     let mut pages = vec![browser.html()];
     site.at(READ);
-    browser.press("send", &[("answers.longText", bad), ("other.singleChoice", bad), ("answers.dropdown", bad)]).await;
+    browser
+        .press(
+            "send",
+            &[("answers.longText", bad), ("other.singleChoice", bad), ("answers.dropdown", bad)],
+        )
+        .await;
     pages.push(browser.html());
     browser.press("send", &[("answers.longText", bad), ("answers.singleChoice", "a")]).await;
     assert_eq!(browser.state(), "stored", "{}", browser.html());
@@ -303,7 +372,10 @@ async fn texts_come_in_the_language_of_the_address_or_of_the_browser() {
     browser.press("send", &[("answers.q", "9")]).await;
     let address = browser.page.header("location").unwrap();
     let done = site.get(&address, &[("accept-language", "de")]).await;
-    assert!(done.text().contains("Danke schön") && done.text().contains("nicht mit Ihnen verknüpft"));
-    let context: Value = serde_json::from_str(stored(&site, flow).await[0].context.as_deref().unwrap()).unwrap();
+    assert!(
+        done.text().contains("Danke schön") && done.text().contains("nicht mit Ihnen verknüpft")
+    );
+    let context: Value =
+        serde_json::from_str(stored(&site, flow).await[0].context.as_deref().unwrap()).unwrap();
     assert_eq!(context["locale"], "de");
 }

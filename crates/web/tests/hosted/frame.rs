@@ -26,8 +26,12 @@ async fn a_page_is_framed_only_as_an_embed_and_only_by_the_origins_of_its_app() 
         (vec![], "", "'none'", "[]"),
         (vec![], "?embed=1", "*", "[]"),
         (vec![], "?embed=0", "'none'", "[]"),
-        (vec!["https://a.example", "http://localhost:3000"], "?embed=1", "https://a.example http://localhost:3000",
-         r#"["https://a.example","http://localhost:3000"]"#),
+        (
+            vec!["https://a.example", "http://localhost:3000"],
+            "?embed=1",
+            "https://a.example http://localhost:3000",
+            r#"["https://a.example","http://localhost:3000"]"#,
+        ),
         (vec!["https://a.example"], "", "'none'", r#"["https://a.example"]"#),
     ] {
         origins(&site, &listed).await;
@@ -50,9 +54,14 @@ async fn the_policy_of_every_page_is_strict_and_fits_it() {
     replies.push(browser.page);
     for reply in replies {
         let policy = reply.header("content-security-policy").unwrap();
-        assert!(!policy.contains("unsafe") && policy.starts_with("default-src 'none';"), "{policy}");
+        assert!(
+            !policy.contains("unsafe") && policy.starts_with("default-src 'none';"),
+            "{policy}"
+        );
         let html = reply.text();
-        for style in html.split("<style>").skip(1).map(|rest| rest.split("</style>").next().unwrap()) {
+        for style in
+            html.split("<style>").skip(1).map(|rest| rest.split("</style>").next().unwrap())
+        {
             assert!(policy.contains(&hash(style)), "{policy}\n{style}");
         }
         assert!(!html.contains(" style=") && !html.contains(" onclick"), "{html}");
@@ -85,7 +94,10 @@ async fn the_script_is_one_file_that_may_be_kept_for_ever() {
     let address = attribute(&html, "<script type=\"module\" src=\"");
     let script = site.get(&address, &[("accept-encoding", "gzip")]).await;
     assert_eq!(script.status, 200);
-    assert_eq!(script.header("cache-control").as_deref(), Some("public, max-age=31536000, immutable"));
+    assert_eq!(
+        script.header("cache-control").as_deref(),
+        Some("public, max-age=31536000, immutable")
+    );
     assert_eq!(script.header("content-type").as_deref(), Some("text/javascript; charset=utf-8"));
     let etag = script.header("etag").unwrap();
     let again = site.get(&address, &[("accept-encoding", "gzip"), ("if-none-match", &etag)]).await;

@@ -17,7 +17,14 @@ async fn mode(site: &Site, mode: IdentityVerification) {
 
 /// A token for the site's app.
 async fn token(site: &Site) -> String {
-    let new = NewIdentityKey { kind: IdentityKeyKind::Hs256, pem: None, jwk: None, url: None, kid: None, issuer: None };
+    let new = NewIdentityKey {
+        kind: IdentityKeyKind::Hs256,
+        pem: None,
+        jwk: None,
+        url: None,
+        kid: None,
+        issuer: None,
+    };
     let (row, secret) = site.engine.create_identity_key(&actor(), site.app, &new).await.unwrap();
     let now = START / 1000;
     let claims = json!({"sub": "user-4711", "aud": site.app, "iat": now, "exp": now + 300});
@@ -39,7 +46,11 @@ fn templates() -> Vec<String> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/hosted/mod.rs");
     let text = std::fs::read_to_string(path).unwrap();
     let literals = text.split('"').skip(1).step_by(2);
-    literals.filter(|it| it.starts_with("/f/{flowId}")).map(str::to_owned).filter(|it| !it.contains("{}")).collect()
+    literals
+        .filter(|it| it.starts_with("/f/{flowId}"))
+        .map(str::to_owned)
+        .filter(|it| !it.contains("{}"))
+        .collect()
 }
 
 #[tokio::test]
@@ -56,10 +67,21 @@ async fn enforced_no_page_has_anything_of_the_flow_without_a_token() {
         for method in ["GET", "HEAD", "POST"] {
             for authorization in [None, Some("Bearer nonsense"), Some(&good[7..])] {
                 let query = format!("?version={version}&token={}&embed=1", &good[7..]);
-                let mut headers = vec![("content-type", "application/x-www-form-urlencoded"), ("sluice-script", "1")];
+                let mut headers = vec![
+                    ("content-type", "application/x-www-form-urlencoded"),
+                    ("sluice-script", "1"),
+                ];
                 headers.extend(authorization.map(|it| ("authorization", it)));
-                let body = Body::from(format!("version={version}&go=send&answers.secretid=secretoption"));
-                let reply = site.send(request(method.parse().unwrap(), &format!("{path}{query}"), &headers, body)).await;
+                let body =
+                    Body::from(format!("version={version}&go=send&answers.secretid=secretoption"));
+                let reply = site
+                    .send(request(
+                        method.parse().unwrap(),
+                        &format!("{path}{query}"),
+                        &headers,
+                        body,
+                    ))
+                    .await;
                 let text = reply.text();
                 for secret in ["Secret", "secretid", "secretoption", "secret.example"] {
                     assert!(!text.contains(secret), "{method} {path}: {secret}\n{text}");
@@ -115,7 +137,8 @@ async fn a_preflight_is_not_answered_since_no_other_origin_has_business_here() {
     let site = Site::start().await;
     let flow = published(&site, flow()).await;
     let headers = [("origin", "https://a.example"), ("access-control-request-method", "POST")];
-    let reply = site.send(request(Method::OPTIONS, &format!("/f/{flow}"), &headers, Body::empty())).await;
+    let reply =
+        site.send(request(Method::OPTIONS, &format!("/f/{flow}"), &headers, Body::empty())).await;
     assert_eq!(reply.status, 405);
     assert_eq!(reply.header("access-control-allow-origin"), None);
 }

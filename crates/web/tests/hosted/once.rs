@@ -42,7 +42,8 @@ async fn another_answer_in_the_same_form_is_told_not_stored() {
 async fn two_forms_are_two_responses() {
     let site = Site::start().await;
     let flow = published(&site, nps()).await;
-    let mut forms = [Browser::open(&site, &path(flow)).await, Browser::open(&site, &path(flow)).await];
+    let mut forms =
+        [Browser::open(&site, &path(flow)).await, Browser::open(&site, &path(flow)).await];
     assert_ne!(forms[0].hidden("key"), forms[1].hidden("key"));
     site.at(READ);
     for form in &mut forms {
@@ -58,7 +59,9 @@ async fn a_page_that_is_loaded_writes_nothing_and_may_be_shown_again() {
     let version = site.engine.hosted(&flow.to_string()).await.unwrap().unwrap().current.id();
     for path in [
         path(flow),
-        format!("/f/{flow}?embed=1&answers.nps=9&go=send&flowAssignmentId=fa_0000000000000000000000"),
+        format!(
+            "/f/{flow}?embed=1&answers.nps=9&go=send&flowAssignmentId=fa_0000000000000000000000"
+        ),
         format!("/f/{flow}/done?version={version}&linked=1"),
     ] {
         let page = site.get(&path, &[]).await;

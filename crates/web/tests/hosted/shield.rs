@@ -59,14 +59,16 @@ async fn a_form_without_a_key_of_ours_gets_one() {
 #[tokio::test]
 async fn an_address_that_sends_too_often_waits_and_keeps_its_answers() {
     let mut site = Site::start().await;
-    let options = HostedOptions { sends_per_minute: 2, trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()] };
+    let options =
+        HostedOptions { sends_per_minute: 2, trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()] };
     let app = App::with(site.engine.clone(), Limits::default(), options);
     site.router = app.for_peer("10.1.2.3".parse().unwrap());
     let flow = published(&site, text()).await;
     let mut outcomes = Vec::new();
     for from in ["203.0.113.7", "203.0.113.7", "203.0.113.7", "198.51.100.1"] {
         site.at(0);
-        let mut browser = Browser::open_with(&site, &path(flow), &[("x-forwarded-for", from)]).await;
+        let mut browser =
+            Browser::open_with(&site, &path(flow), &[("x-forwarded-for", from)]).await;
         site.at(READ);
         browser.press("next", &[("answers.q", "Kept.")]).await;
         browser.press("send", &[("answers.q", "Kept.")]).await;
@@ -74,7 +76,9 @@ async fn an_address_that_sends_too_often_waits_and_keeps_its_answers() {
         if browser.page.status == 429 {
             let seconds: u64 = browser.page.header("retry-after").unwrap().parse().unwrap();
             assert!((1..=31).contains(&seconds), "{seconds}");
-            assert!(browser.html().contains("Kept.") && browser.html().contains("Nothing was stored."));
+            assert!(
+                browser.html().contains("Kept.") && browser.html().contains("Nothing was stored.")
+            );
         }
     }
     assert_eq!(outcomes, [303, 303, 429, 303]);

@@ -70,7 +70,8 @@ async fn invited(site: &Site, flow: FlowId) -> (String, sluice_flow::id::Assignm
     let invitee = Invitee { user_id: Some("user-4711".to_owned()), email: None };
     let expires_at = Some(Timestamp::from_millis(START + 1_000_000));
     let new = NewInvitation { invitee, expires_at, line: None };
-    let made = site.engine.invite(&actor(), flow, &[new], sluice_engine::Duplicates::Allow, false).await;
+    let made =
+        site.engine.invite(&actor(), flow, &[new], sluice_engine::Duplicates::Allow, false).await;
     let id = made.unwrap()[0].row.assignment_id;
     (format!("/f/{flow}?flowAssignmentId={id}"), id)
 }
@@ -82,9 +83,12 @@ async fn state_of(site: &Site, id: sluice_flow::id::AssignmentId) -> InvitationS
 #[tokio::test]
 async fn an_invitation_is_opened_by_the_script_or_the_first_step_and_never_by_a_get() {
     let site = Site::start().await;
-    let flow = published(&site, json!({"title": "t", "questions": [
-        {"id": "a", "type": "nps", "prompt": "?"}, {"id": "b", "type": "nps", "prompt": "?"},
-    ]}))
+    let flow = published(
+        &site,
+        json!({"title": "t", "questions": [
+            {"id": "a", "type": "nps", "prompt": "?"}, {"id": "b", "type": "nps", "prompt": "?"},
+        ]}),
+    )
     .await;
     let (address, id) = invited(&site, flow).await;
     let mut browser = Browser::open(&site, &address).await;
@@ -128,9 +132,11 @@ async fn an_invitation_that_is_over_says_so_and_its_answers_are_not_taken() {
     site.at(1_000_000);
     late.press("send", &[("answers.nps", "9")]).await;
     assert_eq!(late.state(), "invitation-expired");
-    for (address, state) in
-        [(used, "invitation-used"), (revoked, "invitation-revoked"), (expired, "invitation-expired")]
-    {
+    for (address, state) in [
+        (used, "invitation-used"),
+        (revoked, "invitation-revoked"),
+        (expired, "invitation-expired"),
+    ] {
         let page = Browser::open(&site, &address).await;
         assert_eq!((page.page.status, page.state().as_str()), (410, state));
     }
@@ -141,7 +147,8 @@ async fn an_invitation_that_is_over_says_so_and_its_answers_are_not_taken() {
 async fn the_ending_is_the_authors_and_leads_where_it_says() {
     let site = Site::start().await;
     let mut definition = nps();
-    definition["ending"] = json!({"title": "Cheers", "body": "Bye.", "redirectUrl": "https://shop.example/a?b=c"});
+    definition["ending"] =
+        json!({"title": "Cheers", "body": "Bye.", "redirectUrl": "https://shop.example/a?b=c"});
     let flow = published(&site, definition).await;
     for (query, headers, location) in [
         ("", vec![], Some("https://shop.example/a?b=c".to_owned())),
@@ -158,12 +165,21 @@ async fn the_ending_is_the_authors_and_leads_where_it_says() {
                 continue;
             }
             Some(address) => {
-                assert!(address.contains("&embed=1&theme=dark&context%2Elocale=en") || address.contains("&embed=1&theme=dark&context.locale=en"), "{address}");
+                assert!(
+                    address.contains("&embed=1&theme=dark&context%2Elocale=en")
+                        || address.contains("&embed=1&theme=dark&context.locale=en"),
+                    "{address}"
+                );
                 site.get(&address, &[]).await.text()
             }
             None => browser.html(),
         };
-        for part in ["<h1>Cheers</h1>", "Bye.", "data-redirect=\"https://shop.example/a?b=c\"", "href=\"https://shop.example/a?b=c\""] {
+        for part in [
+            "<h1>Cheers</h1>",
+            "Bye.",
+            "data-redirect=\"https://shop.example/a?b=c\"",
+            "href=\"https://shop.example/a?b=c\"",
+        ] {
             assert!(page.contains(part), "{part}\n{page}");
         }
     }
