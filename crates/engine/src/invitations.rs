@@ -287,6 +287,18 @@ impl Engine {
         Err(StoreError::Conflict.into())
     }
 
+    /// What an invitation to this flow is now; nothing where the flow has none with this id. Notes nothing.
+    pub async fn invitation_state(
+        &self,
+        flow: FlowId,
+        assignment: &str,
+    ) -> Result<Option<InvitationState>, StoreError> {
+        let Ok(assignment) = assignment.parse() else { return Ok(None) };
+        let found = self.store.find_invitation(assignment).await?;
+        let found = found.filter(|row| row.flow_id == flow);
+        Ok(found.map(|row| row.times.state(self.now())))
+    }
+
     /// Notes that the page of an invitation was opened, by the day, and says what the invitation is then;
     /// nothing where the flow has none with this id. Never called for a GET: mail scanners follow links.
     pub async fn mark_opened(

@@ -31,6 +31,7 @@ use sluice_store::{
 
 use crate::clock::Clock;
 use crate::engine::Engine;
+use crate::hosted::{HostedApp, Look};
 use crate::remembered::Remembered;
 use crate::served::Served;
 use crate::verify::{Verification, Verifying};
@@ -46,6 +47,8 @@ const VERSIONS_EXPECTED: usize = 1_000;
 const ENTRY_BYTES: u64 = 512;
 /// Memory for versions, with their snapshots ready to send.
 const VERSIONS_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Memory for apps as their hosted pages need them, with their logos.
+const HOSTED_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// An app, as far as the public API needs it.
 #[derive(Debug, Clone)]
@@ -67,9 +70,10 @@ impl AppView {
 
 /// A flow as it is resolved: its body for each status that its window can give it.
 #[derive(Debug)]
-struct FlowView {
-    app_id: AppId,
-    times: FlowTimes,
+pub(crate) struct FlowView {
+    pub(crate) app_id: AppId,
+    pub(crate) times: FlowTimes,
+    pub(crate) current: Option<FlowVersionId>,
     published: Option<[Arc<Served>; 3]>,
 }
 
@@ -82,7 +86,7 @@ pub(crate) struct VersionView {
     pub(crate) public_revision: u64,
     pub(crate) current: Option<FlowVersionId>,
     times: VersionTimes,
-    flow_times: FlowTimes,
+    pub(crate) flow_times: FlowTimes,
     /// Absent on a draft.
     pub(crate) published: Option<PublishedView>,
 }
@@ -135,6 +139,7 @@ struct Caches {
     keys: Remembered<ApiKey, AppView, UnitWeighter>,
     flows: Remembered<FlowId, FlowView, UnitWeighter>,
     versions: Remembered<FlowVersionId, VersionView, Weigh>,
+    hosted: Remembered<AppId, HostedApp, Weigh>,
     /// Grows with every change seen; whoever loads while it grows does not keep what was loaded.
     changes: AtomicU64,
 }
@@ -150,13 +155,21 @@ impl Weighter<FlowVersionId, Option<Arc<VersionView>>> for Weigh {
     }
 }
 
+impl Weighter<AppId, Option<Arc<HostedApp>>> for Weigh {
+    fn weight(&self, _: &AppId, app: &Option<Arc<HostedApp>>) -> u64 {
+        ENTRY_BYTES + app.as_ref().map_or(0, |app| app.look.weight() as u64)
+    }
+}
+
 impl Registry {
     pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, verifying: Verifying) -> Self {
         let versions = Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, Weigh);
+        let hosted = Cache::with_weighter(APPS_MAX, HOSTED_BYTES_MAX, Weigh);
         let caches = Caches {
             keys: Remembered::new(Cache::new(APPS_MAX)),
             flows: Remembered::new(Cache::new(FLOWS_MAX)),
             versions: Remembered::new(versions),
+            hosted: Remembered::new(hosted),
             changes: AtomicU64::new(0),
         };
         Self { store, clock, verifying, caches: Arc::new(caches) }
@@ -167,6 +180,17 @@ impl Registry {
         self.remembered(&self.caches.keys, key, async {
             let Some(app) = self.store.find_app_by_key(key).await? else { return Ok(None) };
             Ok(Some(Arc::new(self.app_view(app).await?)))
+        })
+        .await
+    }
+
+    /// An app as its hosted pages need it.
+    pub(crate) async fn hosted_app(&self, id: AppId) -> StoreResult<Option<Arc<HostedApp>>> {
+        self.remembered(&self.caches.hosted, &id, async {
+            let Some(app) = self.store.find_app(id).await? else { return Ok(None) };
+            let look = Look::of(&app.row);
+            let view = Arc::new(self.app_view(app).await?);
+            Ok(Some(Arc::new(HostedApp { view, look })))
         })
         .await
     }
@@ -188,7 +212,7 @@ impl Registry {
         })
     }
 
-    async fn flow(&self, id: FlowId) -> StoreResult<Option<Arc<FlowView>>> {
+    pub(crate) async fn flow(&self, id: FlowId) -> StoreResult<Option<Arc<FlowView>>> {
         self.remembered(&self.caches.flows, &id, async {
             let state = self.store.find_flow(id).await?;
             Ok(state.map(|state| Arc::new(FlowView::new(&state))))
@@ -223,6 +247,7 @@ impl Registry {
         self.caches.keys.retain(|view| stays(view.map(|view| view.app_id)));
         self.caches.flows.retain(|view| stays(view.map(|view| view.app_id)));
         self.caches.versions.retain(|view| stays(view.map(|view| view.app_id)));
+        self.caches.hosted.retain(|app| stays(app.map(|app| app.view.app_id)));
     }
 
     fn forget_all(&self) {
@@ -230,6 +255,7 @@ impl Registry {
         self.caches.keys.clear();
         self.caches.flows.clear();
         self.caches.versions.clear();
+        self.caches.hosted.clear();
     }
 
     /// Watches for changes by other processes, for ever. While the store is away nothing is dropped:
@@ -311,7 +337,8 @@ impl FlowView {
                 Arc::new(Served::new(serde_json::to_vec(&body(status)).unwrap_or_default()))
             }))
         });
-        Self { app_id: state.flow.app_id, times: state.flow.times(), published }
+        let current = state.current.as_ref().map(|version| version.flow_version_id);
+        Self { app_id: state.flow.app_id, times: state.flow.times(), current, published }
     }
 }
 

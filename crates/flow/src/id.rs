@@ -160,9 +160,11 @@ ids! {
     /// An invitation. Whoever has the id may answer in its place, so all of it is random, and it tells
     /// no time.
     AssignmentId = "fa_";
+    /// One form that was shown: what is sent with it is stored once. Its time is when it was made.
+    FormKey = "f_";
 }
 
-tell_their_time! { AppId FlowId FlowVersionId ResponseId RespondentId TokenId AuditId }
+tell_their_time! { AppId FlowId FlowVersionId ResponseId RespondentId TokenId AuditId FormKey }
 
 impl AssignmentId {
     /// An id of these random bits.

@@ -26,6 +26,13 @@ pub fn judge(snapshot: &Snapshot, answers: &TextMap<'_>) -> Vec<Issue> {
     issues
 }
 
+/// Every issue of the answer to this one question: for a page that asks one after another.
+pub fn judge_question(question: &Question, answers: &TextMap<'_>) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    judge_one(question, answers, &mut issues);
+    issues
+}
+
 /// Judges the answer to one question. Whether the submission names the question at all.
 fn judge_one(question: &Question, answers: &TextMap<'_>, issues: &mut Vec<Issue>) -> bool {
     let named = answers.get(question.id.as_str());
@@ -35,8 +42,7 @@ fn judge_one(question: &Question, answers: &TextMap<'_>, issues: &mut Vec<Issue>
         question.question_type.judge(answer, &mut problems);
         question.question_type.is_whole(answer)
     });
-    let visible = |condition: &crate::logic::Condition| condition.holds(answers);
-    if question.required && !whole && question.visible_if.as_ref().is_none_or(visible) {
+    if question.required && !whole && question.is_asked(answers) {
         let rule = if answer.is_some() { "must be answered in full" } else { "must be answered" };
         problems.add(Code::AnswerRequired, rule);
     }

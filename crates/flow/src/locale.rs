@@ -1,9 +1,9 @@
-//! Language tags: whether a text is one, and how it is written.
+//! Language tags: whether a text is one, how it is written, which of several fits a reader.
 //!
 //! Only the spelling is made canonical (`de_at` becomes `de-AT`); no alias is replaced, so that what
-//! is stored is still the tag that was sent. What a tag means for a page is not decided here.
+//! is stored is still the tag that was sent.
 
-use icu_locale::Locale;
+use icu_locale::{Locale, LocaleDirectionality};
 
 /// The longest language tag that is read, in bytes; no tag in use comes near it.
 pub const LOCALE_BYTES_MAX: usize = 64;
@@ -18,6 +18,32 @@ pub fn canonical(tag: &str) -> Option<String> {
     }
     let hyphenated = tag.replace('_', "-");
     Locale::normalize(&hyphenated).ok().map(|tag| tag.into_owned())
+}
+
+/// The language that fits a reader best: the wanted one, else the same with less of its tag (`de-AT`,
+/// then `de`), else another of the same language. Nothing where the language is not there at all.
+pub fn best<'a>(available: &[&'a str], wanted: &str) -> Option<&'a str> {
+    let of = |tag: &str| available.iter().copied().find(|one| one.eq_ignore_ascii_case(tag));
+    let mut tag = wanted;
+    loop {
+        if let Some(found) = of(tag) {
+            return Some(found);
+        }
+        let Some((shorter, _)) = tag.rsplit_once('-') else { break };
+        tag = shorter;
+    }
+    available.iter().copied().find(|one| language(one).eq_ignore_ascii_case(tag))
+}
+
+/// The language of a tag, without its script and region.
+pub fn language(tag: &str) -> &str {
+    tag.split('-').next().unwrap_or(tag)
+}
+
+/// Whether the language is written from right to left.
+pub fn is_right_to_left(tag: &str) -> bool {
+    let locale = Locale::try_from_str(tag);
+    locale.is_ok_and(|locale| LocaleDirectionality::new_common().is_right_to_left(&locale.id))
 }
 
 /// Whether the tag is like `de` or `de-AT`: what most browsers send, and canonical as it is.
@@ -70,5 +96,38 @@ mod tests {
         let tag = format!("en-x-{}", "abcdefgh-".repeat(6)) + "abcde";
         assert_eq!(tag.len(), LOCALE_BYTES_MAX);
         assert_eq!(canonical(&tag), Some(tag));
+    }
+
+    #[test]
+    fn the_best_language_is_the_wanted_one_or_the_nearest_of_it() {
+        let available = ["en", "de-AT", "pt", "pt-BR", "zh-Hant"];
+        for (wanted, best_one) in [
+            ("en", Some("en")),
+            ("en-GB", Some("en")),
+            ("de", Some("de-AT")),
+            ("de-CH", Some("de-AT")),
+            ("PT-br", Some("pt-BR")),
+            ("pt-PT", Some("pt")),
+            ("zh-Hant-TW", Some("zh-Hant")),
+            ("fr", None),
+            ("e", None),
+            ("", None),
+        ] {
+            assert_eq!(best(&available, wanted), best_one, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn arabic_and_hebrew_are_written_from_right_to_left() {
+        for (tag, rtl) in [
+            ("ar", true),
+            ("he-IL", true),
+            ("fa", true),
+            ("en", false),
+            ("az-Arab", true),
+            ("", false),
+        ] {
+            assert_eq!(is_right_to_left(tag), rtl, "{tag}");
+        }
     }
 }

@@ -14,12 +14,25 @@ use std::cmp::Ordering;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use crate::definition::Definition;
 use crate::question::choice::{OTHER, OTHER_PREFIX};
 use crate::question::decimal::Decimal;
 use crate::question::{is_absent, is_date, several};
 use crate::submission::{TextMap, Texts};
 
 pub(crate) use self::read::{Earlier, read, schema};
+
+/// The answers without those to questions that earlier answers hide. A page that asks one question after
+/// another sends these: whoever goes back and changes an answer no longer means what was asked for it.
+#[must_use]
+pub fn reached<'a>(definition: &Definition, mut answers: TextMap<'a>) -> TextMap<'a> {
+    for question in definition.questions() {
+        if !question.is_asked(&answers) {
+            answers.remove(&question.id);
+        }
+    }
+    answers
+}
 
 /// When a question is asked.
 #[derive(Debug, Clone, PartialEq)]

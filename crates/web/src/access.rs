@@ -35,14 +35,22 @@ pub(crate) struct Entry {
 impl Entry {
     /// The entry of a request: its key, and its token where the app looks at tokens.
     pub(crate) async fn of(engine: &Engine, api_key: &str, headers: &HeaderMap) -> Self {
-        let mut entry = Self::of_key(engine, api_key).await;
-        if let Some(app) = entry.app.as_ref().filter(|app| app.looks_at_tokens()) {
+        Self::of_key(engine, api_key).await.identified(engine, headers).await
+    }
+
+    /// The entry to an app that was found in another way than by a key.
+    pub(crate) async fn of_app(engine: &Engine, app: Arc<AppView>, headers: &HeaderMap) -> Self {
+        Self { app: Some(app), claims: None, denied: None }.identified(engine, headers).await
+    }
+
+    async fn identified(mut self, engine: &Engine, headers: &HeaderMap) -> Self {
+        if let Some(app) = self.app.as_ref().filter(|app| app.looks_at_tokens()) {
             match engine.identify(app, presented(headers)).await {
-                Ok(claims) => entry.claims = claims.map(Arc::new),
-                Err(refused) => entry.denied = Some(Denied::Token(refused)),
+                Ok(claims) => self.claims = claims.map(Arc::new),
+                Err(refused) => self.denied = Some(Denied::Token(refused)),
             }
         }
-        entry
+        self
     }
 
     /// The entry by the key alone: for a preflight, which cannot bear a token.

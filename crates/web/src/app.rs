@@ -7,6 +7,7 @@
 //! handlers, so that a request is answered alike on either way.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -21,12 +22,17 @@ use tower::{BoxError, Service};
 
 use crate::access::key_and_rest;
 use crate::exchange::{Begun, Exchange};
+use crate::hosted::{Hosted, HostedOptions, Peer};
 use crate::trpc::Transport;
-use crate::{Limits, admin, health, openapi, public, reply, trpc};
+use crate::{Limits, admin, health, hosted, openapi, public, reply, trpc};
 
 /// The whole service over one engine. Cloning gives another handle on the same one.
 #[derive(Clone)]
-pub struct App(Arc<Inner>);
+pub struct App {
+    inner: Arc<Inner>,
+    /// Who is at the other end of the connection that this handle serves.
+    peer: Option<IpAddr>,
+}
 
 struct Inner {
     engine: Arc<Engine>,
@@ -45,6 +51,11 @@ impl std::fmt::Debug for App {
 
 impl App {
     pub fn new(engine: Arc<Engine>, limits: Limits) -> Self {
+        Self::with(engine, limits, HostedOptions::default())
+    }
+
+    /// The same with the settings of hosted pages.
+    pub fn with(engine: Arc<Engine>, limits: Limits, options: HostedOptions) -> Self {
         let of_reads =
             Exchange::new(Arc::clone(&engine), reply::failed).with_timeout(limits.request_timeout);
         let of_trpc = Exchange::new(Arc::clone(&engine), trpc::failed);
@@ -57,8 +68,21 @@ impl App {
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(of_reads.clone());
         let calls = trpc::router(Arc::clone(&transport)).layer(of_trpc.clone());
-        let router = documents.merge(calls);
-        Self(Arc::new(Inner { engine, transport, of_reads, of_trpc, router }))
+        let pages = Hosted::new(Arc::clone(&engine), limits, options);
+        let pages = hosted::router(Arc::new(pages))
+            .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
+            .layer(
+                Exchange::new(Arc::clone(&engine), hosted::failed)
+                    .with_timeout(limits.request_timeout),
+            );
+        let router = documents.merge(calls).merge(pages);
+        let inner = Inner { engine, transport, of_reads, of_trpc, router };
+        Self { inner: Arc::new(inner), peer: None }
+    }
+
+    /// A handle for a connection from this address.
+    pub fn for_peer(&self, peer: IpAddr) -> Self {
+        Self { inner: Arc::clone(&self.inner), peer: Some(peer) }
     }
 }
 
@@ -101,12 +125,15 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let request = request.map(Body::new);
+        let mut request = request.map(Body::new);
         let Some(way) = Way::of(request.method(), request.uri().path()) else {
-            return Box::pin(self.0.router.clone().call(request));
+            if let Some(peer) = self.peer {
+                request.extensions_mut().insert(Peer(peer));
+            }
+            return Box::pin(self.inner.router.clone().call(request));
         };
         let begun = Begun::with(&request);
-        let inner = Arc::clone(&self.0);
+        let inner = Arc::clone(&self.inner);
         Box::pin(async move {
             let Inner { engine, transport, of_reads, of_trpc, .. } = &*inner;
             Ok(match way {

@@ -163,7 +163,8 @@ where
 fn mark(headers: &mut HeaderMap, id: HeaderValue) {
     headers.insert(X_REQUEST_ID, id);
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // A page may have one of its own.
+    headers.entry(REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Every transport: the public API, tRPC, the admin API. axum lives only here.
+//! Every transport: the public API, tRPC, the hosted pages, the admin API. axum lives only here.
 //!
 //! A handler takes a request, calls one use case of the engine, and wraps what comes back; no rule of
-//! flows is written here. Sibling transports ([`public`], [`trpc`], [`admin`]) never import one another; what
+//! flows is written here. Sibling transports ([`public`], [`trpc`], [`hosted`], [`admin`]) never import one another; what
 //! they share stands beside them: who may come in ([`access`]), how a body is read ([`body`]), what a browser
 //! is told ([`cors`]). The one way out to other machines is [`outbound`]. Status codes are named only in the reply modules ([`reply`], `trpc::envelope`,
-//! `admin::reply`), so that one page shows all that a client can meet.
+//! `hosted::reply`, `admin::reply`), so that one page shows all that a client can meet.
 //!
 //! All routes come together in [`app`]; what every exchange gets, whatever its route, is in [`exchange`];
 //! the accept loop is [`server`].
@@ -18,6 +18,7 @@ mod cors;
 mod docs;
 mod exchange;
 mod health;
+mod hosted;
 mod limits;
 mod negotiate;
 pub mod openapi;
@@ -30,6 +31,7 @@ mod server;
 mod trpc;
 
 pub use app::App;
+pub use hosted::HostedOptions;
 pub use limits::Limits;
 pub use outbound::{Allowed, KeyFetcher, Network};
 pub use server::serve;

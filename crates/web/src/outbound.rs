@@ -41,7 +41,7 @@ impl std::str::FromStr for Network {
 }
 
 impl Network {
-    fn holds(self, address: IpAddr) -> bool {
+    pub(crate) fn holds(self, address: IpAddr) -> bool {
         let same = |one: u128, two: u128, width: u8| {
             let ignored = u32::from(width - self.bits);
             one.checked_shr(ignored).unwrap_or(0) == two.checked_shr(ignored).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! The few query parameters that anybody reads here.
+//! The few query parameters that anybody reads here, and the fields of a form, which are written alike.
 
 use std::borrow::Cow;
 
@@ -9,6 +9,14 @@ pub(crate) fn first<'q>(query: Option<&'q str>, name: &str) -> Option<Cow<'q, st
     query?.split('&').find_map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         (decoded(key) == name).then(|| decoded(value))
+    })
+}
+
+/// All parameters in their order, decoded.
+pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+    query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decoded(key), decoded(value))
     })
 }
 

@@ -8,6 +8,7 @@
 mod guarded;
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,8 +50,8 @@ pub async fn serve(
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         tokio::select! {
-            (stream, place) = next(&listener, &places) => {
-                connections.spawn(server.connection(stream, place));
+            (stream, peer, place) = next(&listener, &places) => {
+                connections.spawn(server.connection(stream, peer, place));
             }
             Some(_) = connections.join_next() => {}
             () = &mut shutdown => break,
@@ -69,12 +70,12 @@ pub async fn serve(
 async fn next(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
-) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+) -> (TcpStream, IpAddr, Option<OwnedSemaphorePermit>) {
     // The semaphore is never closed, so a place always comes.
     let place = Arc::clone(places).acquire_owned().await.ok();
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return (stream, place),
+            Ok((stream, peer)) => return (stream, peer.ip(), place),
             Err(error) if is_of_client(&error) => {}
             Err(error) => {
                 tracing::error!(%error, "cannot accept a connection; trying again");
@@ -106,13 +107,14 @@ impl Server {
     fn connection(
         &self,
         stream: TcpStream,
+        peer: IpAddr,
         place: Option<OwnedSemaphorePermit>,
     ) -> impl Future<Output = ()> + Send + 'static {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "cannot set TCP_NODELAY");
         }
         let io = TokioIo::new(Guarded::new(stream, &self.limits));
-        let service = TowerToHyperService::new(self.app.clone());
+        let service = TowerToHyperService::new(self.app.for_peer(peer));
         let connection = self.builder.serve_connection(io, service).into_owned();
         let watched = self.graceful.watch(connection);
         async move {

@@ -12,6 +12,7 @@ pub mod limits;
 pub(crate) mod reader;
 mod schema;
 mod translation;
+mod wording;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ use crate::question::{self, Question};
 
 pub use self::schema::json_schema;
 pub use self::translation::{TranslatedText, Translation};
+pub use self::wording::Wording;
 
 /// The language of a definition that names none.
 pub const DEFAULT_LOCALE: &str = "en";

@@ -41,7 +41,7 @@ pub(crate) use self::matrix::is_cell;
 use crate::definition::limits::{HELP_CHARS_MAX, ID_CHARS_MAX, PROMPT_CHARS_MAX, QUESTIONS_MAX};
 use crate::definition::reader::{Reader, nearest};
 use crate::logic::{self, Condition, Earlier};
-use crate::submission::Texts;
+use crate::submission::{TextMap, Texts};
 
 /// What a type says of itself.
 pub(crate) trait Rules: Sized {
@@ -193,6 +193,11 @@ pub struct Question {
 }
 
 impl Question {
+    /// Whether these answers lead to it.
+    pub fn is_asked(&self, answers: &TextMap<'_>) -> bool {
+        self.visible_if.as_ref().is_none_or(|condition| condition.holds(answers))
+    }
+
     /// Its texts that can be translated, by field name.
     pub(crate) fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
         let mut labels = vec![("prompt", Label::One)];

@@ -10,7 +10,7 @@ use crate::issue::Code;
 use crate::question::email::is_email;
 
 /// How many identities a submission may have once exact repeats are merged.
-pub(super) const IDENTITIES_MAX: usize = 10;
+pub const IDENTITIES_MAX: usize = 10;
 /// How many may be sent, repeats included.
 pub(super) const IDENTITIES_SENT_MAX: usize = 100;
 pub(crate) const USER_ID_CHARS_MAX: usize = 255;

@@ -25,9 +25,11 @@ use serde::{Deserialize, Serialize};
 use crate::issue::{Code, Issue};
 use crate::payload::Generation;
 
+pub use identities::IDENTITIES_MAX;
 pub(crate) use identities::{EMAIL, USER_ID};
 pub use stored::identities_json;
 pub use text_map::{TextMap, Texts};
+pub use texts::TAGS_MAX;
 
 /// A submission of the right shape; nothing is judged yet.
 #[derive(Debug, Clone, PartialEq, Eq)]

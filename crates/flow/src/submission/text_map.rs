@@ -31,6 +31,10 @@ impl<'a> TextMap<'a> {
         Some(&self.0[index].1)
     }
 
+    pub fn remove(&mut self, name: &str) {
+        self.0.retain(|(key, _)| key != name);
+    }
+
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Texts<'a>)> {
         self.0.iter().map(|(name, texts)| (name.as_ref(), texts))
     }

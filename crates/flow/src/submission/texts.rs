@@ -15,7 +15,8 @@ pub(super) const ANSWERS_MAX: usize = 300;
 /// The longest answer in bytes: 16 KiB, all items of a list together.
 pub(super) const ANSWER_BYTES_MAX: usize = 16 * 1024;
 pub(super) const ANSWER_ITEMS_MAX: usize = 1000;
-pub(super) const TAGS_MAX: usize = 50;
+/// How many tags a submission may have.
+pub const TAGS_MAX: usize = 50;
 pub(super) const TAG_NAME_CHARS_MAX: usize = 64;
 pub(super) const TAG_VALUE_CHARS_MAX: usize = 500;
 pub(super) const TAG_ITEMS_MAX: usize = 50;

@@ -1,0 +1,120 @@
+//! The style and the script of the page, made small, hashed and compressed once.
+//!
+//! The style stands in the page itself, allowed there by its hash; the script is one file whose name is its
+//! hash, so that it may be kept for ever. There is no build step: both are joined from their sources
+//! at start, without comments and indentation.
+
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+use sluice_engine::Served;
+
+/// How much of a hash names a file, in hexadecimal digits.
+const NAME_DIGITS: usize = 16;
+
+/// In this order: each part uses what stands before it.
+const SCRIPT_PARTS: [&str; 9] = [
+    include_str!("assets/script/logic.js"),
+    include_str!("assets/script/fields.js"),
+    include_str!("assets/script/ranking.js"),
+    include_str!("assets/script/survey.js"),
+    include_str!("assets/script/drafts.js"),
+    include_str!("assets/script/history.js"),
+    include_str!("assets/script/server.js"),
+    include_str!("assets/script/host.js"),
+    include_str!("assets/script/page.js"),
+];
+
+pub(super) static STYLE: LazyLock<String> =
+    LazyLock::new(|| small_style(include_str!("assets/style.css")));
+
+/// The hash of [`STYLE`], as a policy names it.
+pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| policy_hash(&STYLE));
+
+pub(super) static SCRIPT: LazyLock<Script> = LazyLock::new(|| {
+    let text: String = SCRIPT_PARTS.map(small_script).concat();
+    let name = format!("page-{}.js", name_of(text.as_bytes()));
+    Script { name, served: Served::new(text.into_bytes()) }
+});
+
+/// The script, ready to be sent.
+pub(super) struct Script {
+    pub(super) name: String,
+    pub(super) served: Served,
+}
+
+/// The beginning of a hash, as a part of a file's name.
+pub(super) fn name_of(bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits[..NAME_DIGITS].to_owned()
+}
+
+/// The hash of a style that stands in the page, in the form of a policy.
+pub(super) fn policy_hash(text: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+/// A script without its lines of comment and its indentation. No text of ours goes over the end of a
+/// line, and no line of code starts as a comment does.
+fn small_script(source: &str) -> String {
+    let is_comment = |line: &str| {
+        line.starts_with("//")
+            || line.starts_with("/*")
+            || line.starts_with("* ")
+            || line == "*/"
+            || line == "*"
+    };
+    let lines = source.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+/// A style sheet without comments and with white space only where it parts words.
+fn small_style(source: &str) -> String {
+    let mut plain = String::with_capacity(source.len());
+    for (index, part) in source.split("/*").enumerate() {
+        let after =
+            if index == 0 { part } else { part.split_once("*/").map_or("", |(_, after)| after) };
+        plain.push_str(after);
+    }
+    let mut small = String::with_capacity(plain.len());
+    for word in plain.split_whitespace() {
+        let parts = small.ends_with(['{', '}', ';', ','])
+            || word.starts_with(['{', '}'])
+            || small.is_empty();
+        if !parts {
+            small.push(' ');
+        }
+        small.push_str(word);
+    }
+    small.replace(";}", "}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_indentation_are_left_out_of_the_script() {
+        let source = "// one\n/** two */\nlet a = 1;\n\n  /*\n   * three\n   */\n  f(a); // four\n";
+        assert_eq!(small_script(source), "let a = 1;\nf(a); // four\n");
+    }
+
+    #[test]
+    fn comments_and_white_space_are_left_out_of_the_style() {
+        let source = "/* a */\n:root { --a: 1px 2px;\n  color: red; }\n@media (x) {\n  a b > c, d { e: f; }\n}\n";
+        assert_eq!(
+            small_style(source),
+            ":root{--a: 1px 2px;color: red}@media (x){a b > c,d{e: f}}"
+        );
+    }
+
+    #[test]
+    fn neither_is_empty_and_the_name_of_the_script_is_its_hash() {
+        assert!(STYLE.len() > 1_000 && SCRIPT.served.body.len() > 1_000);
+        assert_eq!(SCRIPT.name, format!("page-{}.js", name_of(&SCRIPT.served.body)));
+        assert!(SCRIPT.served.gzip.is_some());
+    }
+}

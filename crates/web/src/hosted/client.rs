@@ -1,0 +1,116 @@
+//! Where a form comes from, and how many have come from there.
+//!
+//! The address is used in memory and nowhere else: it is not logged and not stored. It is the peer's, or, where
+//! the peer is a proxy that the operator trusts, the last one before it that is not. Counts are of this
+//! process alone, and are forgotten when it ends.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU32;
+
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use http::{HeaderMap, HeaderName};
+
+use crate::Network;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// Addresses that are counted; beyond it those that have not sent for a while are forgotten.
+const ADDRESSES_MAX: usize = 10_000;
+
+/// The networks whose word counts for where a request came from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Proxies(pub(super) Vec<Network>);
+
+impl Proxies {
+    /// The address that a request came from, as far as it can be known.
+    pub(super) fn client(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<IpAddr> {
+        let is_proxy = |address: IpAddr| self.0.iter().any(|network| network.holds(address));
+        let mut address = peer?.to_canonical();
+        let lists = headers.get_all(X_FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
+        let mut hops: Vec<&str> = lists.flat_map(|list| list.split(',')).map(str::trim).collect();
+        while is_proxy(address) {
+            let Some(before) = hops.pop().and_then(|hop| hop.parse::<IpAddr>().ok()) else { break };
+            address = before.to_canonical();
+        }
+        Some(address)
+    }
+}
+
+/// How many forms each address has sent lately.
+pub(super) struct Senders(Option<DefaultKeyedRateLimiter<IpAddr>>);
+
+impl Senders {
+    pub(super) fn new(per_minute: u32) -> Self {
+        Self(NonZeroU32::new(per_minute).map(|most| RateLimiter::keyed(Quota::per_minute(most))))
+    }
+
+    /// Counts a send from this address. How many seconds to wait, where there were too many.
+    pub(super) fn wait(&self, address: Option<IpAddr>) -> Option<u64> {
+        let (limiter, address) = (self.0.as_ref()?, address?);
+        if limiter.len() > ADDRESSES_MAX {
+            limiter.retain_recent();
+        }
+        let until = limiter.check_key(&neighbourhood(address)).err()?;
+        Some(until.wait_time_from(DefaultClock::default().now()).as_secs() + 1)
+    }
+}
+
+/// One household has many addresses of version 6, all of one /64.
+fn neighbourhood(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(own) => {
+            let bits = u128::from(own) & !u128::from(u64::MAX);
+            IpAddr::V6(Ipv6Addr::from(bits))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_client_is_the_peer_or_the_last_address_that_no_trusted_proxy_has() {
+        let proxies = Proxies(vec!["10.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()]);
+        for (peer, forwarded, client) in [
+            ("203.0.113.7", "", "203.0.113.7"),
+            ("203.0.113.7", "198.51.100.1", "203.0.113.7"),
+            ("10.0.0.1", "198.51.100.1", "198.51.100.1"),
+            ("10.0.0.1", "198.51.100.1, 10.0.0.2", "198.51.100.1"),
+            ("10.0.0.1", "6.6.6.6, 198.51.100.1, 10.0.0.2", "198.51.100.1"),
+            ("10.0.0.1", "nonsense", "10.0.0.1"),
+            ("10.0.0.1", "", "10.0.0.1"),
+            ("::ffff:10.0.0.1", "198.51.100.1", "198.51.100.1"),
+            ("::1", "2001:db8::1", "2001:db8::1"),
+        ] {
+            let mut headers = HeaderMap::new();
+            if !forwarded.is_empty() {
+                headers.insert(X_FORWARDED_FOR, HeaderValue::from_static(forwarded));
+            }
+            let found = proxies.client(Some(address(peer)), &headers);
+            assert_eq!(found, Some(address(client)), "{peer} {forwarded}");
+        }
+        assert_eq!(proxies.client(None, &HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn an_address_may_send_so_often_and_its_neighbours_count_as_it() {
+        let senders = Senders::new(2);
+        let (one, same, other) = ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1");
+        assert_eq!(senders.wait(Some(address(one))), None);
+        assert_eq!(senders.wait(Some(address(same))), None);
+        let wait = senders.wait(Some(address(one))).unwrap();
+        assert!((1..=31).contains(&wait), "{wait}");
+        assert_eq!(senders.wait(Some(address(other))), None);
+        assert_eq!(senders.wait(None), None);
+        let unlimited = Senders::new(0);
+        assert!((0..100).all(|_| unlimited.wait(Some(address(one))).is_none()));
+    }
+}

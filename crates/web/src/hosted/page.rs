@@ -1,0 +1,179 @@
+//! The frame around every page: the head, the brand, what the script is told, and the policy of the page.
+//!
+//! Nothing comes from elsewhere: the style stands in the page, the script and the logo come from the
+//! same origin, and the policy allows nothing else. Texts are put in by a template that escapes
+//! them; nothing here is markup that somebody else wrote.
+
+use axum::response::Response;
+use http::HeaderMap;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sluice_engine::HostedFlow;
+use sluice_flow::id::{FlowVersionId, ResponseId};
+use sluice_flow::locale;
+use sluice_flow::time::Timestamp;
+use url::Url;
+
+use super::assets::{SCRIPT, STYLE, STYLE_HASH, policy_hash};
+use super::parameters::Parameters;
+use super::reply::{self, Kind};
+use super::words::Words;
+
+/// What a page is made in: for whom, of which flow, in which language.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'f> {
+    pub(super) words: &'static Words,
+    /// The language of the page, in BCP 47.
+    pub(super) language: &'f str,
+    pub(super) parameters: &'f Parameters,
+    pub(super) request: &'f HeaderMap,
+    pub(super) flow: Option<&'f HostedFlow>,
+}
+
+/// What `<main>` says to the script.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Facts<'f> {
+    pub(super) state: &'static str,
+    pub(super) version: Option<FlowVersionId>,
+    /// A step after the first.
+    pub(super) later: bool,
+    pub(super) response: Option<ResponseId>,
+    pub(super) redirect: Option<&'f str>,
+    pub(super) done: Option<&'f str>,
+    /// Where the form may lead after it was sent.
+    pub(super) leads_to: Option<&'f str>,
+    pub(super) opened: Option<&'f str>,
+}
+
+impl Frame<'_> {
+    /// A whole page.
+    pub(super) fn page(
+        &self,
+        kind: Kind,
+        title: &str,
+        facts: &Facts<'_>,
+        content: Markup,
+    ) -> Response {
+        let accent = self.accent();
+        let markup = html! {
+            (DOCTYPE)
+            html lang=(self.language) dir=(self.direction()) data-theme=[self.parameters.theme] {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="robots" content="noindex";
+                    title { (title) }
+                    // Else browsers ask for one of their own accord.
+                    link rel="icon" href="data:,";
+                    style { (PreEscaped(STYLE.as_str())) }
+                    @if let Some(accent) = &accent { style { (PreEscaped(accent)) } }
+                    script type="module" src={ "/f/assets/" (SCRIPT.name) } {}
+                }
+                body.hosted data-embed=[self.embedded()] { (self.main(facts, content)) }
+            }
+        };
+        let policy = self.policy(accent.as_deref(), facts.leads_to);
+        reply::page(kind, markup, &policy, self.request)
+    }
+
+    fn main(&self, facts: &Facts<'_>, content: Markup) -> Markup {
+        let origins = self.flow.map(|flow| origins_json(&flow.app().allowed_origins));
+        html! {
+            main #page
+                data-state=(facts.state)
+                data-flow=[self.flow.map(|flow| flow.flow_id)]
+                data-version=[facts.version]
+                data-origins=[origins]
+                data-embed=[self.embedded()]
+                data-later[facts.later]
+                data-response=[facts.response]
+                data-redirect=[facts.redirect]
+                data-done=[facts.done]
+                data-opened=[facts.opened] {
+                (self.brand())
+                (content)
+            }
+        }
+    }
+
+    fn brand(&self) -> Markup {
+        html! {}
+    }
+
+    /// The accent colour of the app, as the second style of the page.
+    fn accent(&self) -> Option<String> {
+        None
+    }
+
+    fn embedded(&self) -> Option<&'static str> {
+        self.parameters.embed.then_some("1")
+    }
+
+    fn direction(&self) -> &'static str {
+        if locale::is_right_to_left(self.language) { "rtl" } else { "ltr" }
+    }
+
+    /// What the browser lets this page do: nothing but what it is made of. A redirect after the form
+    /// counts as its action in some browsers, so the place where the flow leads to is named.
+    fn policy(&self, accent: Option<&str>, leads_to: Option<&str>) -> String {
+        let mut policy = format!("default-src 'none'; style-src {}", *STYLE_HASH);
+        if let Some(accent) = accent {
+            policy.push(' ');
+            policy.push_str(&policy_hash(accent));
+        }
+        policy.push_str("; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'");
+        if let Some(origin) = leads_to.and_then(origin_of) {
+            policy.push(' ');
+            policy.push_str(&origin);
+        }
+        policy.push_str("; frame-ancestors ");
+        match self.flow {
+            Some(flow) if self.parameters.embed && flow.app().allowed_origins.is_empty() => {
+                policy.push('*')
+            }
+            Some(flow) if self.parameters.embed => {
+                policy.push_str(&flow.app().allowed_origins.join(" "))
+            }
+            _ => policy.push_str("'none'"),
+        }
+        policy
+    }
+}
+
+/// The origin of an address, as a policy names it.
+fn origin_of(address: &str) -> Option<String> {
+    let origin = Url::parse(address).ok()?.origin();
+    origin.is_tuple().then(|| origin.ascii_serialization())
+}
+
+fn origins_json(origins: &[String]) -> String {
+    serde_json::to_string(origins).unwrap_or_default()
+}
+
+/// A time that the script writes anew in the reader's own zone.
+pub(super) fn time(at: Timestamp) -> Markup {
+    let text = at.to_string();
+    // 2026-11-15T02:00:00.000Z
+    let (day, clock) = (text.get(..10).unwrap_or_default(), text.get(11..16).unwrap_or_default());
+    html! { time datetime=(text) { (day) " " (clock) " UTC" } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_named_only_where_it_is_one() {
+        for (address, origin) in [
+            ("https://example.com/a?b=c#d", Some("https://example.com")),
+            ("http://localhost:3000", Some("http://localhost:3000")),
+            ("http://[::1]:8080/x", Some("http://[::1]:8080")),
+            ("https://user:secret@example.com/", Some("https://example.com")),
+            ("https://münchen.example/", Some("https://xn--mnchen-3ya.example")),
+            ("/relative", None),
+            ("javascript:alert(1)", None),
+        ] {
+            assert_eq!(origin_of(address).as_deref(), origin, "{address}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! One question of the form: its heading, its help, what is wrong with its answer, its control.
+//!
+//! A control is chosen by the question's type; a type that has none of its own here is asked for in a line
+//! of text, so that a new type can be answered from its first day.
+
+mod choice;
+mod scale;
+mod text;
+
+use maud::{Markup, html};
+use sluice_flow::definition::Wording;
+use sluice_flow::question::{Question, QuestionType};
+
+use super::form::Form;
+use super::rules;
+use super::words::Words;
+
+/// What a question is drawn with.
+#[derive(Clone, Copy)]
+pub(super) struct Asking<'a> {
+    pub(super) question: &'a Question,
+    pub(super) wording: &'a Wording<'a>,
+    pub(super) words: &'static Words,
+    pub(super) form: &'a Form,
+    /// What is wrong with the answer.
+    pub(super) error: Option<&'a str>,
+}
+
+impl<'a> Asking<'a> {
+    /// The whole section.
+    pub(super) fn section(&self) -> Markup {
+        let question = self.question;
+        let id = &question.id;
+        let condition =
+            question.visible_if.as_ref().map(|it| serde_json::to_string(it).unwrap_or_default());
+        let bounds = rules::Bounds::of(&question.question_type);
+        let rule = rules::rule(self.words, &question.question_type);
+        let described = self.is_group().then(|| self.described_by()).flatten();
+        html! {
+            section.question
+                id={ "q-" (id) }
+                data-id=(id)
+                data-type=(question.question_type.name())
+                data-required[question.required]
+                data-visible-if=[condition]
+                data-min=[bounds.min]
+                data-max=[bounds.max]
+                data-min-length=[bounds.min_length]
+                data-max-length=[bounds.max_length]
+                data-integer[bounds.integer]
+                data-rule=[rule] {
+                fieldset aria-describedby=[described] {
+                    legend { h2 id={ "p-" (id) } { (self.wording.prompt(question)) (self.optional()) } }
+                    @if let Some(hint) = self.hint() { p.hint id={ "h-" (id) } { (hint) } }
+                    @if let Some(error) = self.error { p.error id={ "e-" (id) } { (error) } }
+                    (self.control())
+                }
+            }
+        }
+    }
+
+    fn optional(&self) -> Markup {
+        let is_optional = !self.question.required && self.question.question_type.is_answerable();
+        html! { @if is_optional { " " span.optional { (self.words.form.optional) } } }
+    }
+
+    /// The author's help, and how many options may be chosen.
+    fn hint(&self) -> Option<String> {
+        let help = self.wording.help(self.question).map(str::to_owned);
+        let selected = match &self.question.question_type {
+            kind @ QuestionType::MultipleChoice(_) => rules::rule(self.words, kind),
+            _ => None,
+        };
+        match (help, selected) {
+            (Some(help), Some(selected)) => Some(format!("{help}\n{selected}")),
+            (help, selected) => help.or(selected),
+        }
+    }
+
+    /// Whether the control is several fields, which the fieldset describes together.
+    fn is_group(&self) -> bool {
+        !matches!(
+            &self.question.question_type,
+            QuestionType::ShortText(_)
+                | QuestionType::LongText(_)
+                | QuestionType::Email(_)
+                | QuestionType::Url(_)
+                | QuestionType::Phone(_)
+                | QuestionType::Number(_)
+                | QuestionType::Date(_)
+                | QuestionType::Dropdown(_)
+        )
+    }
+
+    /// The ids of what describes a field.
+    fn described_by(&self) -> Option<String> {
+        let id = &self.question.id;
+        let parts = [("h", self.hint().is_some()), ("e", self.error.is_some())];
+        let named: Vec<String> = parts
+            .into_iter()
+            .filter(|(_, is)| *is)
+            .map(|(part, _)| format!("{part}-{id}"))
+            .collect();
+        (!named.is_empty()).then(|| named.join(" "))
+    }
+
+    /// The name of the field that most types have.
+    fn field(&self) -> String {
+        format!("answers.{}", self.question.id)
+    }
+
+    /// The value that was sent, where there is one.
+    fn sent(&self) -> Option<&'a str> {
+        self.form.get(&self.field())
+    }
+
+    fn control(&self) -> Markup {
+        match &self.question.question_type {
+            QuestionType::Statement(_) => html! {},
+            QuestionType::LongText(_) => self.text_area(),
+            QuestionType::Email(_) => self.line("email", None, Some("email")),
+            QuestionType::Url(_) => self.line("url", None, Some("url")),
+            QuestionType::Phone(_) => self.line("tel", None, Some("tel")),
+            QuestionType::Number(number) => {
+                self.line("text", Some(if number.integer { "numeric" } else { "decimal" }), None)
+            }
+            QuestionType::Date(date) => self.date(date),
+            QuestionType::SingleChoice(it) => self.choices("radio", &it.choice),
+            QuestionType::MultipleChoice(it) => self.choices("checkbox", &it.choice),
+            QuestionType::Dropdown(it) => self.dropdown(&it.choice),
+            QuestionType::Ranking(it) => self.ranking(&it.options),
+            QuestionType::Matrix(it) => self.matrix(it),
+            QuestionType::Rating(it) => self.rating(it),
+            QuestionType::Nps(it) => self.nps(it),
+            QuestionType::YesNo(_) => self.yes_no(),
+            QuestionType::Consent(_) => self.agreement(),
+            _ => self.line("text", None, None),
+        }
+    }
+}

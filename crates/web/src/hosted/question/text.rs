@@ -1,0 +1,64 @@
+//! Controls that one types into.
+//!
+//! No field has a `maxlength`: it would cut what is pasted without a word. Numbers are typed as text, since
+//! browsers disagree about what a field for numbers takes.
+
+use maud::{Markup, html};
+use sluice_flow::question::Date;
+
+use super::Asking;
+
+/// Lines of a long text that are in view.
+const ROWS: &str = "5";
+
+impl Asking<'_> {
+    pub(super) fn line(
+        &self,
+        kind: &str,
+        mode: Option<&str>,
+        autocomplete: Option<&str>,
+    ) -> Markup {
+        html! {
+            input.text
+                type=(kind)
+                name=(self.field())
+                value=[self.sent()]
+                inputmode=[mode]
+                autocomplete=[autocomplete]
+                aria-labelledby={ "p-" (self.question.id) }
+                aria-describedby=[self.described_by()]
+                aria-required=[self.question.required.then_some("true")]
+                aria-invalid=[self.error.map(|_| "true")];
+        }
+    }
+
+    pub(super) fn date(&self, date: &Date) -> Markup {
+        html! {
+            input.text
+                type="date"
+                name=(self.field())
+                value=[self.sent()]
+                min=[date.min.as_deref()]
+                max=[date.max.as_deref()]
+                aria-labelledby={ "p-" (self.question.id) }
+                aria-describedby=[self.described_by()]
+                aria-required=[self.question.required.then_some("true")]
+                aria-invalid=[self.error.map(|_| "true")];
+        }
+    }
+
+    pub(super) fn text_area(&self) -> Markup {
+        html! {
+            textarea.text
+                name=(self.field())
+                rows=(ROWS)
+                aria-labelledby={ "p-" (self.question.id) }
+                aria-describedby=[self.described_by()]
+                aria-required=[self.question.required.then_some("true")]
+                aria-invalid=[self.error.map(|_| "true")] {
+                // A line end right after the tag is the tag's, so a text that starts with one needs another.
+                "\n" (self.sent().unwrap_or_default())
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What stands in place of the form: every state of a page in which there is nothing to answer.
+//!
+//! Each says what happened and what to do next. None names anything of the flow before the caller may see it.
+
+use axum::response::Response;
+use maud::{Markup, html};
+use sluice_engine::verify::TokenRefused;
+use sluice_flow::definition::Wording;
+use sluice_flow::id::{FlowVersionId, ResponseId};
+use sluice_flow::invitation::InvitationState;
+use sluice_flow::time::Timestamp;
+
+use super::page::{Facts, Frame, time};
+use super::reply::Kind;
+use super::words::Said;
+
+/// After how many seconds a page that failed may be tried again.
+const AGAIN_SECONDS: u32 = 2;
+
+impl Frame<'_> {
+    /// Nothing is published here, or not any more.
+    pub(super) fn missing(&self) -> Response {
+        self.said(Kind::Missing, "missing", self.words.state.missing, html! {})
+    }
+
+    /// The service cannot answer now.
+    pub(super) fn failed(&self) -> Response {
+        let again = html! { a.button.primary href="" { (self.words.state.try_again) } };
+        self.said(Kind::Away(AGAIN_SECONDS), "failed", self.words.state.failed, again)
+    }
+
+    pub(super) fn too_large(&self) -> Response {
+        self.said(Kind::TooLarge, "failed", self.words.state.too_large, html! {})
+    }
+
+    /// The caller must prove who they are; the script sees to it.
+    pub(super) fn token(&self, refused: TokenRefused) -> Response {
+        let state = &self.words.state;
+        let said = match refused {
+            TokenRefused::Missing => state.token_missing,
+            TokenRefused::Invalid | TokenRefused::Expired => state.token_refused,
+            TokenRefused::Unavailable => return self.failed(),
+        };
+        let without_script = html! { noscript { p.detail { (state.token_needs_script) } } };
+        self.said(Kind::Unproven, "token", said, without_script)
+    }
+
+    pub(super) fn scheduled(&self, title: &str, starts: Option<Timestamp>) -> Response {
+        self.dated("scheduled", title, self.words.state.scheduled, starts)
+    }
+
+    pub(super) fn closed(&self, title: &str, ended: Option<Timestamp>) -> Response {
+        self.dated("closed", title, self.words.state.closed, ended)
+    }
+
+    /// The form was sent before, with other answers.
+    pub(super) fn answered(&self, address: &str) -> Response {
+        let anew = html! { a.button.primary href=(address) { (self.words.state.new_form) } };
+        self.said(Kind::Answered, "answered", self.words.state.answered, anew)
+    }
+
+    /// An invitation that takes no answer any more; nothing where it does.
+    pub(super) fn invitation(&self, invitation: InvitationState) -> Option<Response> {
+        let state = &self.words.state;
+        let (name, said) = match invitation {
+            InvitationState::Sent | InvitationState::Opened => return None,
+            InvitationState::Completed => ("invitation-used", state.invitation_used),
+            InvitationState::Expired => ("invitation-expired", state.invitation_expired),
+            InvitationState::Revoked => ("invitation-revoked", state.invitation_revoked),
+        };
+        Some(self.said(Kind::Over, name, said, html! {}))
+    }
+
+    fn said(&self, kind: Kind, state: &'static str, said: Said, more: Markup) -> Response {
+        let content = html! { h1 { (said.title) } p.lead { (said.text) } (more) };
+        self.page(kind, said.title, &Facts { state, ..Facts::default() }, content)
+    }
+
+    /// A state with the name of the flow and the time at which it changed, or will.
+    fn dated(
+        &self,
+        state: &'static str,
+        title: &str,
+        said: Said,
+        at: Option<Timestamp>,
+    ) -> Response {
+        let (before, after) = said.text.split_once("{time}").unwrap_or((said.text, ""));
+        let content = html! {
+            h1 { (said.title) }
+            @if let Some(at) = at { p.lead { (before) (time(at)) (after) } }
+            p.detail { (title) }
+        };
+        self.page(Kind::Shown, said.title, &Facts { state, ..Facts::default() }, content)
+    }
+}
+
+/// What was stored, for the page that says so.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Done<'d> {
+    pub(super) version: Option<FlowVersionId>,
+    pub(super) response: Option<ResponseId>,
+    pub(super) linked: bool,
+    pub(super) address: Option<&'d str>,
+}
+
+impl Frame<'_> {
+    /// The ending: the author's, or ours where there is none.
+    pub(super) fn stored(&self, wording: Option<&Wording<'_>>, done: Done<'_>) -> Response {
+        let state = &self.words.state;
+        let title = wording.and_then(Wording::ending_title).unwrap_or(state.stored.title);
+        let body = wording.and_then(Wording::ending_body);
+        let ending = wording.map(|wording| wording.definition().ending());
+        let redirect = ending.and_then(|ending| ending.redirect_url.as_deref());
+        let linked = if done.linked { state.linked } else { state.unlinked };
+        let content = html! {
+            h1 { (title) }
+            @if let Some(body) = body { p.lead { (body) } }
+            p.detail { (state.stored.text) " " (linked) }
+            @if let Some(url) = redirect { a.button.primary href=(url) { (state.go_on) } }
+        };
+        let facts = Facts {
+            state: "stored",
+            version: done.version,
+            response: done.response,
+            redirect,
+            done: done.address,
+            ..Facts::default()
+        };
+        self.page(Kind::Shown, title, &facts, content)
+    }
+}

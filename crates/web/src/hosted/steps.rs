@@ -1,0 +1,176 @@
+//! Without a script the form comes in steps, one question each; here is which one comes when.
+//!
+//! A step is a question that the answers lead to, or the end, where nothing is left but to send. The last
+//! question is asked together with the end, if it is known to be the last: what comes after another may
+//! depend on the answer to it.
+
+use sluice_flow::definition::Definition;
+use sluice_flow::question::Question;
+use sluice_flow::submission::TextMap;
+
+/// Where a respondent is: at a question, by its place, or at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Question(usize),
+    End,
+}
+
+impl Step {
+    /// Where one starts. A flow without questions has nothing but its end.
+    pub(super) fn first(definition: &Definition, answers: &TextMap<'_>) -> Self {
+        Self::after(definition, answers, 0)
+    }
+
+    /// The step with this name, if the answers lead to it; else the start.
+    pub(super) fn named(
+        definition: &Definition,
+        answers: &TextMap<'_>,
+        name: Option<&str>,
+    ) -> Self {
+        let questions = definition.questions();
+        let at = name.and_then(|name| questions.iter().position(|question| question.id == name));
+        match (at, name) {
+            (Some(at), _) if questions[at].is_asked(answers) => Self::Question(at),
+            (_, Some("")) => Self::End,
+            _ => Self::first(definition, answers),
+        }
+    }
+
+    pub(super) fn next(self, definition: &Definition, answers: &TextMap<'_>) -> Self {
+        match self {
+            Self::Question(at) => Self::after(definition, answers, at + 1),
+            Self::End => Self::End,
+        }
+    }
+
+    pub(super) fn back(self, definition: &Definition, answers: &TextMap<'_>) -> Self {
+        let questions = definition.questions();
+        let end = match self {
+            Self::Question(at) => at,
+            Self::End => questions.len(),
+        };
+        let before = questions[..end].iter().rposition(|question| question.is_asked(answers));
+        before.map_or_else(|| Self::first(definition, answers), Self::Question)
+    }
+
+    /// The first question from this place on that the answers lead to.
+    fn after(definition: &Definition, answers: &TextMap<'_>, from: usize) -> Self {
+        let rest = definition.questions().get(from..).unwrap_or_default();
+        let next = rest.iter().position(|question| question.is_asked(answers));
+        next.map_or(Self::End, |ahead| Self::Question(from + ahead))
+    }
+
+    /// The first question without an answer, where one looks through answers that were kept.
+    pub(super) fn first_open(definition: &Definition, answers: &TextMap<'_>) -> Self {
+        let open = definition.questions().iter().position(|question| {
+            question.is_asked(answers)
+                && question.question_type.is_answerable()
+                && answers.get(&question.id).is_none()
+        });
+        open.map_or_else(|| Self::first(definition, answers), Self::Question)
+    }
+
+    pub(super) fn question(self, definition: &Definition) -> Option<&Question> {
+        match self {
+            Self::Question(at) => definition.questions().get(at),
+            Self::End => None,
+        }
+    }
+
+    /// Whether the answers can be sent from here: no question comes after it, whatever the answers.
+    pub(super) fn is_last(self, definition: &Definition) -> bool {
+        match self {
+            Self::Question(at) => at + 1 == definition.questions().len(),
+            Self::End => true,
+        }
+    }
+
+    pub(super) fn is_first(self, definition: &Definition, answers: &TextMap<'_>) -> bool {
+        self == Self::first(definition, answers)
+    }
+
+    /// The place of the step among those that the answers lead to, and how many there are.
+    pub(super) fn place(self, definition: &Definition, answers: &TextMap<'_>) -> (usize, usize) {
+        let asked = |questions: &[Question]| {
+            questions.iter().filter(|question| question.is_asked(answers)).count()
+        };
+        let all = asked(definition.questions());
+        match self {
+            Self::Question(at) => (asked(&definition.questions()[..=at]), all),
+            Self::End => (all, all),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use serde_json::json;
+    use sluice_flow::definition;
+    use sluice_flow::submission::Texts;
+
+    use super::Step::{End, Question};
+    use super::*;
+
+    fn survey() -> Definition {
+        let question = |id: &str| json!({"id": id, "type": "nps", "prompt": "?"});
+        let mut why = question("why");
+        why["visibleIf"] = json!({"question": "nps", "lessThan": 7});
+        definition::check(
+            &json!({"title": "t", "questions": [question("nps"), why, question("more")]}),
+        )
+        .unwrap()
+    }
+
+    fn answers(nps: Option<&'static str>) -> TextMap<'static> {
+        nps.map(|nps| (Cow::Borrowed("nps"), Texts::One(nps.into()))).into_iter().collect()
+    }
+
+    #[test]
+    fn a_question_that_answers_hide_is_no_step() {
+        let survey = survey();
+        for (nps, steps, all) in [
+            (Some("9"), vec![Question(0), Question(2), End], 2),
+            (Some("3"), vec![Question(0), Question(1), Question(2), End], 3),
+            (None, vec![Question(0), Question(2), End], 2),
+        ] {
+            let answers = answers(nps);
+            let mut step = Step::first(&survey, &answers);
+            for (at, expected) in steps.iter().enumerate() {
+                assert_eq!(step, *expected, "{nps:?}");
+                assert_eq!(step.place(&survey, &answers), ((at + 1).min(all), all));
+                step = step.next(&survey, &answers);
+            }
+            for expected in steps.iter().rev().skip(1) {
+                step = step.back(&survey, &answers);
+                assert_eq!(step, *expected, "{nps:?} back");
+            }
+            assert_eq!(step.back(&survey, &answers), Question(0));
+        }
+    }
+
+    #[test]
+    fn a_step_is_named_by_its_question_and_the_end_by_nothing() {
+        let survey = survey();
+        for (name, step) in [
+            (None, Question(0)),
+            (Some("nps"), Question(0)),
+            (Some("why"), Question(0)),
+            (Some("more"), Question(2)),
+            (Some(""), End),
+            (Some("nosuch"), Question(0)),
+        ] {
+            assert_eq!(Step::named(&survey, &answers(Some("9")), name), step, "{name:?}");
+        }
+        let empty = definition::check(&json!({"title": "t", "questions": []})).unwrap();
+        assert_eq!(Step::named(&empty, &answers(None), Some("x")), End);
+    }
+
+    #[test]
+    fn the_first_open_question_is_asked_after_answers_were_kept() {
+        let survey = survey();
+        assert_eq!(Step::first_open(&survey, &answers(Some("9"))), Question(2));
+        assert_eq!(Step::first_open(&survey, &answers(Some("1"))), Question(1));
+    }
+}

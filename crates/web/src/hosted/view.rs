@@ -1,0 +1,280 @@
+//! The form, at one of its steps.
+//!
+//! Without a script a page has one question, and what was answered before travels along in hidden fields. On
+//! the first page the other questions stand by in a template, which a browser without script leaves alone;
+//! where the script asked for the page itself, all questions stand in the form.
+
+use std::collections::BTreeMap;
+
+use axum::response::Response;
+use maud::{Markup, html};
+use sluice_engine::HostedVersion;
+use sluice_flow::definition::{RespondentAnalytics, Wording};
+use sluice_flow::id::FormKey;
+use sluice_flow::question::Question;
+use sluice_flow::submission::TextMap;
+
+use super::form::Form;
+use super::page::{Facts, Frame};
+use super::question::Asking;
+use super::reply::Kind;
+use super::steps::Step;
+use super::words::fill;
+
+/// How many parameters that could not be used are named.
+const NAMED_MAX: usize = 5;
+/// How much of such a name is shown, in characters.
+const NAME_CHARS_MAX: usize = 40;
+
+/// Which questions stand in a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The current one alone; the answers to others in hidden fields.
+    One,
+    /// The current one, and the others in a template.
+    First,
+    /// Every one.
+    All,
+}
+
+/// All that the form is drawn with.
+pub(super) struct View<'v> {
+    pub(super) frame: Frame<'v>,
+    pub(super) version: &'v HostedVersion,
+    pub(super) wording: Wording<'v>,
+    pub(super) form: &'v Form,
+    pub(super) answers: &'v TextMap<'v>,
+    pub(super) step: Step,
+    pub(super) extent: Extent,
+    pub(super) key: FormKey,
+    pub(super) referrer: Option<String>,
+    /// What is wrong, by question.
+    pub(super) errors: BTreeMap<&'v str, String>,
+    pub(super) notice: Option<&'static str>,
+    /// Where the script tells that an invitation was opened.
+    pub(super) opened: Option<String>,
+}
+
+impl View<'_> {
+    pub(super) fn page(&self, kind: Kind) -> Response {
+        let definition = self.wording.definition();
+        let facts = Facts {
+            state: "asking",
+            version: Some(self.version.id()),
+            later: !self.is_first(),
+            leads_to: definition.ending().redirect_url.as_deref(),
+            opened: self.opened.as_deref(),
+            ..Facts::default()
+        };
+        let content = html! {
+            (self.notices())
+            (self.summary())
+            (self.whole_form())
+        };
+        self.frame.page(kind, self.wording.title(), &facts, content)
+    }
+
+    fn is_first(&self) -> bool {
+        self.step.is_first(self.wording.definition(), self.answers)
+    }
+
+    fn notices(&self) -> Markup {
+        let refused = &self.frame.parameters.refused;
+        let shown = |name: &String| name.chars().take(NAME_CHARS_MAX).collect::<String>();
+        let names: Vec<String> = refused.iter().take(NAMED_MAX).map(shown).collect();
+        let text = self.frame.words.notice.parameters;
+        html! {
+            @if let Some(notice) = self.notice { div.notice role="status" { p { (notice) } } }
+            @if !names.is_empty() && (self.is_first() || self.extent == Extent::All) {
+                div.notice role="status" { p { (fill(text, &[("names", &names.join(", "))])) } }
+            }
+        }
+    }
+
+    /// The list of what is wrong, which takes the focus and leads to each question.
+    fn summary(&self) -> Markup {
+        let questions = self.wording.definition().questions().iter();
+        let faulty = questions.filter_map(|question| {
+            let is_here = self.extent == Extent::All || self.is_current(question);
+            self.errors.get(question.id.as_str()).filter(|_| is_here).map(|text| (question, text))
+        });
+        html! {
+            @if !self.errors.is_empty() {
+                div.errors #errors role="alert" tabindex="-1" autofocus {
+                    h2 { (self.frame.words.rule.problem) }
+                    ul { @for (question, text) in faulty { li { a href={ "#q-" (question.id) } { (text) } } } }
+                }
+            }
+        }
+    }
+
+    fn is_current(&self, question: &Question) -> bool {
+        self.step
+            .question(self.wording.definition())
+            .is_some_and(|current| current.id == question.id)
+    }
+
+    fn whole_form(&self) -> Markup {
+        let parameters = self.frame.parameters;
+        let flow = self.version.snapshot().map(|snapshot| snapshot.meta().flow_id.to_string());
+        let flow = flow.unwrap_or_default();
+        let mark = if parameters.query.is_empty() { "" } else { "?" };
+        html! {
+            form method="post" action={ "/f/" (flow) (mark) (parameters.query) } novalidate
+                autocomplete="on"
+                data-whole[self.extent != Extent::One]
+                data-words=(self.frame.words.for_script()) {
+                (self.hidden())
+                (self.intro())
+                (self.progress())
+                (self.questions())
+                (self.trap())
+                (self.actions())
+            }
+        }
+    }
+
+    fn hidden(&self) -> Markup {
+        let definition = self.wording.definition();
+        let step = self.step.question(definition).map_or("", |question| question.id.as_str());
+        let others = definition.questions().iter().filter(|question| !self.is_current(question));
+        let is_one = self.extent == Extent::One;
+        let admitted = is_one && !self.asks_consent() && self.form.is_admitted();
+        html! {
+            (field("version", &self.version.id().to_string()))
+            (field("key", &self.key.to_string()))
+            (field("step", step))
+            (field("referrer", self.referrer.as_deref().unwrap_or_default()))
+            @if is_one {
+                @for (name, value) in others.flat_map(|question| self.form.of_question(&question.id)) {
+                    (field(name, value))
+                }
+            }
+            @if admitted { (field("analytics", "admitted")) }
+        }
+    }
+
+    fn intro(&self) -> Markup {
+        let is_told = self.is_first() || self.extent == Extent::All;
+        html! {
+            div.intro {
+                h1 { (self.wording.title()) }
+                @if let Some(description) = self.wording.description().filter(|_| is_told) {
+                    p.lead { (description) }
+                }
+            }
+        }
+    }
+
+    fn progress(&self) -> Markup {
+        let (place, all) = self.step.place(self.wording.definition(), self.answers);
+        let (place, count) = (place.to_string(), all.to_string());
+        let text = fill(self.frame.words.form.of, &[("n", &place), ("all", &count)]);
+        html! {
+            @if self.wording.definition().questions().len() > 1 {
+                div.progress {
+                    p id="progress" { (text) }
+                    progress max=(count) value=(place) aria-labelledby="progress" {}
+                }
+            }
+        }
+    }
+
+    fn questions(&self) -> Markup {
+        let questions = self.wording.definition().questions();
+        let of = |question: &Question| self.section(question);
+        let current = self.step.question(self.wording.definition());
+        html! {
+            @match self.extent {
+                Extent::All => {
+                    @for question in questions { (of(question)) }
+                    (self.consent())
+                }
+                Extent::First => {
+                    @if let Some(question) = current { (of(question)) }
+                    @if self.asks_consent() { (self.consent()) } @else {
+                        template #rest {
+                            @for question in questions.iter().filter(|it| !self.is_current(it)) { (of(question)) }
+                            (self.consent())
+                        }
+                    }
+                }
+                Extent::One => {
+                    @if let Some(question) = current { (of(question)) } @else { (self.end()) }
+                    @if self.asks_consent() { (self.consent()) }
+                }
+            }
+        }
+    }
+
+    fn section(&self, question: &Question) -> Markup {
+        let error = self.errors.get(question.id.as_str()).map(String::as_str);
+        let (wording, words, form) = (&self.wording, self.frame.words, self.form);
+        Asking { question, wording, words, form, error }.section()
+    }
+
+    /// After the last question, where that was not known to be the last.
+    fn end(&self) -> Markup {
+        let end = self.frame.words.form.end;
+        html! {
+            @if !self.wording.definition().questions().is_empty() {
+                section.question.end { h2 { (end.title) } p.hint { (end.text) } }
+            }
+        }
+    }
+
+    /// Whether this step is the one from which answers are sent.
+    fn asks_consent(&self) -> bool {
+        self.step.is_last(self.wording.definition())
+    }
+
+    fn consent(&self) -> Markup {
+        let form = &self.frame.words.form;
+        html! {
+            @if self.wording.definition().respondent_analytics() == RespondentAnalytics::Ask {
+                section.question.consent #q-analytics {
+                    fieldset aria-describedby="h-analytics" {
+                        legend { h2 { (form.consent.title) } }
+                        p.hint #h-analytics { (form.consent.text) }
+                        label.choice {
+                            input type="checkbox" name="analytics" value="admitted"
+                                checked[self.form.is_admitted()];
+                            span { (form.consent_box) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A field that people do not see, and robots fill in.
+    fn trap(&self) -> Markup {
+        let is_set = self.frame.flow.is_some_and(|flow| flow.look().spam_protection);
+        html! {
+            @if is_set {
+                div.trap aria-hidden="true" {
+                    label { (self.frame.words.form.trap) " "
+                        input type="text" name="website" tabindex="-1" autocomplete="off";
+                    }
+                }
+            }
+        }
+    }
+
+    /// The main button comes first: it is the one that Enter presses.
+    fn actions(&self) -> Markup {
+        let form = &self.frame.words.form;
+        let (go, label) =
+            if self.asks_consent() { ("send", form.send) } else { ("next", form.next) };
+        html! {
+            div.actions {
+                button.primary name="go" value=(go) { (label) }
+                @if !self.is_first() { button.quiet name="go" value="back" { (form.back) } }
+            }
+        }
+    }
+}
+
+fn field(name: &str, value: &str) -> Markup {
+    html! { input type="hidden" name=(name) value=(value) autocomplete="off"; }
+}

@@ -1,0 +1,233 @@
+//! The words of the page itself: its buttons, its notices, its errors, its states. One file a language.
+//!
+//! An author's texts come from the flow; these stand around them, in the same language where there is a file
+//! for it, else in English. `{name}` in a text is where something is put in ([`fill`]).
+
+mod ar;
+mod de;
+mod en;
+mod es;
+mod fr;
+
+use sluice_flow::locale;
+
+/// The heading of a page and what it says below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) title: &'static str,
+    pub(super) text: &'static str,
+}
+
+/// Everything that the page says of its own accord, in one language.
+#[derive(Debug)]
+pub(super) struct Words {
+    pub(super) language: &'static str,
+    pub(super) form: Form,
+    pub(super) rule: Rule,
+    pub(super) notice: Notice,
+    pub(super) state: States,
+    pub(super) script: Script,
+}
+
+/// What stands in the form.
+#[derive(Debug)]
+pub(super) struct Form {
+    pub(super) next: &'static str,
+    pub(super) back: &'static str,
+    pub(super) send: &'static str,
+    /// With `{n}` and `{all}`.
+    pub(super) of: &'static str,
+    pub(super) optional: &'static str,
+    pub(super) choose: &'static str,
+    pub(super) other: &'static str,
+    pub(super) own_answer: &'static str,
+    pub(super) yes: &'static str,
+    pub(super) no: &'static str,
+    pub(super) agree: &'static str,
+    /// With `{label}`.
+    pub(super) position: &'static str,
+    /// Whether answers may be linked to the person: a question, the box, and what it means.
+    pub(super) consent: Said,
+    pub(super) consent_box: &'static str,
+    /// Beside a field that people do not see.
+    pub(super) trap: &'static str,
+    pub(super) end: Said,
+}
+
+/// What an answer must be; said where it is not.
+#[derive(Debug)]
+pub(super) struct Rule {
+    /// Above the list of what is wrong.
+    pub(super) problem: &'static str,
+    pub(super) required: &'static str,
+    pub(super) every_row: &'static str,
+    pub(super) email: &'static str,
+    pub(super) url: &'static str,
+    pub(super) phone: &'static str,
+    pub(super) number: &'static str,
+    pub(super) whole_number: &'static str,
+    pub(super) date: &'static str,
+    pub(super) length: &'static str,
+    pub(super) selected: &'static str,
+    pub(super) option: &'static str,
+    pub(super) ranking: &'static str,
+    pub(super) other: &'static str,
+    pub(super) too_long: &'static str,
+    /// With `{min}` and `{max}`, the one or the other.
+    pub(super) between: &'static str,
+    pub(super) at_least: &'static str,
+    pub(super) at_most: &'static str,
+}
+
+/// Above the form.
+#[derive(Debug)]
+pub(super) struct Notice {
+    /// With `{names}`.
+    pub(super) parameters: &'static str,
+    pub(super) changed: &'static str,
+    pub(super) robot: &'static str,
+    pub(super) limited: &'static str,
+    pub(super) unavailable: &'static str,
+}
+
+/// In place of the form.
+#[derive(Debug)]
+pub(super) struct States {
+    pub(super) missing: Said,
+    pub(super) scheduled: Said,
+    pub(super) closed: Said,
+    pub(super) answered: Said,
+    pub(super) invitation_used: Said,
+    pub(super) invitation_expired: Said,
+    pub(super) invitation_revoked: Said,
+    pub(super) token_missing: Said,
+    pub(super) token_refused: Said,
+    pub(super) token_needs_script: &'static str,
+    pub(super) failed: Said,
+    pub(super) too_large: Said,
+    pub(super) stored: Said,
+    pub(super) linked: &'static str,
+    pub(super) unlinked: &'static str,
+    pub(super) go_on: &'static str,
+    pub(super) try_again: &'static str,
+    pub(super) new_form: &'static str,
+}
+
+/// What the script says; it gets these with the form.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) sending: &'static str,
+    pub(super) offline: &'static str,
+    pub(super) retry: &'static str,
+    pub(super) kept: &'static str,
+    pub(super) again: &'static str,
+    pub(super) up: &'static str,
+    pub(super) down: &'static str,
+    pub(super) order: &'static str,
+    pub(super) left: &'static str,
+    pub(super) failed: &'static str,
+}
+
+const ALL: [&Words; 5] = [&en::WORDS, &de::WORDS, &fr::WORDS, &es::WORDS, &ar::WORDS];
+
+impl Words {
+    /// The words for a page in this language.
+    pub(super) fn of(tag: &str) -> &'static Self {
+        let language = locale::language(tag);
+        ALL.into_iter().find(|words| words.language == language).unwrap_or(&en::WORDS)
+    }
+
+    /// The words for a reader of these languages, where there is no flow to go by.
+    pub(super) fn for_reader(wanted: &[String]) -> &'static Self {
+        let available = ALL.map(|words| words.language);
+        let best = wanted.iter().find_map(|tag| locale::best(&available, tag));
+        Self::of(best.unwrap_or_default())
+    }
+
+    /// What the script needs of them, by the names it knows them by.
+    pub(super) fn for_script(&self) -> String {
+        let (form, rule, script) = (&self.form, &self.rule, &self.script);
+        serde_json::json!({
+            "of": form.of, "back": form.back, "next": form.next, "send": form.send,
+            "required": rule.required, "rows": rule.every_row, "problem": rule.problem,
+            "sending": script.sending, "offline": script.offline, "retry": script.retry,
+            "kept": script.kept, "again": script.again, "up": script.up, "down": script.down,
+            "order": script.order, "left": script.left, "failed": script.failed,
+        })
+        .to_string()
+    }
+}
+
+/// A text with these put in. What is put in is never looked into again.
+pub(super) fn fill(text: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let (name, after) = after.split_once('}').unwrap_or((after, ""));
+        filled.extend(values.iter().find(|(key, _)| *key == name).map(|(_, value)| *value));
+        rest = after;
+    }
+    filled.push_str(rest);
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_into_a_text_is_not_looked_into() {
+        let values = [("n", "{all}"), ("all", "5")];
+        assert_eq!(fill("Question {n} of {all}", &values), "Question {all} of 5");
+        assert_eq!(fill("plain", &values), "plain");
+        assert_eq!(fill("{unknown}!", &values), "!");
+    }
+
+    #[test]
+    fn a_reader_gets_words_in_their_language_or_english() {
+        for (wanted, language) in [
+            (vec!["de-AT"], "de"),
+            (vec!["nl", "fr-CA"], "fr"),
+            (vec!["ar"], "ar"),
+            (vec!["nl"], "en"),
+            (vec![], "en"),
+        ] {
+            let wanted: Vec<String> = wanted.into_iter().map(str::to_owned).collect();
+            assert_eq!(Words::for_reader(&wanted).language, language, "{wanted:?}");
+        }
+    }
+
+    /// Every language has every text (the compiler sees to that) with the same places in it.
+    #[test]
+    fn texts_have_the_same_places_in_every_language() {
+        let places = |text: &str| -> Vec<String> {
+            let mut found: Vec<_> = text
+                .split('{')
+                .skip(1)
+                .map(|rest| rest.split('}').next().unwrap_or_default().to_owned())
+                .collect();
+            found.sort();
+            found
+        };
+        let texts = |words: &Words| {
+            [
+                words.form.of,
+                words.form.position,
+                words.rule.between,
+                words.rule.at_least,
+                words.rule.at_most,
+                words.notice.parameters,
+                words.state.scheduled.text,
+                words.state.closed.text,
+                words.script.up,
+                words.script.down,
+                words.script.left,
+            ]
+            .map(places)
+        };
+        for words in ALL {
+            assert_eq!(texts(words), texts(&en::WORDS), "{}", words.language);
+        }
+    }
+}

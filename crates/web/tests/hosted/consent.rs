@@ -1,0 +1,65 @@
+//! Whether answers may be linked: asked in plain words, unticked, and decided by the box alone.
+
+use serde_json::{Value, json};
+use sluice_flow::submission::Admission;
+
+use crate::browser::{Browser, READ, published, stored};
+use crate::support::Site;
+
+fn asks(respondent_analytics: &str) -> Value {
+    json!({
+        "title": "t", "respondentAnalytics": respondent_analytics,
+        "questions": [
+            {"id": "a", "type": "yesNo", "prompt": "A?"}, {"id": "b", "type": "yesNo", "prompt": "B?"},
+        ],
+    })
+}
+
+#[tokio::test]
+async fn the_box_starts_unticked_and_decides() {
+    for (setting, ticked, admission, linked) in [
+        ("ask", false, Admission::CollectionOnly, false),
+        ("ask", true, Admission::Admitted, true),
+        ("never", false, Admission::CollectionOnly, false),
+        ("never", true, Admission::CollectionOnly, false),
+    ] {
+        let site = Site::start().await;
+        let flow = published(&site, asks(setting)).await;
+        let at = format!("/f/{flow}?identities.userId=user-4711");
+        let mut browser = Browser::open(&site, &at).await;
+        site.at(READ);
+        browser.press("next", &[("answers.a", "yes")]).await;
+        let html = browser.html();
+        assert_eq!(
+            html.contains("name=\"analytics\" value=\"admitted\">"),
+            setting == "ask",
+            "{html}"
+        );
+        let fields: &[(&str, &str)] = if ticked {
+            &[("answers.b", "no"), ("analytics", "admitted")]
+        } else {
+            &[("answers.b", "no")]
+        };
+        browser.press("send", fields).await;
+        let rows = stored(&site, flow).await;
+        assert_eq!(rows[0].admission, admission, "{setting} {ticked}");
+        assert_eq!(rows[0].respondent_id.is_some(), linked, "{setting} {ticked}");
+        let address = browser.page.header("location").unwrap();
+        let done = site.get(&address, &[]).await.text();
+        let said = if linked { "they are linked to you" } else { "They are not linked to you" };
+        assert!(done.contains(said), "{done}");
+        assert!(!address.contains("4711"), "{address}");
+    }
+}
+
+#[tokio::test]
+async fn a_ticked_box_stays_ticked_where_the_form_comes_again() {
+    let site = Site::start().await;
+    let flow = published(&site, asks("ask")).await;
+    let mut browser = Browser::open(&site, &format!("/f/{flow}")).await;
+    browser.press("next", &[("answers.a", "yes")]).await;
+    browser.press("back", &[("analytics", "admitted")]).await;
+    assert_eq!(browser.hidden("analytics"), "admitted");
+    browser.press("next", &[("answers.a", "yes")]).await;
+    assert!(browser.html().contains("value=\"admitted\" checked"));
+}

@@ -1,0 +1,381 @@
+//! Every type of question, answered by the fields of a form; steps, logic, and what is wrong shown again.
+
+use serde_json::{Value, json};
+use sluice_flow::question::QuestionType;
+
+use crate::browser::{Browser, READ, answers, one, path, published, stored};
+use crate::support::Site;
+
+type Fields = &'static [(&'static str, &'static str)];
+
+/// A question of each type, the fields that answer it, and the answer as the contract has it.
+fn every_type() -> Vec<(Value, Fields, Value)> {
+    let options =
+        json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]);
+    let q = |kind: &str, more: Value| {
+        let mut question = json!({"id": kind, "type": kind, "prompt": format!("A {kind}?")});
+        for (name, value) in more.as_object().unwrap() {
+            question[name] = value.clone();
+        }
+        question
+    };
+    let with_other = json!({"options": options, "allowOther": true});
+    vec![
+        (q("shortText", json!({})), &[("answers.shortText", " hello ")], json!("hello")),
+        (q("longText", json!({})), &[("answers.longText", "one\r\ntwo")], json!("one\ntwo")),
+        (q("email", json!({})), &[("answers.email", "ada@example.com ")], json!("ada@example.com")),
+        (
+            q("url", json!({})),
+            &[("answers.url", "https://example.com/a")],
+            json!("https://example.com/a"),
+        ),
+        (q("phone", json!({})), &[("answers.phone", "+49 30 1234")], json!("+49 30 1234")),
+        (q("number", json!({"min": 0, "max": 20})), &[("answers.number", "12.5")], json!("12.5")),
+        (
+            q("date", json!({"min": "2026-01-01"})),
+            &[("answers.date", "2026-11-15")],
+            json!("2026-11-15"),
+        ),
+        (
+            q("singleChoice", with_other.clone()),
+            &[("answers.singleChoice", "other:"), ("other.singleChoice", "mine")],
+            json!("other:mine"),
+        ),
+        (q("dropdown", with_other.clone()), &[("answers.dropdown", "b")], json!("b")),
+        (
+            q("multipleChoice", with_other),
+            &[("answers.multipleChoice", "a"), ("answers.multipleChoice", "c")],
+            json!(["a", "c"]),
+        ),
+        (
+            q("ranking", json!({"options": options})),
+            &[("rank.ranking.a", "3"), ("rank.ranking.b", "1"), ("rank.ranking.c", "2")],
+            json!(["b", "c", "a"]),
+        ),
+        (
+            q("matrix", json!({"rows": options, "columns": options})),
+            &[("matrix.matrix.a", "b"), ("matrix.matrix.c", "a")],
+            json!(["a:b", "c:a"]),
+        ),
+        (q("rating", json!({"max": 7, "shape": "emoji"})), &[("answers.rating", "6")], json!("6")),
+        (q("nps", json!({"lowLabel": "no"})), &[("answers.nps", "10")], json!("10")),
+        (q("yesNo", json!({})), &[("answers.yesNo", "no")], json!("no")),
+        (
+            q("consent", json!({"required": true})),
+            &[("answers.consent", "accepted")],
+            json!("accepted"),
+        ),
+        (q("statement", json!({})), &[], Value::Null),
+    ]
+}
+
+fn all_types() -> (Value, Value) {
+    let every = every_type();
+    let questions: Vec<Value> = every.iter().map(|(question, _, _)| question.clone()).collect();
+    let answered = every.iter().filter(|(_, _, answer)| !answer.is_null());
+    let answers: serde_json::Map<String, Value> = answered
+        .map(|(question, _, answer)| (question["id"].as_str().unwrap().to_owned(), answer.clone()))
+        .collect();
+    (json!({"title": "All", "questions": questions}), answers.into())
+}
+
+#[tokio::test]
+async fn every_type_is_answered_step_by_step_without_a_script() {
+    let site = Site::start().await;
+    let (definition, expected) = all_types();
+    let flow = published(&site, definition).await;
+    let mut browser = Browser::open(&site, &path(flow)).await;
+    assert_eq!(browser.page.status, 200);
+    site.at(READ);
+    let every = every_type();
+    let types: Vec<&str> =
+        every.iter().map(|(question, _, _)| question["type"].as_str().unwrap()).collect();
+    assert_eq!(types, QuestionType::NAMES, "a type is missing here");
+    for (at, (question, fields, _)) in every.iter().enumerate() {
+        let id = question["id"].as_str().unwrap();
+        assert_eq!(browser.state(), "asking");
+        assert_eq!(browser.hidden("step"), id, "{}", browser.html());
+        assert!(browser.html().contains(&format!("Question {} of 17", at + 1)));
+        let is_last = at + 1 == every.len();
+        browser.press(if is_last { "send" } else { "next" }, fields).await;
+    }
+    assert_eq!(browser.page.status, 303, "{}", browser.html());
+    assert_eq!(answers(&site, flow).await, expected);
+}
+
+#[tokio::test]
+async fn every_type_is_answered_at_once_by_the_script() {
+    let site = Site::start().await;
+    let (definition, expected) = all_types();
+    let flow = published(&site, definition).await;
+    let mut browser = Browser::open_with(&site, &path(flow), &[("sluice-script", "1")]).await;
+    let html = browser.html();
+    assert!(html.contains("data-whole") && !html.contains("<template"));
+    for name in QuestionType::NAMES {
+        assert!(html.contains(&format!("data-type=\"{name}\"")), "{name}");
+    }
+    site.at(READ);
+    let fields: Vec<(&str, &str)> =
+        every_type().iter().flat_map(|(_, fields, _)| fields.iter().copied()).collect();
+    browser.press("send", &fields).await;
+    assert_eq!((browser.page.status, browser.state().as_str()), (200, "stored"));
+    let rows = stored(&site, flow).await;
+    assert!(browser.html().contains(&format!("data-response=\"{}\"", rows[0].response_id)));
+    assert!(browser.html().contains(&format!("data-done=\"/f/{flow}/done?")));
+    assert_eq!(answers(&site, flow).await, expected);
+}
+
+#[tokio::test]
+async fn the_first_page_has_the_other_questions_at_hand_for_the_script_alone() {
+    let site = Site::start().await;
+    let flow = published(&site, all_types().0).await;
+    let html = Browser::open(&site, &path(flow)).await.html();
+    let (before, rest) = html.split_once("<template id=\"rest\">").unwrap();
+    assert!(html.contains("data-whole"));
+    assert_eq!(before.matches("<section").count(), 1);
+    // All the others, and whether answers may be linked.
+    assert_eq!(rest.split("</template>").next().unwrap().matches("<section").count(), 17);
+}
+
+fn with_logic() -> Value {
+    json!({
+        "title": "Logic", "respondentAnalytics": "never",
+        "questions": [
+            {"id": "nps", "type": "nps", "prompt": "How?", "required": true},
+            {"id": "why", "type": "longText", "prompt": "Why?", "required": true,
+             "visibleIf": {"question": "nps", "lessThan": 7}},
+        ],
+    })
+}
+
+#[tokio::test]
+async fn steps_follow_the_answers_and_back_keeps_them() {
+    let site = Site::start().await;
+    let flow = published(&site, with_logic()).await;
+    let mut browser = Browser::open(&site, &path(flow)).await;
+    site.at(READ);
+    browser.press("next", &[("answers.nps", "3")]).await;
+    assert_eq!(browser.hidden("step"), "why");
+    browser.press("back", &[("answers.why", "Slow.")]).await;
+    assert_eq!(browser.hidden("step"), "nps");
+    assert!(browser.html().contains("value=\"3\" checked"), "{}", browser.html());
+    assert_eq!(browser.hidden("answers.why"), "Slow.");
+    // With another answer nothing follows: there is an end to send from, and what was hidden is not sent.
+    browser.press("next", &[("answers.nps", "9")]).await;
+    assert_eq!(browser.hidden("step"), "");
+    assert!(browser.html().contains("value=\"send\""));
+    browser.press("send", &[]).await;
+    assert_eq!(browser.page.status, 303);
+    assert_eq!(answers(&site, flow).await, json!({"nps": "9"}));
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_beside_its_question_and_nothing_is_lost() {
+    let site = Site::start().await;
+    let flow = published(&site, with_logic()).await;
+    let mut browser = Browser::open(&site, &path(flow)).await;
+    site.at(READ);
+    browser.press("next", &[]).await;
+    assert_eq!(browser.page.status, 422);
+    for part in [
+        "id=\"errors\" role=\"alert\"",
+        "<a href=\"#q-nps\">Answer this question.</a>",
+        "<p class=\"error\" id=\"e-nps\">Answer this question.</p>",
+    ] {
+        assert!(browser.html().contains(part), "{part}\n{}", browser.html());
+    }
+    browser.press("next", &[("answers.nps", "2")]).await;
+    browser.press("send", &[]).await;
+    assert_eq!((browser.page.status, browser.hidden("step").as_str()), (422, "why"));
+    assert_eq!(browser.hidden("answers.nps"), "2");
+    assert!(stored(&site, flow).await.is_empty());
+    browser.press("send", &[("answers.why", "Slow.")]).await;
+    assert_eq!(browser.page.status, 303);
+    assert_eq!(answers(&site, flow).await, json!({"nps": "2", "why": "Slow."}));
+}
+
+#[tokio::test]
+async fn each_rule_has_a_sentence_that_says_what_to_do() {
+    let site = Site::start().await;
+    let options =
+        json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]);
+    for (kind, more, fields, sentence) in [
+        (
+            "email",
+            json!({}),
+            [("answers.q", "no")],
+            "Enter an e-mail address such as name@example.com.",
+        ),
+        (
+            "url",
+            json!({}),
+            [("answers.q", "no")],
+            "Enter a web address that starts with http:// or https://.",
+        ),
+        ("phone", json!({}), [("answers.q", "no")], "Enter a telephone number"),
+        (
+            "number",
+            json!({"min": 1, "max": 500}),
+            [("answers.q", "900")],
+            "Enter a number: from 1 to 500.",
+        ),
+        ("number", json!({"integer": true}), [("answers.q", "1.5")], "Enter a whole number."),
+        (
+            "date",
+            json!({"min": "2026-01-01"}),
+            [("answers.q", "2025-01-01")],
+            "Enter a date: at least 2026-01-01.",
+        ),
+        (
+            "shortText",
+            json!({"maxLength": 3}),
+            [("answers.q", "four")],
+            "Number of characters: at most 3.",
+        ),
+        (
+            "multipleChoice",
+            json!({"options": options, "minSelected": 2}),
+            [("answers.q", "a")],
+            "Number of options to choose: at least 2.",
+        ),
+        (
+            "singleChoice",
+            json!({"options": options, "allowOther": true}),
+            [("answers.q", "other:")],
+            "Write your own answer, or choose another option.",
+        ),
+        (
+            "singleChoice",
+            json!({"options": options}),
+            [("answers.q", "zzz")],
+            "Choose from the options.",
+        ),
+        (
+            "ranking",
+            json!({"options": options}),
+            [("rank.q.a", "1")],
+            "Give every option a position of its own.",
+        ),
+        (
+            "matrix",
+            json!({"rows": options, "columns": options, "required": true}),
+            [("matrix.q.a", "a")],
+            "Choose an answer in every row.",
+        ),
+    ] {
+        let mut question = json!({"id": "q", "type": kind, "prompt": "?"});
+        for (name, value) in more.as_object().unwrap() {
+            question[name] = value.clone();
+        }
+        let flow = published(&site, one(question)).await;
+        site.at(0);
+        let mut browser = Browser::open(&site, &path(flow)).await;
+        site.at(READ);
+        browser.press("send", &fields).await;
+        assert_eq!(browser.page.status, 422, "{kind}: {}", browser.html());
+        let error = format!("id=\"e-q\">{sentence}");
+        assert!(browser.html().contains(&error), "{kind}: {}", browser.html());
+        assert!(stored(&site, flow).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_flow_without_questions_is_only_sent() {
+    let site = Site::start().await;
+    let flow =
+        published(&site, json!({"title": "News", "description": "Read this.", "questions": []}))
+            .await;
+    let mut browser = Browser::open(&site, &path(flow)).await;
+    assert!(browser.html().contains("Read this.") && browser.html().contains("value=\"send\""));
+    site.at(READ);
+    browser.press("send", &[]).await;
+    assert_eq!(browser.page.status, 303);
+    assert_eq!(answers(&site, flow).await, json!({}));
+}
+
+#[tokio::test]
+async fn nothing_that_somebody_wrote_is_markup() {
+    let site = Site::start().await;
+    let bad = "<script>alert(1)</script>\"'&";
+    let options = json!([{"id": "a", "label": bad}, {"id": "b", "label": bad}]);
+    let q = |kind: &str, more: Value| {
+        let mut question = json!({"id": kind, "type": kind, "prompt": bad, "help": bad});
+        for (name, value) in more.as_object().unwrap() {
+            question[name] = value.clone();
+        }
+        question
+    };
+    let flow = published(&site, json!({
+        "title": bad, "description": bad, "ending": {"title": bad, "body": bad},
+        "questions": [
+            q("singleChoice", json!({"options": options, "allowOther": true})),
+            q("dropdown", json!({"options": options})), q("ranking", json!({"options": options})),
+            q("matrix", json!({"rows": options, "columns": options})),
+            q("nps", json!({"lowLabel": bad, "highLabel": bad})), q("longText", json!({})),
+            q("shortText", json!({"visibleIf": {"question": "longText", "equals": bad}})),
+        ],
+    }))
+    .await;
+    let query = "tags.%3Cscript%3E%00=1&x=%22%3E%3Cscript%3E";
+    let at = format!("/f/{flow}?{query}&\"><script>x");
+    let at = at.replace('"', "%22").replace('<', "%3C").replace('>', "%3E");
+    let headers = [("sluice-script", "1"), ("referer", "https://a.example/\"><script>x")];
+    let mut browser = Browser::open_with(&site, &at, &headers).await;
+    let mut pages = vec![browser.html()];
+    site.at(READ);
+    browser
+        .press(
+            "send",
+            &[("answers.longText", bad), ("other.singleChoice", bad), ("answers.dropdown", bad)],
+        )
+        .await;
+    pages.push(browser.html());
+    browser.press("send", &[("answers.longText", bad), ("answers.singleChoice", "a")]).await;
+    assert_eq!(browser.state(), "stored", "{}", browser.html());
+    pages.push(browser.html());
+    for page in pages {
+        // The one script of the page is its own file.
+        assert_eq!(page.matches("<script").count(), 1, "{page}");
+        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    }
+}
+
+#[tokio::test]
+async fn texts_come_in_the_language_of_the_address_or_of_the_browser() {
+    let site = Site::start().await;
+    let flow = published(&site, json!({
+        "title": "Feedback", "questions": [{"id": "q", "type": "nps", "prompt": "How likely?"}],
+        "ending": {"title": "Thanks"},
+        "translations": {
+            "de": {"title": "Rückmeldung", "questions": {"q": {"prompt": "Wie wahrscheinlich?"}}, "ending": {"title": "Danke schön"}},
+            "ar": {"title": "ملاحظات"},
+        },
+    }))
+    .await;
+    for (query, accepted, lang, dir, title, button) in [
+        ("", "", "en", "ltr", "Feedback", "Send"),
+        ("", "de-AT,de;q=0.9", "de", "ltr", "Rückmeldung", "Absenden"),
+        ("", "fr, de;q=0.5", "de", "ltr", "Rückmeldung", "Absenden"),
+        ("?context.locale=ar", "de", "ar", "rtl", "ملاحظات", "إرسال"),
+        ("?context.locale=fr", "", "en", "ltr", "Feedback", "Send"),
+    ] {
+        let at = format!("/f/{flow}{query}");
+        let html = Browser::open_with(&site, &at, &[("accept-language", accepted)]).await.html();
+        let root = format!("<html lang=\"{lang}\" dir=\"{dir}\"");
+        for part in [&root[..], &format!("<h1>{title}</h1>"), &format!(">{button}</button>")] {
+            assert!(html.contains(part), "{query} {accepted}: {part}\n{html}");
+        }
+    }
+    let mut browser = Browser::open_with(&site, &path(flow), &[("accept-language", "de")]).await;
+    assert!(browser.html().contains("Wie wahrscheinlich?"));
+    site.at(READ);
+    browser.press("send", &[("answers.q", "9")]).await;
+    let address = browser.page.header("location").unwrap();
+    let done = site.get(&address, &[("accept-language", "de")]).await;
+    assert!(
+        done.text().contains("Danke schön") && done.text().contains("nicht mit Ihnen verknüpft")
+    );
+    let context: Value =
+        serde_json::from_str(stored(&site, flow).await[0].context.as_deref().unwrap()).unwrap();
+    assert_eq!(context["locale"], "de");
+}

@@ -1,0 +1,96 @@
+//! Robots and floods: nothing of a person's is lost to what keeps them out.
+
+use axum::body::Body;
+use http::Method;
+use serde_json::{Value, json};
+use sluice_web::{App, HostedOptions, Limits};
+
+use crate::browser::{Browser, READ, one, path, published, stored};
+use crate::support::{Site, request};
+
+fn text() -> Value {
+    one(json!({"id": "q", "type": "longText", "prompt": "?"}))
+}
+
+#[tokio::test]
+async fn a_form_sent_at_once_or_with_the_hidden_field_filled_is_shown_again_as_it_was() {
+    let site = Site::start().await;
+    let flow = published(&site, text()).await;
+    for (after, filled) in [(1_999, vec![]), (READ, vec![("website", "https://spam.example")])] {
+        site.at(0);
+        let mut browser = Browser::open(&site, &path(flow)).await;
+        assert!(browser.html().contains("name=\"website\""));
+        site.at(after);
+        let mut fields = vec![("answers.q", "A real answer.")];
+        fields.extend(filled);
+        let before = stored(&site, flow).await.len();
+        browser.press("send", &fields).await;
+        assert_eq!(browser.page.status, 422);
+        assert!(browser.html().contains("Please send once more."), "{}", browser.html());
+        assert!(browser.html().contains("A real answer."));
+        assert!(!browser.html().contains("spam.example"));
+        assert_eq!(stored(&site, flow).await.len(), before);
+        site.at(READ);
+        browser.press("send", &[("answers.q", "A real answer.")]).await;
+        assert_eq!(browser.page.status, 303);
+        assert_eq!(stored(&site, flow).await.len(), before + 1);
+    }
+}
+
+#[tokio::test]
+async fn a_form_without_a_key_of_ours_gets_one() {
+    let site = Site::start().await;
+    let flow = published(&site, text()).await;
+    for key in ["", "nonsense", "f_zzz"] {
+        let body = Body::from(format!("go=send&answers.q=x&key={key}"));
+        let version = site.engine.hosted(&flow.to_string()).await.unwrap().unwrap().current.id();
+        let body = match key {
+            "" => body,
+            _ => Body::from(format!("go=send&answers.q=x&key={key}&version={version}")),
+        };
+        let form = [("content-type", "application/x-www-form-urlencoded")];
+        let reply = site.send(request(Method::POST, &path(flow), &form, body)).await;
+        assert_eq!(reply.status, 422, "{key}: {}", reply.text());
+        assert!(reply.text().contains("name=\"key\" value=\"f_"));
+    }
+    assert!(stored(&site, flow).await.is_empty());
+}
+
+#[tokio::test]
+async fn an_address_that_sends_too_often_waits_and_keeps_its_answers() {
+    let mut site = Site::start().await;
+    let options =
+        HostedOptions { sends_per_minute: 2, trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()] };
+    let app = App::with(site.engine.clone(), Limits::default(), options);
+    site.router = app.for_peer("10.1.2.3".parse().unwrap());
+    let flow = published(&site, text()).await;
+    let mut outcomes = Vec::new();
+    for from in ["203.0.113.7", "203.0.113.7", "203.0.113.7", "198.51.100.1"] {
+        site.at(0);
+        let mut browser =
+            Browser::open_with(&site, &path(flow), &[("x-forwarded-for", from)]).await;
+        site.at(READ);
+        browser.press("next", &[("answers.q", "Kept.")]).await;
+        browser.press("send", &[("answers.q", "Kept.")]).await;
+        outcomes.push(browser.page.status);
+        if browser.page.status == 429 {
+            let seconds: u64 = browser.page.header("retry-after").unwrap().parse().unwrap();
+            assert!((1..=31).contains(&seconds), "{seconds}");
+            assert!(
+                browser.html().contains("Kept.") && browser.html().contains("Nothing was stored.")
+            );
+        }
+    }
+    assert_eq!(outcomes, [303, 303, 429, 303]);
+    assert_eq!(stored(&site, flow).await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_a_page_too() {
+    let site = Site::start().await;
+    let flow = published(&site, text()).await;
+    let mut browser = Browser::open(&site, &path(flow)).await;
+    let long = "x".repeat(300 * 1024);
+    browser.press("send", &[("answers.q", &long)]).await;
+    assert_eq!((browser.page.status, browser.state().as_str()), (413, "failed"));
+}
