@@ -1,0 +1,47 @@
+// 5 of 9: answers are kept in the browser until they are stored.
+//
+// By address, so that two invitations in one browser do not share a draft. Not with a token: the next
+// person at this browser may be another. Storage may be full or forbidden; then nothing is kept.
+
+const DRAFT_MS_MAX = 7 * 24 * 3600 * 1000;
+/** What a respondent says; the other fields are the server's. */
+const THEIRS = /^(answers|other|matrix|rank)\.|^analytics$/;
+
+const draftName = (main) => `sluice:${main.dataset.flow}${location.search}`;
+
+function keepDraft({ main, form, sections }) {
+  if (token) return;
+  const draft = {
+    at: Date.now(),
+    key: form.elements.key.value,
+    step: form.elements.step.value,
+    types: Object.fromEntries(sections.map(({ dataset }) => [dataset.id, dataset.type])),
+    fields: [...new FormData(form)].filter(([name]) => THEIRS.test(name)),
+  };
+  try { localStorage.setItem(draftName(main), JSON.stringify(draft)) } catch {}
+}
+
+function dropDraft(main) {
+  try { localStorage.removeItem(draftName(main)) } catch {}
+}
+
+/** Fills the form from its draft. Whether there was one. */
+function restoreDraft({ main, form, sections, section }) {
+  let draft = null;
+  try { draft = JSON.parse(localStorage.getItem(draftName(main))) } catch {}
+  if (token || !(draft?.at > Date.now() - DRAFT_MS_MAX) || !draft.fields.some(([, value]) => value)) return false;
+  // The key comes along: if the last try did arrive, the next one stores nothing more.
+  form.elements.key.value = draft.key;
+  form.elements.step.value = draft.step;
+  for (const [name, value] of draft.fields) {
+    const id = name.split(".")[1];
+    // The version may be another by now: a question of another type takes no old answer.
+    if (id && survey.section(id)?.dataset.type !== draft.types[id]) continue;
+    for (const field of form.querySelectorAll(`[name="${CSS.escape(name)}"]`)) {
+      if (isTicked(field)) field.checked ||= field.value === value;
+      else field.value = value;
+    }
+  }
+  for (const each of sections) each.dispatchEvent(new Event("restored"));
+  return true;
+}

@@ -1,0 +1,28 @@
+// 6 of 9: every question is a step of the browser's Back.
+//
+// A state holds the question, how many steps lead to it, and the one before. In a frame the steps
+// would be entries of the host's history; there the page's own Back button has to do.
+
+const isFramed = globalThis.window && window.parent !== window;
+
+function remember(step, push) {
+  if (isFramed) return;
+  const { n = 0, step: from, from: before } = history.state ?? {};
+  if (push) history.pushState({ step, from, n: n + 1 }, "");
+  else history.replaceState({ step, from: before, n }, "");
+}
+
+/** Back by the page's own button is Back of the browser, where that leads to the same question. */
+function goBack(to, section) {
+  if (!isFramed && history.state?.from === section.dataset.id) history.back();
+  else to.show(section);
+}
+
+/** After storing: back over the steps, so that one press of Back leaves; the address is the ending's. */
+function settleHistory(address) {
+  const rename = () => history.replaceState(null, "", address);
+  const steps = history.state?.n ?? 0;
+  if (isFramed || steps === 0) return rename();
+  addEventListener("popstate", rename, { once: true });
+  history.go(-steps);
+}

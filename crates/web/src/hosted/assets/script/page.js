@@ -1,0 +1,105 @@
+// 9 of 9: what is done with a page that was loaded, or that came as a reply; and with keys.
+
+/** Two digits within this time are one number. */
+const DIGITS_MS = 800;
+
+function arrive(main, reply) {
+  for (const time of main.querySelectorAll("time[datetime]")) tellTime(time);
+  const form = main.querySelector("form[data-whole]");
+  survey = form && new Survey(main, form);
+  if (survey) begin(survey, reply);
+  else if (reply) focusFirst(main, "h1");
+  const { state, version, response = null, redirect = null } = main.dataset;
+  if (state === "token") newToken();
+  if (state !== "stored" || !reply) return;
+  dropDraft(main);
+  tellHost("sluice:submitted", { flowVersionId: version, responseId: response, redirectUrl: redirect });
+  if (redirect && !isFramed) location.replace(redirect);
+  else settleHistory(reply.url);
+}
+
+function begin({ main, form, words }, reply) {
+  // Where the page came with a token, the server saw this page as the referrer.
+  if (document.referrer) form.elements.referrer.value = document.referrer;
+  const isKept = !reply && restoreDraft(survey);
+  const step = (isKept && history.state?.step) || form.elements.step.value;
+  survey.show(survey.section(step), { move: false });
+  if (isKept) survey.notice(words.kept, words.again).then(() => startAgain(main, form));
+  if (reply) focusFirst(main, "#errors, .notice");
+  if (main.dataset.opened) ask(main.dataset.opened, { method: "POST", keepalive: true }).catch(() => {});
+  tellHost("sluice:ready", { flowVersionId: main.dataset.version });
+}
+
+function startAgain(main, form) {
+  dropDraft(main);
+  form.reset();
+  history.replaceState(null, "");
+  location.reload();
+}
+
+function focusFirst(main, selector) {
+  const target = main.querySelector(selector);
+  if (!target) return;
+  target.tabIndex = -1;
+  target.focus();
+}
+
+/** A time in the reader's own zone, which is named. */
+function tellTime(time) {
+  const day = { day: "numeric", month: "long", year: "numeric" };
+  const clock = { hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+  time.textContent = new Date(time.dateTime).toLocaleString(document.documentElement.lang, { ...day, ...clock });
+}
+
+let digits = "";
+let digitsAt = 0;
+
+function onKey({ target, key, altKey, ctrlKey, metaKey, isComposing }) {
+  if (!survey || altKey || metaKey || isComposing) return;
+  // In a field the browser itself sends the form at Enter, and in a long text it makes a line.
+  if (key === "Enter" && (ctrlKey || !target.closest("a, button, input, select, textarea"))) {
+    survey.form.requestSubmit(survey.primary);
+  }
+  // Only where the question has the focus, so that no key meant for something else picks an answer.
+  const isTyping = target.matches("select, .text");
+  if (/^\d$/.test(key) && !ctrlKey && !isTyping && survey.current?.contains(target)) pick(survey.current, key);
+}
+
+/** A digit picks a mark by its value, else an option by its place. */
+function pick(section, digit) {
+  const options = [...section.querySelectorAll(".mark input, .choice input")];
+  const byValue = (value) => options.find((option) => option.value === value);
+  digits = Date.now() - digitsAt < DIGITS_MS ? digits + digit : digit;
+  digitsAt = Date.now();
+  const isScale = section.querySelector(".mark") && byValue("1");
+  const option = isScale ? (byValue(digits) ?? byValue(digit)) : options[digit - 1];
+  option?.focus();
+  option?.click();
+}
+
+function onClick(event) {
+  // The summary of errors leads to the question that it names.
+  const link = event.target.closest?.(".errors a");
+  const section = link && survey?.section(link.getAttribute("href").slice("#q-".length));
+  if (!section) return;
+  event.preventDefault();
+  survey.show(section, { push: section !== survey.current });
+}
+
+function onPopState({ state }) {
+  const section = survey?.section(state?.step);
+  if (section && !survey.sending) survey.show(section, { push: false });
+}
+
+function start() {
+  if (isFramed) listenToHost();
+  addEventListener("keydown", onKey);
+  addEventListener("click", onClick);
+  addEventListener("popstate", onPopState);
+  addEventListener("hashchange", takeTokenOfAddress);
+  arrive(document.getElementById("page"));
+  takeTokenOfAddress();
+}
+
+// Tests import the rules where there is no page.
+if (globalThis.document?.getElementById("page")) start();

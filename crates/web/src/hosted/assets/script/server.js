@@ -1,0 +1,34 @@
+// 7 of 9: asking the server, and showing what it says.
+
+function ask(address, options = {}) {
+  const proof = token ? { Authorization: `Bearer ${token}` } : {};
+  return fetch(address, { ...options, headers: { "Sluice-Script": "1", ...proof } });
+}
+
+const parsed = async (reply) => new DOMParser().parseFromString(await reply.text(), "text/html");
+
+/** What a page says, without its form. */
+async function textOf(reply) {
+  const texts = (await parsed(reply)).querySelectorAll("#page > h1, #page > p");
+  return [...texts].map((each) => each.textContent.trim()).join(" ");
+}
+
+/** Puts the page of a reply in the place of this one. Whether it was a page. */
+async function swap(reply) {
+  const next = await parsed(reply);
+  const main = next.getElementById("page");
+  if (!main) return false;
+  document.title = next.title;
+  document.getElementById("page").replaceWith(main);
+  scrollTo(0, 0);
+  arrive(main, reply);
+  return true;
+}
+
+/** Over after so long, or as soon as the browser is online again. */
+function pause(ms) {
+  return new Promise((done) => {
+    setTimeout(done, ms);
+    addEventListener("online", () => done(), { once: true });
+  });
+}
