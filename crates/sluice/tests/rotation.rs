@@ -10,7 +10,7 @@ mod identity;
 mod support;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cluster::Cluster;
@@ -21,14 +21,16 @@ use support::{Server, assert_complains, sluice, text};
 
 const ADMIN: &str = "a-token-for-the-test-of-rotations";
 /// Enough that a rotation takes a while; an app has at most twenty.
-const APPS: usize = 8;
+const APPS: usize = 6;
 const SECRETS_EACH: usize = 20;
 const ALL: usize = APPS * SECRETS_EACH;
 /// How many secrets are sealed anew when the rotation is killed, run after run.
-const KILLED_AT: [usize; 4] = [1, 40, 80, 120];
-/// When a rotation is killed whose progress cannot be seen.
-const KILLED_AFTER_MS: [u64; 8] = [10, 30, 60, 100, 150, 200, 300, 400];
+const KILLED_AT: [usize; 4] = [1, 30, 60, 90];
+/// When a rotation is killed whose progress cannot be seen: after both keys are in the file.
+const KILLED_AFTER_MS: [u64; 8] = [0, 5, 10, 20, 40, 80, 160, 320];
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a rotation runs between two looks at it.
+const SLICE: Duration = Duration::from_millis(10);
 
 /// An app that enforces, with its secrets.
 struct Guarded {
@@ -62,6 +64,11 @@ async fn assert_accepts_all(server: &Server, apps: &[Guarded], when: &str) {
         let forged = Secret { text: "x".to_owned(), ..app.secrets[0].clone() };
         assert_eq!(resolve(server, &app.api_key, "fl_x", &forged.token("u-1")).await, 401);
     }
+}
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
 }
 
 fn start(folder: &Path, more: impl FnOnce(&mut Command) -> &mut Command) -> Server {
@@ -111,8 +118,15 @@ async fn a_rotation_on_postgresql_may_be_killed_at_any_moment_and_is_run_again()
     for killed_at in KILLED_AT {
         let mut child = rotate(&both).stdout(Stdio::null()).spawn().unwrap();
         let begin = Instant::now();
-        while done() < killed_at {
+        // It stands still while it is looked at, so that it does not get away.
+        loop {
+            std::thread::sleep(SLICE);
+            signal(&child, "-STOP");
+            if done() >= killed_at {
+                break;
+            }
             assert!(begin.elapsed() < PATIENCE, "it does not go on: {} are done", done());
+            signal(&child, "-CONT");
         }
         child.kill().unwrap();
         child.wait().unwrap();
@@ -153,6 +167,9 @@ async fn a_rotation_of_the_file_may_be_killed_at_any_moment_and_is_run_again() {
     let mut cut_short = 0;
     for after_ms in KILLED_AFTER_MS {
         let mut child = rotate().stdout(Stdio::null()).spawn().unwrap();
+        while keys() == 1 && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         std::thread::sleep(Duration::from_millis(after_ms));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -10,7 +10,7 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, errors};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::support::{Server, http};
+use super::support::Server;
 
 #[path = "sign.rs"]
 #[expect(unreachable_pub, reason = "it stands as the guide shows it")]
@@ -100,7 +100,7 @@ pub(crate) async fn change(
     body: Option<&Value>,
 ) -> Value {
     let url = format!("{}/api/admin/v1{path}", server.base);
-    let mut request = http().request(method, url).bearer_auth(token);
+    let mut request = server.http.request(method, url).bearer_auth(token);
     if let Some(body) = body {
         request = request.json(body);
     }
@@ -114,5 +114,5 @@ pub(crate) async fn change(
 /// The status of a resolve with this token.
 pub(crate) async fn resolve(server: &Server, api_key: &str, flow: &str, token: &str) -> u16 {
     let url = format!("{}/api/v1/{api_key}/flows/{flow}", server.base);
-    http().get(url).bearer_auth(token).send().await.unwrap().status().as_u16()
+    server.http.get(url).bearer_auth(token).send().await.unwrap().status().as_u16()
 }
