@@ -152,6 +152,28 @@ async fn a_rotation_on_postgresql_may_be_killed_at_any_moment_and_is_run_again()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn two_rotations_of_the_file_at_once_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), |command| command.arg("--no-demo"));
+    let apps = guarded(&server).await;
+    let rotate = || {
+        let mut command = sluice();
+        command.current_dir(folder.path()).args(["key", "rotate"]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let ended = [rotate(), rotate(), rotate()].map(|child| child.wait_with_output().unwrap());
+    assert!(ended.iter().any(|output| output.status.success()), "{ended:?}");
+    for output in ended.iter().filter(|output| !output.status.success()) {
+        assert_complains(output, 1, &["is being rotated already", "nothing was changed"]);
+    }
+    assert_accepts_all(&server, &apps, "rotated").await;
+    assert_eq!(server.stop(), Some(0));
+    let server = start(folder.path(), |command| command.arg("--no-demo"));
+    assert_accepts_all(&server, &apps, "started anew").await;
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rotation_of_the_file_may_be_killed_at_any_moment_and_is_run_again() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), |command| command.arg("--no-demo"));
@@ -181,6 +203,11 @@ async fn a_rotation_of_the_file_may_be_killed_at_any_moment_and_is_run_again() {
     assert_eq!(whole.status.code(), Some(0), "{}", text(&whole.stderr));
     assert_eq!(keys(), 1, "the old key is forgotten");
     assert!(!std::fs::read_to_string(&master).unwrap().contains(first.trim()));
+    let left = std::fs::read_dir(master.parent().unwrap()).unwrap().filter(|entry| {
+        let path = entry.as_ref().unwrap().path();
+        std::fs::read(path).unwrap().starts_with(first.trim().as_bytes())
+    });
+    assert_eq!(left.count(), 0, "nor is it left beside the file");
     assert_accepts_all(&server, &apps, "rotated").await;
     assert_eq!(server.stop(), Some(0));
     let server = start(folder.path(), |command| command.arg("--no-demo"));
