@@ -169,8 +169,26 @@ fn clear_beside(path: &Path) -> io::Result<()> {
 pub(crate) fn replace(path: &Path, keys: &[MasterKey]) -> io::Result<()> {
     let beside = beside(path);
     write_private(&beside, keys)?;
+    keep_owner(path, &beside)?;
     fs::rename(&beside, path)?;
     sync_folder(path)
+}
+
+/// Whoever could read the file can read the one that takes its place: a rotation may be root's work, and
+/// the server another user's.
+#[cfg(unix)]
+fn keep_owner(before: &Path, after: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let (was, is) = (fs::metadata(before)?, fs::metadata(after)?);
+    match (was.uid(), was.gid()) == (is.uid(), is.gid()) {
+        true => Ok(()),
+        false => chown(after, Some(was.uid()), Some(was.gid())),
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn beside(path: &Path) -> PathBuf {
@@ -230,6 +248,22 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let failed = read_or_make(&path).unwrap_err();
         assert!(failed.contains("chmod 600"), "{failed}");
+    }
+
+    /// Only root can give a file away, so elsewhere there is nothing to see.
+    #[cfg(unix)]
+    #[test]
+    fn a_rotated_file_belongs_to_whom_it_belonged() {
+        use std::os::unix::fs::{MetadataExt as _, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        read_or_make(&path).unwrap();
+        let other = chown(&path, Some(65_534), Some(65_534)).is_ok();
+        let before = fs::metadata(&path).unwrap().uid();
+        replace(&path, &[MasterKey::random()]).unwrap();
+        let after = fs::metadata(&path).unwrap();
+        assert_eq!((after.uid(), after.mode() & 0o777), (before, 0o600));
+        assert!(!other || before == 65_534);
     }
 
     #[test]
