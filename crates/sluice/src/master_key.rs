@@ -135,7 +135,9 @@ pub(crate) struct Rotating(#[expect(dead_code, reason = "the lock lasts as long 
 impl Rotating {
     pub(crate) fn begin(path: &Path) -> Result<Self, String> {
         let beside = path.with_extension("key.lock");
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&beside);
+        // It may be there already, of another user.
+        let lock = OpenOptions::new().append(true).create(true).open(&beside);
+        let lock = lock.or_else(|_| fs::File::open(&beside));
         let lock = lock.map_err(|error| format!("cannot open {}: {error}", beside.display()))?;
         match lock.try_lock() {
             Ok(()) => {}
