@@ -24,7 +24,7 @@ function begin({ main, form, words }, reply) {
   const isKept = !reply && restoreDraft(survey);
   const step = (isKept && history.state?.step) || form.elements.step.value;
   survey.show(survey.section(step), { move: false });
-  if (isKept) survey.notice(words.kept, words.again).then(() => startAgain(main, form));
+  if (isKept) survey.notice(form, words.kept, words.again).then(() => startAgain(main, form));
   if (reply) focusFirst(main, "#errors, .notice");
   if (main.dataset.opened) ask(main.dataset.opened, { method: "POST", keepalive: true }).catch(() => {});
   tellHost("sluice:ready", { flowVersionId: main.dataset.version });

@@ -16,8 +16,9 @@ class Survey {
     this.words = JSON.parse(form.dataset.words);
     this.sections = [...form.querySelectorAll(".question[data-id]")];
     this.consent = form.querySelector(".consent");
+    this.actions = form.querySelector(".actions");
     this.primary = form.querySelector(".primary");
-    this.quiet = form.querySelector(".actions [value=back]") ?? this.makeBackButton();
+    this.quiet = this.actions.querySelector("[value=back]") ?? this.makeBackButton();
     this.sending = false;
     for (const section of this.sections) if (section.dataset.type === "ranking") rank(section, this.words);
     form.addEventListener("input", (event) => this.onInput(event.target.closest(".question")));
@@ -83,7 +84,7 @@ class Survey {
     if (id) this.form.elements.step.value = id;
     remember(id, push);
     if (!move || !id) return;
-    this.main.querySelector(".notice.live")?.remove();
+    this.hush();
     this.current.classList.remove("enter");
     void this.current.offsetWidth; // so that the animation starts anew
     this.current.classList.add("enter");
@@ -144,10 +145,10 @@ class Survey {
       const reply = await ask(this.form.action, { method: "POST", body }).catch(() => null);
       if (!reply) {
         const wait = pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)]);
-        await this.notice(this.words.offline, this.words.retry, wait);
+        await this.notice(this.actions, this.words.offline, this.words.retry, wait);
       } else if (reply.status === 401) {
         // The form stays, and its answers with it, until there is a token that is valid.
-        await this.notice(await textOf(reply), this.words.retry, newToken());
+        await this.notice(this.actions, await textOf(reply), this.words.retry, newToken());
       } else if (reply.status >= 500 && failures < SERVER_FAILURES_MAX) {
         await pause(RETRY_MS[failures++]);
       } else {
@@ -159,19 +160,27 @@ class Survey {
   async received(reply) {
     this.sending = false;
     this.refresh();
+    this.hush();
     if (reply.status < 500 && (await swap(reply))) return;
-    await this.notice(this.words.failed, this.words.retry);
+    await this.notice(this.actions, this.words.failed, this.words.retry);
+    this.hush();
     this.form.requestSubmit(this.primary);
   }
 
-  /** Says something above the form, until its button is pressed or `over` is. */
-  async notice(text, label, over = new Promise(() => {})) {
-    const button = element("button", { type: "button" }, label);
-    const notice = element("div", { className: "notice live", role: "status" }, element("p", {}, text), button);
+  /** Says something above `place`; over when its button is pressed, or `over` is. Said twice, it stands once. */
+  async notice(place, text, label, over = new Promise(() => {})) {
+    let notice = this.main.querySelector(".notice.live");
+    if (notice?.firstChild.textContent !== text) {
+      this.hush();
+      const button = element("button", { type: "button" }, label);
+      notice = element("div", { className: "notice live", role: "status" }, element("p", {}, text), button);
+      place.before(notice);
+    }
+    await Promise.race([over, new Promise((done) => notice.lastChild.addEventListener("click", done))]);
+  }
+
+  hush() {
     this.main.querySelector(".notice.live")?.remove();
-    this.form.before(notice);
-    await Promise.race([over, new Promise((done) => button.addEventListener("click", done))]);
-    notice.remove();
   }
 }
 
