@@ -43,6 +43,17 @@ pub struct AppPatch {
     pub token_lifetime_seconds: Option<Option<u32>>,
 }
 
+impl AppPatch {
+    /// What a change needs besides `write`: whoever shortens retention deletes responses, and whoever
+    /// changes how identities are proven stands beside those who hold the keys.
+    fn scopes(&self) -> impl Iterator<Item = Scope> {
+        let of_identity =
+            self.identity_verification.is_some() || self.token_lifetime_seconds.is_some();
+        let erase = self.retention_days.map(|_| Scope::Erase);
+        erase.into_iter().chain(of_identity.then_some(Scope::Admin))
+    }
+}
+
 impl Engine {
     pub async fn create_app(&self, actor: &Actor, name: &str) -> AdminResult<AppDetail> {
         self.make_app(At::Instance, actor, name).await
@@ -107,6 +118,7 @@ impl Engine {
         patch: &AppPatch,
     ) -> AdminResult<AppDetail> {
         self.app_for(actor, Scope::Write, app).await?;
+        patch.scopes().try_for_each(|scope| actor.need(scope))?;
         faultless(patch_faults(patch))?;
         for _ in 0..CONFLICT_RETRIES {
             let found = self.app_for(actor, Scope::Write, app).await?;

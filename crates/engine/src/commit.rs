@@ -214,8 +214,9 @@ impl Writer {
             let mut response = waiting.pending.response;
             response.row.response_id = ResponseId::from_uuid(id);
             if let Some(claim) = &mut response.claim {
-                // A profile that has to be made is first seen with this response.
-                claim.new_id = RespondentId::from_uuid(self.ids.next(now));
+                // An id that told the moment would lead from the profile to this response, also when the
+                // link between them has been erased.
+                claim.new_id = RespondentId::from_uuid(Ids::of_day(now));
             }
             replies.push((response.row.response_id, waiting.reply));
             rows.push(response);

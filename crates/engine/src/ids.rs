@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sluice_flow::id::v7;
+use sluice_flow::invitation::day_of;
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
@@ -28,6 +29,12 @@ impl Ids {
     pub(crate) fn next(&self, at: Timestamp) -> Uuid {
         let (at, sequence) = self.take(at, 1);
         v7(at, sequence, random_bits() as u64)
+    }
+
+    /// An id that tells the day alone, and no order within it.
+    pub(crate) fn of_day(at: Timestamp) -> Uuid {
+        let bits = random_bits();
+        v7(day_of(at), (bits >> 64) as u32, bits as u64)
     }
 
     /// As many ids as asked for, for one call to the system's source of randomness.
@@ -94,6 +101,16 @@ mod tests {
         made.push(ids.next(at));
         assert_eq!(made.len(), 10_501);
         assert!(made.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn an_id_of_a_day_tells_no_more_than_the_day() {
+        let at = |millis: i64| Timestamp::from_millis(1_763_172_000_000 + millis);
+        let ids = [Ids::of_day(at(0)), Ids::of_day(at(1)), Ids::of_day(at(1))];
+        let told = ids.map(|id| sluice_flow::id::RespondentId::from_uuid(id).made_at());
+        assert_eq!(told, [day_of(at(0)); 3]);
+        assert_eq!(day_of(at(0)).as_millis() % 86_400_000, 0);
+        assert!(ids[0] != ids[1] && ids[1] != ids[2]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use sluice_flow::issue::{Code, Issue};
 use sluice_flow::judge::judge;
 use sluice_flow::lifecycle::Accepting;
 use sluice_flow::respondent::Claim;
-use sluice_flow::submission::{self, Admission, Submission, Unfit};
+use sluice_flow::submission::{self, Admission, Identity, Submission, Unfit};
 use sluice_flow::time::Timestamp;
 use sluice_store::{InvitationRow, Invited, NewResponse, ResponseRow, StoreError};
 use uuid::Uuid;
@@ -63,6 +63,14 @@ impl From<StoreError> for SubmitError {
     }
 }
 
+/// What a token proves of a submission.
+#[derive(Default)]
+struct Proof {
+    verified: bool,
+    /// Who sent it, where it does not say so itself.
+    user_id: Option<Identity<'static>>,
+}
+
 /// A version's word on a submission.
 enum Verdict {
     Admitted { accepts_until: Option<Timestamp>, grace: Option<Grace> },
@@ -113,7 +121,10 @@ impl Engine {
             Err(Unfit::Refused(issues)) => return Ok(Receipt::Refused(issues)),
             Err(Unfit::Malformed(reason)) => return Err(SubmitError::Malformed(reason)),
         };
-        let (verified, mismatches) = self.matched(app, &mut submission, claims);
+        let (proof, mismatches) = self.matched(app, &submission, claims);
+        if submission.admission == Admission::CollectionOnly {
+            submission.withhold(claims);
+        }
         for _ in 0..REJUDGE_MAX {
             let version = match submission.flow_version_id.parse() {
                 Ok(id) => self.registry.version(app.app_id, id).await?,
@@ -126,11 +137,11 @@ impl Engine {
             let invitation = invitation.as_ref();
             match self.verdict(&version, &submission, &mismatches, invitation) {
                 Verdict::Refused(issues) => {
-                    let replay = self.replay(&version, &submission, invitation, key, verified);
+                    let replay = self.replay(&version, &submission, invitation, key, &proof);
                     return Ok(replay.await?.unwrap_or(Receipt::Refused(issues)));
                 }
                 Verdict::Admitted { accepts_until, grace } => {
-                    let response = response_of(&version, &submission, invitation, key, verified);
+                    let response = response_of(&version, &submission, invitation, key, &proof);
                     let settled = self.committer.store(Pending { response, accepts_until }).await;
                     match settled {
                         Ok(Settled::Stale) => self.registry.forget(&[app.app_id]),
@@ -143,22 +154,22 @@ impl Engine {
         Err(Unavailable::OVERLOADED.into())
     }
 
-    /// Holds the submission against the token. Whether it is verified, and what is to be refused for it;
-    /// where mismatches are only counted, the submission is as good as one without a token.
+    /// Holds the submission against the token. What that proves, and what is to be refused for it; where
+    /// mismatches are only counted, the submission is as good as one without a token.
     fn matched(
         &self,
         app: &AppView,
-        submission: &mut Submission<'_>,
+        submission: &Submission<'_>,
         claims: Option<&Claims>,
-    ) -> (bool, Vec<Issue>) {
-        let Some(claims) = claims else { return (false, Vec::new()) };
+    ) -> (Proof, Vec<Issue>) {
+        let Some(claims) = claims else { return (Proof::default(), Vec::new()) };
         let mismatches = identity::mismatches(claims, &submission.identities);
         if mismatches.is_empty() {
-            identity::fill(claims, submission);
-            return (true, mismatches);
+            let user_id = identity::missing_user_id(claims, submission);
+            return (Proof { verified: true, user_id }, mismatches);
         }
         let refused = self.is_mismatch_refused(app);
-        (false, if refused { mismatches } else { Vec::new() })
+        (Proof::default(), if refused { mismatches } else { Vec::new() })
     }
 
     /// The invitation whose id the submission bears, whosever it is. Any other text is the caller's own
@@ -220,7 +231,7 @@ impl Engine {
         submission: &Submission<'_>,
         invitation: Option<&InvitationRow>,
         key: Option<&IdempotencyKey>,
-        verified: bool,
+        proof: &Proof,
     ) -> Result<Option<Receipt>, SubmitError> {
         let Some(key) = key else { return Ok(None) };
         let hash = key.hash(version.app_id);
@@ -231,7 +242,7 @@ impl Engine {
         };
         // Without a digest the response was deleted or erased since: only the use of the key is known.
         let is_same = digest.is_none_or(|digest| {
-            digest == response_of(version, submission, invitation, None, verified).row.digest
+            digest == response_of(version, submission, invitation, None, proof).row.digest
         });
         Ok(Some(if is_same {
             Receipt::Accepted(Accepted { response_id, grace: None, replayed: true })
@@ -263,27 +274,17 @@ fn is_to(invitation: &InvitationRow, version: &VersionView) -> bool {
 
 /// What is stored of a submission. This is the boundary of consent: with `collection_only`, nothing
 /// that names the respondent goes further than here: no identity, and no id of an invitation, which leads
-/// to whoever was invited, also where a page's address or a tag bears it.
+/// to whoever was invited. What a page's address or a tag bore of either was withheld before.
 fn response_of(
     version: &VersionView,
     submission: &Submission<'_>,
     invitation: Option<&InvitationRow>,
     key: Option<&IdempotencyKey>,
-    verified: bool,
+    proof: &Proof,
 ) -> NewResponse {
     let admitted = submission.admission == Admission::Admitted;
-    let hidden = invitation.filter(|_| !admitted).map(|row| row.assignment_id.to_string());
-    let without_hidden = |text: Option<String>| match &hidden {
-        Some(id) => text.map(|text| text.replace(id, AssignmentId::PREFIX)),
-        None => text,
-    };
-    let flow_assignment_id = submission.flow_assignment_id.as_deref().filter(|_| hidden.is_none());
-    let (identities, claim) = match submission.admission {
-        Admission::Admitted => {
-            (submission.identities_json(), Claim::of(&submission.identities).map(Box::new))
-        }
-        Admission::CollectionOnly => (None, None),
-    };
+    let flow_assignment_id = submission.flow_assignment_id.as_deref();
+    let flow_assignment_id = flow_assignment_id.filter(|_| admitted || invitation.is_none());
     let mut row = ResponseRow {
         app_id: version.app_id,
         flow_id: version.flow_id,
@@ -291,21 +292,26 @@ fn response_of(
         response_id: ResponseId::from_uuid(Uuid::nil()),
         admission: submission.admission,
         answers: submission.answers_json(),
-        identities,
+        identities: admitted.then(|| submission.identities_json()).flatten(),
         // It speaks of the identities beside it; without them it would only tell who has a token.
-        identity_verified: verified && submission.admission == Admission::Admitted,
+        identity_verified: admitted && proof.verified,
         respondent_id: None,
-        tags: without_hidden(submission.tags_json()),
-        context: without_hidden(submission.context_json()),
+        tags: submission.tags_json(),
+        context: submission.context_json(),
         flow_assignment_id: flow_assignment_id.map(str::to_owned),
         digest: [0; 32],
     };
+    // Of what was sent: a retry is the same one, also when its token has expired since.
     row.digest = row.digest_of_content();
+    let identities = || proof.user_id.iter().chain(&submission.identities);
+    if admitted && proof.user_id.is_some() {
+        row.identities = Some(submission::identities_json(identities()));
+    }
     NewResponse {
         row,
         idempotency_key: key.map(|key| key.hash(version.app_id)),
         public_revision: version.public_revision,
-        claim,
+        claim: admitted.then(|| Claim::of(identities())).flatten().map(Box::new),
         invitation: invitation
             .filter(|row| is_to(row, version))
             .map(|row| Invited { assignment_id: row.assignment_id, linked: admitted }),

@@ -224,7 +224,7 @@ async fn without_consent_nothing_leads_from_the_response_to_the_person() {
     for trace in [id.to_string(), format!("{:?}", id.uuid()), "canary-user".to_owned()] {
         assert!(!response.contains(&trace), "{trace} is in {response}");
     }
-    assert!(rows[0].context.as_ref().unwrap().contains("?flowAssignmentId=fa_&a=1"));
+    assert!(rows[0].context.as_ref().unwrap().contains("?flowAssignmentId=&a=1"));
     let shown = format!("{:?}", invitation.row);
     let uuid = format!("{:?}", receipt.response_id.uuid());
     for trace in [receipt.response_id.to_string(), uuid] {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sluice_engine::rows::{Answers, Page, Respondent};
 use sluice_engine::{AdminError, AppDetail, AppPatch, Duplicates, Missing, NewInvitation};
 use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
-use sluice_flow::invitation::Invitee;
+use sluice_flow::invitation::{Invitee, day_of};
 use sluice_flow::respondent::{IdentityType, Known};
 use support::{Mood, World, accepted, submission};
 
@@ -63,8 +63,12 @@ async fn whoever_admits_it_is_linked_and_nobody_else() {
     let respondents = known(&world, &app).await;
     assert_eq!(respondents.len(), 1);
     let id = respondents[0].row.respondent_id;
-    assert_eq!(id.made_at(), first, "first seen with the first response");
-    assert_eq!(respondents[0].last_seen_at, Some(world.engine.now()));
+    assert_eq!(
+        id.made_at(),
+        day_of(first),
+        "an id that told the moment would lead to the response"
+    );
+    assert_eq!(respondents[0].seen, Some((first, world.engine.now())));
     let found = world
         .engine
         .find_respondent(&world.actor, app.row.app_id, IdentityType::Email, "ANN@mail.example")

@@ -50,13 +50,13 @@ fn is_email_of(claims: &Claims, email: &str) -> bool {
     claims.email.as_deref().is_some_and(|known| known.eq_ignore_ascii_case(email))
 }
 
-/// Adds the token's `userId` to an admitted submission that names none.
-pub fn fill(claims: &Claims, submission: &mut Submission<'_>) {
+/// The token's `userId`, for an admitted submission that names none.
+pub fn missing_user_id(claims: &Claims, submission: &Submission<'_>) -> Option<Identity<'static>> {
     let named = submission.identities.iter().any(|identity| identity.kind == USER_ID);
-    if submission.admission == Admission::Admitted && !named {
+    (submission.admission == Admission::Admitted && !named).then(|| {
         let value = Cow::Owned(claims.user_id.clone());
-        submission.identities.insert(0, Identity { kind: USER_ID.into(), value });
-    }
+        Identity { kind: USER_ID.into(), value }
+    })
 }
 
 #[cfg(test)]
@@ -107,18 +107,19 @@ mod tests {
     #[test]
     fn only_an_admitted_submission_without_a_user_id_is_filled() {
         for (admission, sent, filled) in [
-            ("admitted", "[]", 1),
-            ("admitted", r#"[{"type":"userId","value":"u-7"}]"#, 1),
-            ("admitted", r#"[{"type":"traits.plan","value":"pro"}]"#, 2),
-            ("collection_only", "[]", 0),
+            ("admitted", "[]", true),
+            ("admitted", r#"[{"type":"userId","value":"u-7"}]"#, false),
+            ("admitted", r#"[{"type":"traits.plan","value":"pro"}]"#, true),
+            ("collection_only", "[]", false),
         ] {
             let body = format!(
                 r#"{{"flowVersionId":"fv","flowVersionPayloadGeneration":"4",
                     "respondentAnalyticsAdmission":"{admission}","identities":{sent}}}"#
             );
-            let mut submission = crate::submission::parse(body.as_bytes()).unwrap();
-            fill(&claims(None), &mut submission);
-            assert_eq!(submission.identities.len(), filled, "{admission} {sent}");
+            let submission = crate::submission::parse(body.as_bytes()).unwrap();
+            let user_id = missing_user_id(&claims(None), &submission);
+            let expected = filled.then(|| Identity { kind: USER_ID.into(), value: "u-7".into() });
+            assert_eq!(user_id, expected, "{admission} {sent}");
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Without a command the server starts, so that `cargo run` alone shows something. Flags of `serve`
 //! are optional here even where a default exists: only [`crate::config`] knows all four sources.
 
+mod app;
 mod client;
 mod invite;
 mod key;
@@ -16,9 +17,10 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand};
 use serde::Deserialize;
 
+pub(crate) use app::{AppCommand, AppSetArgs, IdentityAddArgs, IdentityCommand, Setting};
 pub(crate) use client::{
-    AppCommand, CheckArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand,
-    ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
+    CheckArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand, ServerArgs, Since,
+    TailArgs, TailFormat, TokenArgs, TokenCommand,
 };
 
 pub(crate) use invite::{AddArgs, ImportArgs, InviteCommand, InvitedArgs};
@@ -77,9 +79,12 @@ pub(crate) enum Command {
     /// Show, export and erase what is kept of one person
     #[command(subcommand)]
     Respondent(RespondentCommand),
-    /// List and create apps
+    /// List, create and set up apps
     #[command(subcommand)]
     App(AppCommand),
+    /// Keys that prove who answers, and what the checks of tokens came to
+    #[command(subcommand)]
+    Identity(IdentityCommand),
     /// Create admin tokens
     #[command(subcommand)]
     Token(TokenCommand),

@@ -92,6 +92,10 @@ impl Server {
         self.call(Method::PUT, path, &[], Some(body)).await
     }
 
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Result<Value, CallError> {
+        self.call(Method::PATCH, path, &[], Some(body)).await
+    }
+
     pub(crate) async fn delete(
         &self,
         path: &str,

@@ -80,6 +80,7 @@ async fn dispatch(command: Command) -> Outcome {
         }
         Command::Respondent(respondent) => command::respondent::run(respondent).await,
         Command::App(app) => command::app::run(app).await,
+        Command::Identity(identity) => command::identity::run(identity).await,
         Command::Token(args::TokenCommand::Create(token)) => command::token::create(token).await,
         Command::Key(args::KeyCommand::Rotate(rotate)) => command::key::rotate(rotate).await,
         Command::Invite(invite) => command::invite::run(invite).await,

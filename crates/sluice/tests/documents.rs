@@ -38,6 +38,28 @@ fn every_example_passes_the_check() {
 }
 
 #[test]
+fn the_guide_to_citus_names_every_table_and_no_other() {
+    let guide = document("docs/scaling.md");
+    let migrations = root().join("crates/store/src/postgres/migrations");
+    let schema: String = std::fs::read_dir(migrations)
+        .unwrap()
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    let words = |text: &str, before: &str| -> Vec<String> {
+        let after = text.split(before).skip(1);
+        after.map(|rest| rest.split([' ', '\'']).next().unwrap().to_owned()).collect()
+    };
+    let mut tables = words(&schema, "\nCREATE TABLE ");
+    // A partition goes with its table, and the probe stays on the coordinator.
+    tables.retain(|table| table != "responses_default" && table != "probe");
+    tables.sort();
+    let mut told = words(&guide, "\nSELECT create_distributed_table('");
+    told.extend(words(&guide, "\nSELECT create_reference_table('"));
+    told.sort();
+    assert_eq!(told, tables);
+}
+
+#[test]
 fn every_flow_in_the_guide_passes_the_check_and_shows_every_type() {
     let guide = document("docs/flows.md");
     let flows = blocks(&guide, "yaml");

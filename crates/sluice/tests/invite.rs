@@ -75,7 +75,7 @@ async fn people_are_invited_from_a_file_and_answer_once() {
     let other = lines[1].split(',').nth(3).unwrap();
     assert_eq!(run(&["revoke", other]).status.code(), Some(0));
     let listed = run(&["list", &flow, "--state", "completed"]);
-    assert_eq!(text(&listed.stdout), format!("{id}  completed  ada@mail.example\n"));
+    assert_eq!(text(&listed.stdout), format!("{id}  completed  ada@mail.example  {link}\n"));
     let counts = "2499 sent, 0 opened, 1 completed, 0 expired, 1 revoked\n";
     assert_eq!(text(&listed.stderr), counts);
     assert_eq!(server.stop(), Some(0));

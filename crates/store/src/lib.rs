@@ -131,7 +131,7 @@ pub trait Store: Send + Sync + 'static {
         app: AppId,
         known: &Known,
     ) -> StoreResult<Option<RespondentId>>;
-    /// The app's respondents in the order they were first seen. Their responses are not counted here.
+    /// The app's respondents in the order of their ids, which is that of the days they were first seen. Their responses are not counted here.
     async fn list_respondents(
         &self,
         app: AppId,

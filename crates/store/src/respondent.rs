@@ -6,7 +6,8 @@ use sluice_flow::time::Timestamp;
 
 use crate::IdempotencyKey;
 
-/// A profile. When it was first seen is in its id.
+/// A profile. Its id tells the day on which it was first seen and no more: it outlives an erasure in the audit
+/// log, and must not lead to the answers that were kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RespondentRow {
     pub app_id: AppId,
@@ -46,8 +47,9 @@ pub struct Respondent {
     pub row: RespondentRow,
     /// The userId first, then addresses in their own order.
     pub identities: Vec<Known>,
-    /// When their last response was received; absent where none has been.
-    pub last_seen_at: Option<Timestamp>,
+    /// When the first and the last response with their consent were received; absent where no consent
+    /// is left.
+    pub seen: Option<(Timestamp, Timestamp)>,
     /// Stored responses by flow; empty in lists.
     pub flows: Vec<(FlowId, u64)>,
 }

@@ -1,8 +1,10 @@
 //! Key sets that others publish, by their address: fetched when needed, kept for a while.
 //!
 //! A key that is known and fresh is never waited for: a set in use is fetched anew in the background before
-//! it goes stale. A set past its time is fetched on the way, and used further only where that fails. An
-//! unknown `kid` makes one fetch for all who wait, and not another one soon after.
+//! it goes stale. A set past its time is fetched on the way, and used further only where that fails: from then
+//! on nobody waits for a publisher that is away, which is tried again in the background. An unknown `kid`
+//! makes one fetch for all who wait, and not another one soon after. A fetch is nobody's own: it goes on
+//! when whoever asked for it has hung up.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,6 +24,8 @@ const REFRESH: Duration = Duration::from_secs(480);
 const STALE: Duration = Duration::from_secs(24 * 3600);
 /// The least time between two fetches of one set.
 const BETWEEN_FETCHES: Duration = Duration::from_secs(30);
+/// How long the word of a fetch that failed is taken for the next one's.
+const AWAY: Duration = Duration::from_secs(90);
 /// Keys that are read of one set.
 const KEYS_MAX: usize = 100;
 /// Sets kept.
@@ -71,6 +75,8 @@ struct Known {
     keys: Vec<Arc<SetKey>>,
     fetched: Option<Instant>,
     tried: Option<Instant>,
+    /// The last fetch that ended was in vain.
+    failed: bool,
 }
 
 impl KeySets {
@@ -89,17 +95,19 @@ impl KeySets {
     pub(crate) async fn find(&self, url: &str, kid: Option<&str>) -> Found {
         let Some(set) = self.set(url) else { return Found::Unavailable };
         let known = set.known().clone();
-        let age = known.fetched.map(|at| at.elapsed());
+        let age = known.fetched.map_or(Duration::MAX, |at| at.elapsed());
         let keys = known.named(kid);
-        if !keys.is_empty() && age.is_some_and(|age| age < FRESH) {
-            if age.is_some_and(|age| age >= REFRESH) && set.may_fetch() {
-                let (sets, set, url) = (self.clone(), Arc::clone(&set), url.to_owned());
-                tokio::spawn(async move { sets.fetch(&set, &url).await });
+        if !keys.is_empty() && (age < FRESH || known.is_away() && age < STALE) {
+            if age >= REFRESH && set.may_fetch() {
+                tokio::spawn(self.clone().fetch(set, url.to_owned()));
             }
             return Found::Keys(keys);
         }
         // Also where there may be no other fetch now: one that is under way is waited for.
-        self.fetch(&set, url).await;
+        let fetch = self.clone().fetch(Arc::clone(&set), url.to_owned());
+        if tokio::spawn(fetch).await.is_err() {
+            return Found::Unavailable;
+        }
         let known = set.known().clone();
         if known.fetched.is_none_or(|at| at.elapsed() >= STALE) {
             return Found::Unavailable;
@@ -122,7 +130,7 @@ impl KeySets {
     }
 
     /// Fetches a set, once for all who ask meanwhile.
-    async fn fetch(&self, set: &Set, url: &str) {
+    async fn fetch(self, set: Arc<Set>, url: String) {
         let _under_way = set.fetching.lock().await;
         // Whoever held the lock before may have fetched what this one came for.
         if !set.may_fetch() {
@@ -130,14 +138,25 @@ impl KeySets {
         }
         set.known().tried = Some(Instant::now());
         let Some(source) = &self.source else { return };
-        match source.fetch(url.to_owned()).await.and_then(|bytes| keys_of(&bytes)) {
+        let host = host_of(&url).to_owned();
+        match source.fetch(url).await.and_then(|bytes| keys_of(&bytes)) {
             Ok(keys) => {
-                let now = Instant::now();
-                *set.known() = Known { keys, fetched: Some(now), tried: Some(now) };
+                let now = Some(Instant::now());
+                *set.known() = Known { keys, fetched: now, tried: now, failed: false };
             }
-            Err(reason) => tracing::warn!(reason, "a set of identity keys could not be fetched"),
+            Err(reason) => {
+                set.known().failed = true;
+                tracing::warn!(host, reason, "a set of identity keys could not be fetched");
+            }
         }
     }
+}
+
+/// For the log: a path may hold what is not for it.
+fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit('@').next().unwrap_or_default()
 }
 
 impl Set {
@@ -151,6 +170,11 @@ impl Set {
 }
 
 impl Known {
+    /// Whether the publisher was away a moment ago.
+    fn is_away(&self) -> bool {
+        self.failed && self.tried.is_some_and(|at| at.elapsed() < AWAY)
+    }
+
     /// The keys of this name. A token may leave it out where the set has one key.
     fn named(&self, kid: Option<&str>) -> Vec<Arc<SetKey>> {
         match (kid, self.keys.as_slice()) {

@@ -16,6 +16,7 @@ mod stored;
 mod text_map;
 mod texts;
 mod tree;
+mod withheld;
 
 use std::borrow::Cow;
 
@@ -25,6 +26,7 @@ use crate::issue::{Code, Issue};
 use crate::payload::Generation;
 
 pub(crate) use identities::{EMAIL, USER_ID};
+pub use stored::identities_json;
 pub use text_map::{TextMap, Texts};
 
 /// A submission of the right shape; nothing is judged yet.

@@ -13,7 +13,7 @@ impl Submission<'_> {
 
     /// Nothing if there are none.
     pub fn identities_json(&self) -> Option<String> {
-        (!self.identities.is_empty()).then(|| identities(&self.identities))
+        (!self.identities.is_empty()).then(|| identities_json(&self.identities))
     }
 
     /// Nothing if there are none.
@@ -57,10 +57,11 @@ fn weight_of(texts: &Texts<'_>) -> usize {
     }
 }
 
-fn identities(identities: &[Identity<'_>]) -> String {
-    let mut out = String::with_capacity(64 * identities.len());
+/// Identities in the form in which they are stored.
+pub fn identities_json<'a>(identities: impl IntoIterator<Item = &'a Identity<'a>>) -> String {
+    let mut out = String::with_capacity(128);
     out.push('[');
-    for (index, identity) in identities.iter().enumerate() {
+    for (index, identity) in identities.into_iter().enumerate() {
         comma(&mut out, index);
         out.push_str("{\"type\":");
         string(&mut out, &identity.kind);

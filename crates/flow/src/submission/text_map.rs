@@ -35,6 +35,10 @@ impl<'a> TextMap<'a> {
         self.0.iter().map(|(name, texts)| (name.as_ref(), texts))
     }
 
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Texts<'a>> {
+        self.0.iter_mut().map(|(_, texts)| texts)
+    }
+
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.iter().map(|(name, _)| name)
     }

@@ -223,24 +223,6 @@ fn interval(text: &str) -> Result<std::time::Duration, String> {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum AppCommand {
-    /// List apps with their ids and keys
-    List {
-        #[command(flatten)]
-        server: ServerArgs,
-    },
-    /// Create an app
-    #[command(after_long_help = "Example:\n  sluice app create \"Web shop\"")]
-    Create {
-        /// Name of the app
-        name: String,
-
-        #[command(flatten)]
-        server: ServerArgs,
-    },
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
     /// Create an admin token; it is printed once
     Create(TokenArgs),

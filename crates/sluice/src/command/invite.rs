@@ -181,11 +181,12 @@ async fn list(args: InvitedArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// The id, the state, and who it is for.
+/// The id, the state, who it is for, and the link.
 fn shown(item: &Value) -> String {
     let mut line = format!("{}  {:<9}", field(item, "flowAssignmentId"), field(item, "state"));
     for identity in item["identities"].as_array().into_iter().flatten() {
         line.push_str(&format!("  {}", quoted(field(identity, "value"))));
     }
+    line.push_str(&format!("  {}", field(item, "link")));
     line
 }

@@ -4,6 +4,7 @@
 pub(crate) mod app;
 pub(crate) mod check;
 pub(crate) mod flow;
+pub(crate) mod identity;
 pub(crate) mod invite;
 pub(crate) mod key;
 pub(crate) mod moving;

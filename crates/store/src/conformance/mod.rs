@@ -118,7 +118,7 @@ cases! {
         respondents_are_of_their_app_only
         many_commits_at_once_for_one_new_identity_make_one_profile
         batches_that_claim_the_same_in_other_orders_all_end
-        respondents_are_listed_in_the_order_they_were_first_seen
+        respondents_are_listed_in_the_order_of_their_ids
         consents_outlive_a_response_that_is_deleted
         responses_of_a_respondent_are_listed_over_flows_page_by_page;
     removal:

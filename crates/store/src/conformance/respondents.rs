@@ -114,7 +114,7 @@ pub(super) async fn a_stored_claim_makes_a_profile_with_its_consent(store: TheSt
     let profile = store.find_respondent(new_id).await.unwrap().unwrap();
     assert_eq!(profile.row.app_id, shop.app());
     assert_eq!(profile.identities, [known("user=7")]);
-    assert_eq!(profile.last_seen_at, Some(at(5)));
+    assert_eq!(profile.seen, Some((at(5), at(5))));
     assert_eq!(profile.flows, [(shop.flow.flow_id, 1)]);
     let consent = ConsentRow {
         app_id: shop.app(),
@@ -127,7 +127,7 @@ pub(super) async fn a_stored_claim_makes_a_profile_with_its_consent(store: TheSt
     let later = linked(&shop, &store, &["user=7"], 9).await;
     assert_eq!(later, new_id);
     let profile = store.find_respondent(new_id).await.unwrap().unwrap();
-    assert_eq!((profile.last_seen_at, profile.flows[0].1), (Some(at(9)), 2));
+    assert_eq!((profile.seen, profile.flows[0].1), (Some((at(5), at(9))), 2));
 }
 
 pub(super) async fn without_a_claim_nobody_is_made_known(store: TheStore) {
@@ -240,7 +240,7 @@ pub(super) async fn batches_that_claim_the_same_in_other_orders_all_end(store: T
     assert_eq!(all_of(&store, &shop).await.len(), 12);
 }
 
-pub(super) async fn respondents_are_listed_in_the_order_they_were_first_seen(store: TheStore) {
+pub(super) async fn respondents_are_listed_in_the_order_of_their_ids(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut expected = Vec::new();
     for (millis, user) in [(3, "user=c"), (1, "user=a"), (2, "user=b")] {
@@ -260,7 +260,7 @@ pub(super) async fn respondents_are_listed_in_the_order_they_were_first_seen(sto
         assert_eq!(ids, expected, "pages of {limit}");
         let users: Vec<_> = all.iter().map(|it| it.identities[0].value.as_str()).collect();
         assert_eq!(users, ["a", "b", "c"]);
-        let seen: Vec<_> = all.iter().map(|it| it.last_seen_at.unwrap()).collect();
+        let seen: Vec<_> = all.iter().map(|it| it.seen.unwrap().1).collect();
         assert_eq!(seen, [at(1), at(2), at(3)]);
     }
 }

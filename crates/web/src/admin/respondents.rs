@@ -192,8 +192,8 @@ impl From<Row> for Respondent {
             respondent_id: row.row.respondent_id,
             app_id: row.row.app_id,
             identities: row.identities.into_iter().map(Identity::from).collect(),
-            first_seen_at: row.row.respondent_id.made_at(),
-            last_seen_at: row.last_seen_at,
+            first_seen_at: row.seen.map_or(row.row.respondent_id.made_at(), |(first, _)| first),
+            last_seen_at: row.seen.map(|(_, last)| last),
         }
     }
 }
@@ -215,7 +215,7 @@ fn consents(rows: Vec<ConsentRow>) -> Vec<Consent> {
 
 /// List respondents, or find one
 ///
-/// In the order they were first seen. With `type` and `value`, the one who is known by that, or nobody.
+/// In the order of the days they were first seen. With `type` and `value`, the one who is known by that, or nobody.
 #[utoipa::path(
     get, path = "/respondents", operation_id = "listRespondents", tag = "Respondents",
     security(("adminToken" = ["read"])),

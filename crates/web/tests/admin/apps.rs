@@ -74,6 +74,28 @@ async fn a_wrong_patch_is_refused_with_every_fault_and_changes_nothing() {
 }
 
 #[tokio::test]
+async fn what_deletes_responses_or_proves_identities_needs_more_than_write() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let path = format!("/apps/{app}");
+    for (patch, scopes, allowed) in [
+        (json!({"name": "New"}), &["write"][..], true),
+        (json!({"retentionDays": 1}), &["write"], false),
+        (json!({"retentionDays": null}), &["write"], false),
+        (json!({"retentionDays": 1}), &["erase"], false),
+        (json!({"retentionDays": 1}), &["write", "erase"], true),
+        (json!({"identityVerification": "observe"}), &["write", "erase"], false),
+        (json!({"tokenLifetimeSeconds": 60}), &["write"], false),
+        (json!({"identityVerification": "observe", "retentionDays": 2}), &["admin"], true),
+    ] {
+        let token = site.token(scopes, None).await;
+        let reply = site.call(&token, "PATCH", &path, &patch).await;
+        let expected = if allowed { 200 } else { 403 };
+        assert_eq!(reply.status, expected, "{patch} with {scopes:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_new_app_needs_a_name_and_nothing_else() {
     let site = Site::start().await;
     let long = "x".repeat(201);

@@ -254,6 +254,28 @@ async fn observing_counts_a_mismatch_and_stores_the_response_as_unverified() {
 }
 
 #[tokio::test]
+async fn a_retry_is_the_same_submission_when_its_token_has_expired_since() {
+    let it = Verified::start().await;
+    let (kid, signer) = it.secret().await;
+    it.mode(IdentityVerification::Observe).await;
+    let token = bearer(&signer.token(Some(&kid), &it.claims()));
+    let email = json!([{"type": "traits.email", "value": "ann@example.com"}]);
+    for (key, identities) in [("one", json!([])), ("two", email)] {
+        let body = it.admitted(identities).to_string();
+        let first = [("authorization", token.as_str()), ("idempotency-key", key)];
+        let first = it.site.trpc("response.submit", &first, &body).await.json();
+        assert!(it.last().await.1, "proven and stored");
+        for again in [
+            &[("idempotency-key", key)][..],
+            &[("idempotency-key", key), ("authorization", "Bearer x")],
+        ] {
+            let again = it.site.trpc("response.submit", again, &body).await.json();
+            assert_eq!(again, first);
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_longest_life_of_a_token_is_the_apps_to_say() {
     let it = Verified::start().await;
     let (kid, signer) = it.secret().await;

@@ -14,6 +14,7 @@ const X: [&str; 2] =
 struct Publisher {
     set: Mutex<Option<String>>,
     fetches: AtomicUsize,
+    seconds_to_fetch: AtomicUsize,
 }
 
 impl Publisher {
@@ -45,7 +46,8 @@ impl KeySource for Publisher {
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send + '_>> {
         Box::pin(async {
             self.fetches.fetch_add(1, Ordering::SeqCst);
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            let seconds = self.seconds_to_fetch.load(Ordering::SeqCst) as u64;
+            tokio::time::sleep(Duration::from_secs(seconds) + Duration::from_millis(20)).await;
             self.set.lock().unwrap().clone().map(String::into_bytes).ok_or_else(|| "away".into())
         })
     }
@@ -144,6 +146,48 @@ async fn where_the_publisher_is_away_a_set_is_used_for_a_day() {
     publisher.publish(&["a"]);
     pass(31).await;
     assert_eq!(found(&sets, Some("a")).await, "found");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_a_publisher_that_was_away_the_last_time() {
+    let (publisher, sets) = sets(&["a"]);
+    found(&sets, Some("a")).await;
+    publisher.go_away();
+    publisher.seconds_to_fetch.store(5, Ordering::SeqCst);
+    pass(601).await;
+    assert_eq!(found(&sets, Some("a")).await, "found", "one waits, and finds it away");
+    for _ in 0..10 {
+        pass(31).await;
+        let before = Instant::now();
+        assert_eq!(found(&sets, Some("a")).await, "found");
+        assert_eq!(before.elapsed(), Duration::ZERO);
+        tokio::time::sleep(Duration::from_secs(6)).await;
+    }
+    assert_eq!(publisher.fetches(), 12, "it is tried again, behind the scenes");
+    publisher.publish(&["b"]);
+    pass(3600).await;
+    assert_eq!(found(&sets, Some("a")).await, "unknown", "after a while it is waited for again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_hangs_up_does_not_end_the_fetch() {
+    let (publisher, sets) = sets(&["a"]);
+    publisher.seconds_to_fetch.store(2, Ordering::SeqCst);
+    let one_second = Duration::from_secs(1);
+    tokio::time::timeout(one_second, found(&sets, Some("a"))).await.unwrap_err();
+    assert_eq!(found(&sets, Some("a")).await, "found");
+    assert_eq!(publisher.fetches(), 1);
+}
+
+#[test]
+fn the_log_is_told_the_host_of_a_set_and_no_more() {
+    for (url, host) in [
+        ("https://id.example/keys?secret=1", "id.example"),
+        ("https://me:secret@id.example:8443/keys", "id.example:8443"),
+        ("https://id.example?x", "id.example"),
+    ] {
+        assert_eq!(host_of(url), host);
+    }
 }
 
 #[tokio::test(start_paused = true)]

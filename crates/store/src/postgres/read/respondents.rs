@@ -60,7 +60,7 @@ pub(in super::super) async fn list(
     around(pool, app, rows).await
 }
 
-/// Profiles, in their order, with what is known of each and when it was last seen.
+/// Profiles, in their order, with what is known of each and when it was seen.
 async fn around(pool: &Pool, app: AppId, rows: Vec<RespondentRow>) -> StoreResult<Vec<Respondent>> {
     let ids: Vec<Uuid> = rows.iter().map(|row| row.respondent_id.uuid()).collect();
     let identities = "SELECT respondent_id, type, value FROM identities \
@@ -68,18 +68,21 @@ async fn around(pool: &Pool, app: AppId, rows: Vec<RespondentRow>) -> StoreResul
     let read = |cells: &mut Cells| Ok((cells.id(RespondentId::from_uuid)?, known(cells)?));
     let mut identities = pool.many(identities, &[&app.uuid(), &ids], read).await?;
     identities.sort();
-    let last = "SELECT given.id, (SELECT response_id FROM consents WHERE app_id = $1 \
+    let edges = "SELECT (SELECT response_id FROM consents WHERE app_id = $1 \
+         AND respondent_id = given.id ORDER BY response_id LIMIT 1), \
+         (SELECT response_id FROM consents WHERE app_id = $1 \
          AND respondent_id = given.id ORDER BY response_id DESC LIMIT 1) \
          FROM unnest($2::uuid[]) WITH ORDINALITY AS given (id, place) ORDER BY given.place";
     let read = |cells: &mut Cells| {
-        let _id: Uuid = cells.take()?;
-        Ok(cells.take::<Option<Uuid>>()?.map(|id| ResponseId::from_uuid(id).made_at()))
+        let (first, last): (Option<Uuid>, Option<Uuid>) = (cells.take()?, cells.take()?);
+        let at = |id| ResponseId::from_uuid(id).made_at();
+        Ok(first.map(at).zip(last.map(at)))
     };
-    let last_seen = pool.many(last, &[&app.uuid(), &ids], read).await?;
-    let whole = rows.into_iter().zip(last_seen).map(|(row, last_seen_at)| {
+    let seen = pool.many(edges, &[&app.uuid(), &ids], read).await?;
+    let whole = rows.into_iter().zip(seen).map(|(row, seen)| {
         let own = identities.iter().filter(|(whose, _)| *whose == row.respondent_id);
         let identities = own.map(|(_, known)| known.clone()).collect();
-        Respondent { row, identities, last_seen_at, flows: Vec::new() }
+        Respondent { row, identities, seen, flows: Vec::new() }
     });
     Ok(whole.collect())
 }

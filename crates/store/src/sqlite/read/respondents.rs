@@ -55,18 +55,23 @@ pub(in super::super) fn list(
     rows.into_iter().map(|row| around(&instant, row)).collect()
 }
 
-/// A profile with what is known of it and when it was last seen.
+/// A profile with what is known of it and when it was seen.
 fn around(connection: &Connection, row: RespondentRow) -> Result<Respondent> {
     let ids = params![bytes!(row.app_id), bytes!(row.respondent_id)];
     let sql = format!("SELECT {IDENTITY} FROM identities WHERE app_id = ?1 AND respondent_id = ?2");
     let identities = many(connection, &sql, ids, codec::identity)?;
     let mut identities: Vec<_> = identities.into_iter().map(|row| row.known).collect();
     identities.sort();
-    let last = "SELECT response_id FROM consents WHERE app_id = ?1 AND respondent_id = ?2 \
-         ORDER BY response_id DESC LIMIT 1";
-    let last = one(connection, last, ids, |cells: &mut Cells| cells.id(ResponseId::from_uuid))?;
-    let last_seen_at = last.map(ResponseId::made_at);
-    Ok(Respondent { row, identities, last_seen_at, flows: Vec::new() })
+    let edge = |order: &str| {
+        let sql = format!(
+            "SELECT response_id FROM consents WHERE app_id = ?1 AND respondent_id = ?2 \
+             ORDER BY response_id {order} LIMIT 1"
+        );
+        let id = |cells: &mut Cells| cells.id(ResponseId::from_uuid);
+        one(connection, &sql, ids, id).map(|id| id.map(ResponseId::made_at))
+    };
+    let seen = edge("ASC")?.zip(edge("DESC")?);
+    Ok(Respondent { row, identities, seen, flows: Vec::new() })
 }
 
 pub(in super::super) fn consents(

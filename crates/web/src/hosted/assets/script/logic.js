@@ -43,12 +43,12 @@ function compare(text, operand, other) {
 
 const isDecimal = (text) => text.length <= 64 && /^-?(\d+(\.\d+)?|\.\d+)$/.test(text);
 
-const isDate = (text) =>
-  /^\d{4}-\d\d-\d\d$/.test(text) && new Date(text).getTime() && new Date(text).toISOString().startsWith(text);
+/** The 30th of February is read as a day of March, which is then another text. */
+const isDate = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text);
 
 /** A number of JSON without exponent. */
 const plain = (number) =>
-  number.toLocaleString("en", { useGrouping: false, maximumFractionDigits: 100 });
+  number.toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 });
 
 /** Exact, as an answer may have more digits than a binary number holds. */
 function compareDecimals(...texts) {

@@ -1,0 +1,181 @@
+//! What is kept back of a submission whose respondent did not agree to be known.
+//!
+//! Identities have fields of their own, and are dropped whole elsewhere. But the address of a page may bear them as
+//! well: a personal link has the invitation's id, a hosted page takes `identities.userId=…`, and either may come
+//! back as the referrer of the next page. So texts that a browser fills in, and tags, are looked through, and
+//! what leads to a person is cut out of them: the values of parameters that name somebody, ids of invitations by
+//! their form, and whatever this submission or its token says of who sent it.
+//!
+//! Deliberately absent: the answers. They are what the respondent chose to say.
+
+use std::borrow::Cow;
+
+use super::{EMAIL, Submission, Texts, USER_ID};
+use crate::id::AssignmentId;
+use crate::identity::Claims;
+
+/// Parameters of a page's address whose values name somebody.
+const IDENTITIES: &str = "identities.";
+const ASSIGNMENT: &str = "flowAssignmentId";
+/// A shorter name is cut only where it stands alone in an address: `7` is also a number of seats.
+const NAME_BYTES_MIN: usize = 4;
+/// How often an address may be escaped within another one.
+const ESCAPES_MAX: usize = 3;
+
+impl Submission<'_> {
+    /// Takes out of context and tags what leads to the respondent.
+    pub fn withhold(&mut self, claims: Option<&Claims>) {
+        let names = Names::of(self, claims);
+        if let Some(page) = &mut self.context.page {
+            for text in [&mut page.path, &mut page.referrer, &mut page.search] {
+                names.cut_from(text.as_mut());
+            }
+        }
+        names.cut_from(self.context.user_agent.as_mut());
+        for texts in self.tags.values_mut() {
+            match texts {
+                Texts::One(text) => names.cut_from_tag(text),
+                Texts::Many(texts) => texts.iter_mut().for_each(|text| names.cut_from_tag(text)),
+            }
+        }
+        // An id of an invitation alone is looked up, and is the engine's to keep or drop.
+        if let Some(id) = &mut self.flow_assignment_id
+            && id.parse::<AssignmentId>().is_err()
+        {
+            names.cut_from_tag(id);
+        }
+    }
+}
+
+/// What this respondent is known by.
+struct Names {
+    user_ids: Vec<String>,
+    /// In lower case.
+    emails: Vec<String>,
+}
+
+impl Names {
+    fn of(submission: &Submission<'_>, claims: Option<&Claims>) -> Self {
+        let sent = |kind: &'static str| {
+            let of_kind = submission.identities.iter().filter(move |it| it.kind == kind);
+            of_kind.map(|it| it.value.as_ref())
+        };
+        let proven = claims.map(|claims| claims.user_id.as_str());
+        let user_ids = sent(USER_ID).chain(proven).map(str::to_owned).collect();
+        let proven = claims.and_then(|claims| claims.email.as_deref());
+        let emails = sent(EMAIL).chain(proven).map(str::to_ascii_lowercase).collect();
+        Self { user_ids, emails }
+    }
+
+    fn cut_from(&self, text: Option<&mut Cow<'_, str>>) {
+        if let Some(text) = text
+            && self.may_be_in(text)
+        {
+            *text = Cow::Owned(self.without(text, ESCAPES_MAX));
+        }
+    }
+
+    fn cut_from_tag(&self, text: &mut Cow<'_, str>) {
+        if !self.may_be_in(text) {
+            return;
+        }
+        let cut = match self.names_whole(text) && text.len() >= NAME_BYTES_MIN {
+            true => String::new(),
+            false => without_invitations(&self.without_names(text)),
+        };
+        *text = Cow::Owned(cut);
+    }
+
+    /// Whether it is worth looking closer; nearly never.
+    fn may_be_in(&self, text: &str) -> bool {
+        let has = |wanted: u8| text.bytes().any(|byte| byte == wanted);
+        has(b'%')
+            || has(b'@') && !self.emails.is_empty()
+            || has(b'_') && text.contains(AssignmentId::PREFIX)
+            || has(b'=') && (text.contains(IDENTITIES) || text.contains(ASSIGNMENT))
+            || self.user_ids.iter().any(|id| text.contains(id.as_str()))
+    }
+
+    /// An address without what names somebody. It is taken apart at its own marks, so that a short id is
+    /// found where it stands alone.
+    fn without(&self, text: &str, escapes: usize) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut is_value_of_name = false;
+        for piece in text.split_inclusive(['/', '?', '&', '=', '#', ';', ',', ' ']) {
+            let word = piece.trim_end_matches(['/', '?', '&', '=', '#', ';', ',', ' ']);
+            let mark = &piece[word.len()..];
+            let ends_value = matches!(mark, "&" | "#");
+            if !is_value_of_name {
+                out.push_str(&self.word(word, escapes));
+            }
+            if !is_value_of_name || ends_value {
+                out.push_str(mark);
+            }
+            let begins_value = mark == "=" && names_somebody(word);
+            is_value_of_name = begins_value || is_value_of_name && !ends_value;
+        }
+        out
+    }
+
+    fn word<'a>(&self, word: &'a str, escapes: usize) -> Cow<'a, str> {
+        let plain = unescaped(word);
+        if self.names_whole(&plain) {
+            return Cow::Borrowed("");
+        }
+        if plain != word && escapes > 0 && self.without(&plain, escapes - 1) != plain {
+            // What is within is not worth escaping anew.
+            return Cow::Borrowed("");
+        }
+        Cow::Owned(without_invitations(&self.without_names(word)))
+    }
+
+    fn names_whole(&self, text: &str) -> bool {
+        self.user_ids.iter().any(|id| id == text)
+            || self.emails.iter().any(|email| email.eq_ignore_ascii_case(text))
+    }
+
+    fn without_names(&self, text: &str) -> String {
+        let long = |name: &&String| name.len() >= NAME_BYTES_MIN;
+        let mut text = text.to_owned();
+        for id in self.user_ids.iter().filter(long) {
+            text = text.replace(id.as_str(), "");
+        }
+        for email in self.emails.iter().filter(long) {
+            while let Some(at) = text.to_ascii_lowercase().find(email.as_str()) {
+                text.replace_range(at..at + email.len(), "");
+            }
+        }
+        text
+    }
+}
+
+/// Whether a parameter of this name says who somebody is.
+fn names_somebody(name: &str) -> bool {
+    let name = unescaped(name);
+    name == ASSIGNMENT || name.starts_with(IDENTITIES)
+}
+
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(['%', '+']) {
+        return Cow::Borrowed(text);
+    }
+    // `=` and `&` part a pair from the next; here they are text like any other.
+    let text = text.replace('=', "%3D").replace('&', "%26");
+    let pair = url::form_urlencoded::parse(text.as_bytes()).next();
+    pair.map_or(Cow::Borrowed(""), |(text, _)| Cow::Owned(text.into_owned()))
+}
+
+/// Leaves the prefix of every text that has the form of an invitation's id.
+fn without_invitations(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(AssignmentId::PREFIX) {
+        let (before, after) = rest.split_at(at + AssignmentId::PREFIX.len());
+        out.push_str(before);
+        let is_digit = |byte: &u8| byte.is_ascii_alphanumeric();
+        let digits = after.bytes().take(crate::id::DIGITS).take_while(is_digit).count();
+        rest = if digits == crate::id::DIGITS { &after[digits..] } else { after };
+    }
+    out.push_str(rest);
+    out
+}

@@ -1,0 +1,171 @@
+//! The commands for apps and their settings.
+
+use clap::{Args, Subcommand};
+use sluice_flow::id::AppId;
+
+use super::ServerArgs;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AppCommand {
+    /// List apps with their ids and keys
+    List {
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Create an app
+    #[command(after_long_help = "Example:\n  sluice app create \"Web shop\"")]
+    Create {
+        /// Name of the app
+        name: String,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Show an app with all its settings
+    Show {
+        #[arg(value_name = "APP_ID")]
+        app: AppId,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Change settings of an app; what is not named stays
+    #[command(after_long_help = "\
+Examples:
+  sluice app set app_… --identity-verification observe
+  sluice app set app_… --retention-days 365
+  sluice app set app_… --allowed-origin https://shop.example --allowed-origin https://www.shop.example
+  sluice app set app_… --retention-days default
+
+--retention-days deletes responses that are older, for good, and needs a token with the scope erase.")]
+    Set(Box<AppSetArgs>),
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("setting").required(true).multiple(true)
+    .args(["name", "identity_verification", "token_lifetime_seconds", "retention_days",
+        "grace_window_seconds", "allowed_origin"]))]
+pub(crate) struct AppSetArgs {
+    #[arg(value_name = "APP_ID")]
+    pub(crate) app: AppId,
+
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+
+    /// Whether tokens are ignored, checked and counted, or needed
+    #[arg(long, value_name = "MODE", value_parser = ["off", "observe", "enforce"])]
+    pub(crate) identity_verification: Option<String>,
+
+    /// The longest life of a token in seconds, or default
+    #[arg(long, value_name = "SECONDS", value_parser = number_or_default)]
+    pub(crate) token_lifetime_seconds: Option<Setting>,
+
+    /// Days after which responses are deleted, or default (never)
+    #[arg(long, value_name = "DAYS", value_parser = number_or_default)]
+    pub(crate) retention_days: Option<Setting>,
+
+    /// How long a superseded version goes on accepting, in seconds, or default
+    #[arg(long, value_name = "SECONDS", value_parser = number_or_default)]
+    pub(crate) grace_window_seconds: Option<Setting>,
+
+    /// An origin whose pages may call the API; repeat it for more, `any` alone for all
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allowed_origin: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// A number, or back to what holds without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Setting(pub(crate) Option<u32>);
+
+fn number_or_default(text: &str) -> Result<Setting, String> {
+    match text {
+        "default" => Ok(Setting(None)),
+        number => match number.parse() {
+            Ok(number) => Ok(Setting(Some(number))),
+            Err(_) => Err("must be a whole number, or default".to_owned()),
+        },
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum IdentityCommand {
+    /// Make a signing secret, or register a public key or a set of keys
+    #[command(after_long_help = "\
+Examples:
+  sluice identity add app_…                                  a secret for HS256, printed once
+  sluice identity add app_… --pem public.pem --kid 2026-11
+  sluice identity add app_… --jwks https://id.example/.well-known/jwks.json --issuer https://id.example")]
+    Add(IdentityAddArgs),
+    /// List the keys of an app, revoked ones included
+    List {
+        #[arg(value_name = "APP_ID")]
+        app: AppId,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Revoke a key: tokens signed with it are refused within a second
+    Revoke {
+        #[arg(value_name = "APP_ID")]
+        app: AppId,
+
+        kid: String,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Show what the checks of tokens came to, on the node that answers
+    Counts {
+        #[arg(value_name = "APP_ID")]
+        app: AppId,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IdentityAddArgs {
+    #[arg(value_name = "APP_ID")]
+    pub(crate) app: AppId,
+
+    /// A public key in a PEM file (RSA, P-256 or Ed25519)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["jwk", "jwks"])]
+    pub(crate) pem: Option<std::path::PathBuf>,
+
+    /// A public key in a JWK file
+    #[arg(long, value_name = "FILE", conflicts_with = "jwks")]
+    pub(crate) jwk: Option<std::path::PathBuf>,
+
+    /// The address of a set of keys
+    #[arg(long, value_name = "URL")]
+    pub(crate) jwks: Option<String>,
+
+    /// The name by which tokens choose the key [default: made by the server]
+    #[arg(long)]
+    pub(crate) kid: Option<String>,
+
+    /// What `iss` of the tokens must be
+    #[arg(long)]
+    pub(crate) issuer: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_a_number_or_goes_back_to_the_default() {
+        assert_eq!(number_or_default("30"), Ok(Setting(Some(30))));
+        assert_eq!(number_or_default("default"), Ok(Setting(None)));
+        for wrong in ["", "-1", "1.5", "never", "4294967296"] {
+            assert!(number_or_default(wrong).is_err(), "{wrong}");
+        }
+    }
+}

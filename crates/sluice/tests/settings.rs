@@ -1,0 +1,83 @@
+//! `sluice app` and `sluice identity` against a running server: settings are seen, changed and refused.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use support::{Server, sluice, text};
+
+/// Runs a command against the server: its exit code, what it printed, and what it said.
+fn run(server: &Server, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = sluice();
+    command.args(arguments);
+    command.env("SLUICE_SERVER", &server.base).env("SLUICE_TOKEN", server.token().unwrap());
+    let output = command.output().unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// The id of the demo app.
+fn app_of(server: &Server) -> String {
+    let (_, listed, _) = run(server, &["app", "list"]);
+    listed.split("  ").next().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_of_an_app_are_shown_and_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let app = app_of(&server);
+    let (code, shown, _) = run(&server, &["app", "show", &app]);
+    assert_eq!(code, 0);
+    assert!(shown.starts_with(&format!("{app}  pk_")), "{shown}");
+    assert!(shown.contains("\n  retentionDays  default\n"), "{shown}");
+
+    let set = |more: &[&str]| run(&server, &[&["app", "set", &app], more].concat());
+    let all = ["--name", "Shop", "--retention-days", "365", "--grace-window-seconds", "0"];
+    let (code, shown, said) = set(&[&all[..], &["--allowed-origin", "https://a.example"]].concat());
+    assert_eq!(code, 0, "{said}");
+    let told = [
+        "Shop",
+        "\n  retentionDays  365",
+        "\n  graceWindowSeconds  0",
+        "\n  allowedOrigins  [\"https://a.example\"]",
+    ];
+    assert!(told.iter().all(|part| shown.contains(part)), "{shown}");
+    let (_, shown, _) = set(&["--retention-days", "default", "--allowed-origin", "any"]);
+    assert!(shown.contains("\n  retentionDays  default"), "{shown}");
+    assert!(shown.contains("\n  allowedOrigins  []"), "{shown}");
+
+    assert_eq!(set(&[]).0, 2, "nothing to set is no order");
+    assert_eq!(set(&["--retention-days", "soon"]).0, 2);
+    let (code, _, said) = set(&["--identity-verification", "enforce"]);
+    assert_eq!(code, 1);
+    assert!(said.contains("no active identity key"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn identity_keys_are_made_listed_and_revoked() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let app = app_of(&server);
+    let (code, made, said) = run(&server, &["identity", "add", &app]);
+    assert_eq!(code, 0, "{said}");
+    let lines: Vec<&str> = made.lines().collect();
+    let kid = lines[0].split("  ").next().unwrap();
+    assert!(lines[0].ends_with("  hs256  active  HS256"), "{made}");
+    assert!(lines[1].starts_with("idsec_"), "{made}");
+
+    let mode = ["app", "set", &app, "--identity-verification", "enforce"];
+    assert_eq!(run(&server, &mode).0, 0);
+    let (_, counts, _) = run(&server, &["identity", "counts", &app]);
+    assert!(counts.contains("\"identityVerification\": \"enforce\""), "{counts}");
+
+    assert_eq!(run(&server, &["identity", "revoke", &app, kid]).0, 0);
+    let (_, listed, _) = run(&server, &["identity", "list", &app]);
+    assert!(listed.starts_with(&format!("{kid}  hs256  revoked ")), "{listed}");
+    assert!(!listed.contains("idsec_"), "a secret is shown once");
+
+    let missing = folder.path().join("none.pem");
+    let wrong = ["identity", "add", &app, "--pem", missing.to_str().unwrap()];
+    let (code, _, said) = run(&server, &wrong);
+    assert_eq!(code, 1);
+    assert!(said.contains("cannot read"), "{said}");
+}
