@@ -6,6 +6,7 @@
 mod support;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use sluice_flow::id::{AuditId, RespondentId, v7};
@@ -137,4 +138,105 @@ async fn submissions_go_on_while_invitations_are_forgotten_and_consents_are_kept
 fn queue_of_app() -> i64 {
     let bits = app_row().app_id.uuid().as_u128();
     ((bits >> 64) as u64 ^ bits as u64).cast_signed()
+}
+
+/// Commits one response after another until told to stop; gives what each took.
+async fn submitting(store: Arc<PgStore>, stop: Arc<AtomicBool>, first: u32) -> Vec<Duration> {
+    let mut took = Vec::new();
+    for number in first.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let began = Instant::now();
+        let outcomes = store.commit(vec![response(now(), number, 1)]).await.unwrap();
+        assert_eq!(outcomes, [Outcome::Stored]);
+        took.push(began.elapsed());
+    }
+    took.sort();
+    took
+}
+
+fn told(what: &str, took: &[Duration]) {
+    let at = |part: f64| took[((took.len() - 1) as f64 * part) as usize];
+    println!("{what}: {} of {:?} p50, {:?} p99, {:?} max", took.len(), at(0.5), at(0.99), at(1.0));
+}
+
+/// Takes an expiry to its end as the engine does, and tells what its parts took.
+async fn expire_all(store: &PgStore, what: &str) {
+    let (mut place, mut took) = (ExpiryPlace::default(), Vec::new());
+    loop {
+        let began = Instant::now();
+        let before = Timestamp::from_millis(now() - 3_600_000);
+        let part = store.expire(Expiry { before, limit: 500, ..expiry(place) }).await.unwrap();
+        took.push((place, began.elapsed(), part.rows));
+        match part.next {
+            Next::At(next) => place = next,
+            Next::Done => break,
+            Next::LeftToAnother => panic!("there is no other"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    for parts in took.chunk_by(|one, next| {
+        std::mem::discriminant(&one.0) == std::mem::discriminant(&next.0)
+    }) {
+        let name = format!("{:?}", parts[0].0);
+        let rows: u64 = parts.iter().map(|(_, _, rows)| rows).sum();
+        let mut took: Vec<Duration> = parts.iter().map(|(_, took, _)| *took).collect();
+        took.sort();
+        told(&format!("{what}, parts of {}, {rows} rows", name.split('(').next().unwrap()), &took);
+    }
+}
+
+/// 300,000 invitations that are over, and 100,000 consents, first of people who are all still invited and
+/// then of people who are not: `cargo test -p sluice-store --test postgres_expiry -- --ignored --nocapture`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it measures, and takes minutes"]
+async fn how_long_submissions_wait_for_an_expiry() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let store = filled(&cluster, &database).await;
+    let id = |kind: u32| format!("('00000000-{kind:04}-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid");
+    let (response, respondent) = (id(1), id(2));
+    let fill = format!(
+        "INSERT INTO invitations (app_id, flow_id, assignment_id, user_id, email, created_at, expires_at) \
+         SELECT app_id, app_id, gen_random_uuid(), 'over-' || n, 'over-' || n || '@x.example', 1, 5 \
+         FROM apps, generate_series(1, 300000) AS n; \
+         INSERT INTO invitations (app_id, flow_id, assignment_id, user_id, email, created_at, expires_at) \
+         SELECT app_id, app_id, gen_random_uuid(), 'kept-' || n, NULL, 1, NULL \
+         FROM apps, generate_series(1, 100000) AS n; \
+         INSERT INTO respondents (app_id, respondent_id) \
+         SELECT app_id, {respondent} FROM apps, generate_series(1, 100000) AS n; \
+         INSERT INTO identities (app_id, type, value, respondent_id) \
+         SELECT app_id, 'userId', 'kept-' || n, {respondent} FROM apps, generate_series(1, 100000) AS n; \
+         INSERT INTO identities (app_id, type, value, respondent_id) \
+         SELECT app_id, 'traits.email', 'kept-' || n || '@x.example', {respondent} \
+         FROM apps, generate_series(1, 100000) AS n; \
+         INSERT INTO consents (app_id, response_id, respondent_id, flow_id, flow_version_id) \
+         SELECT app_id, {response}, {respondent}, app_id, app_id \
+         FROM apps, generate_series(1, 100000) AS n"
+    );
+    let client = cluster.client(&database).await;
+    client.batch_execute(&fill).await.unwrap();
+    let measure = async |what: &'static str, first: u32, expires: bool| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let tasks = [0, 1, 2, 3].map(|caller| {
+            let (store, stop) = (Arc::clone(&store), Arc::clone(&stop));
+            tokio::spawn(submitting(store, stop, first + caller * 1_000_000))
+        });
+        match expires {
+            true => expire_all(&store, what).await,
+            false => tokio::time::sleep(Duration::from_secs(5)).await,
+        }
+        stop.store(true, Ordering::Relaxed);
+        let mut took = Vec::new();
+        for task in tasks {
+            took.extend(task.await.unwrap());
+        }
+        took.sort();
+        told(&format!("{what}, submissions"), &took);
+    };
+    measure("nothing expires", 10_000_000, false).await;
+    measure("invitations go and consents stay", 20_000_000, true).await;
+    client.batch_execute("UPDATE invitations SET expires_at = 6").await.unwrap();
+    measure("all goes", 30_000_000, true).await;
 }
