@@ -28,7 +28,8 @@ async fn somebody_who_was_only_invited_is_exported_and_erased() {
     let (_, apps) = server.admin(&server.token().unwrap(), "/apps").await;
     let app = apps["items"][0]["appId"].as_str().unwrap();
     let who = ["--app", app, "--email", "ada@mail.example"];
-    let of = |command: &str, more: &[&str]| run(&[&["respondent", command], &who[..], more].concat());
+    let of =
+        |command: &str, more: &[&str]| run(&[&["respondent", command], &who[..], more].concat());
 
     assert_complains(&of("show", &[]), 1, &["nobody in this app", "only invited has no profile"]);
     let exported = of("export", &[]);

@@ -176,9 +176,9 @@ async fn expire_all(store: &PgStore, what: &str) {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    for parts in took.chunk_by(|one, next| {
-        std::mem::discriminant(&one.0) == std::mem::discriminant(&next.0)
-    }) {
+    for parts in
+        took.chunk_by(|one, next| std::mem::discriminant(&one.0) == std::mem::discriminant(&next.0))
+    {
         let name = format!("{:?}", parts[0].0);
         let rows: u64 = parts.iter().map(|(_, _, rows)| rows).sum();
         let mut took: Vec<Duration> = parts.iter().map(|(_, took, _)| *took).collect();
@@ -195,7 +195,8 @@ async fn how_long_submissions_wait_for_an_expiry() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
     let store = filled(&cluster, &database).await;
-    let id = |kind: u32| format!("('00000000-{kind:04}-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid");
+    let id =
+        |kind: u32| format!("('00000000-{kind:04}-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid");
     let (response, respondent) = (id(1), id(2));
     let fill = format!(
         "INSERT INTO invitations (app_id, flow_id, assignment_id, user_id, email, created_at, expires_at) \
