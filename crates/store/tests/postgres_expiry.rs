@@ -156,6 +156,7 @@ async fn submitting(store: Arc<PgStore>, stop: Arc<AtomicBool>, first: u32) -> V
     took
 }
 
+#[expect(clippy::print_stdout, reason = "what is measured is told to whoever asked for it")]
 fn told(what: &str, took: &[Duration]) {
     let at = |part: f64| took[((took.len() - 1) as f64 * part) as usize];
     println!("{what}: {} of {:?} p50, {:?} p99, {:?} max", took.len(), at(0.5), at(0.99), at(1.0));
