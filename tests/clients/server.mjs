@@ -14,10 +14,10 @@ const BINARY = process.env.SLUICE_BIN ?? resolve(import.meta.dirname, "../../tar
 const ADMIN_TOKEN = "token-of-the-client-tests-0123456789";
 const START_MS_MAX = 20_000;
 
-/** Options: `demo`, whether an empty store gets the demo app and survey. */
-export async function startServer({ demo = false } = {}) {
+/** Options: `demo`, whether an empty store gets the demo app and survey; `args`, further arguments. */
+export async function startServer({ demo = false, args: more = [] } = {}) {
   const data = await mkdtemp(join(tmpdir(), "sluice-clients-"));
-  const args = ["serve", "--listen", "127.0.0.1:0", "--data", data, ...(demo ? [] : ["--no-demo"])];
+  const args = ["serve", "--listen", "127.0.0.1:0", "--data", data, ...(demo ? [] : ["--no-demo"]), ...more];
   const child = spawn(BINARY, args, {
     env: { PATH: process.env.PATH, SLUICE_ADMIN_TOKEN: ADMIN_TOKEN },
     stdio: ["ignore", "pipe", "pipe"],

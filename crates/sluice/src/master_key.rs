@@ -4,7 +4,7 @@
 //! at first start, for its owner alone; one that others may read is refused. It is read anew whenever it
 //! is needed, so that a server that runs sees a rotation.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,17 +118,79 @@ fn write_first(path: &Path, key: &MasterKey) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         linked => linked,
     };
-    fs::remove_file(&beside)?;
+    match fs::remove_file(&beside) {
+        // A rotation has cleared it away: see `Rotating`.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        removed => removed?,
+    }
     linked?;
     sync_folder(path)
+}
+
+/// The right to rotate the keys of a file. Two rotations at once would each make a key, seal with it, and
+/// forget the other's; the system takes the lock from a process that was killed.
+#[derive(Debug)]
+pub(crate) struct Rotating(#[expect(dead_code, reason = "the lock lasts as long as it")] fs::File);
+
+impl Rotating {
+    pub(crate) fn begin(path: &Path) -> Result<Self, String> {
+        let beside = path.with_extension("key.lock");
+        // It may be there already, of another user.
+        let lock = OpenOptions::new().append(true).create(true).open(&beside);
+        let lock = lock.or_else(|_| fs::File::open(&beside));
+        let lock = lock.map_err(|error| format!("cannot open {}: {error}", beside.display()))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err("is being rotated already".to_owned()),
+            Err(TryLockError::Error(error)) => {
+                return Err(format!("cannot lock {}: {error}", beside.display()));
+            }
+        }
+        clear_beside(path).map_err(|error| format!("cannot clear away old copies: {error}"))?;
+        Ok(Self(lock))
+    }
+}
+
+/// Removes what a process left that was killed while it wrote: it holds keys, among them old ones.
+fn clear_beside(path: &Path) -> io::Result<()> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let start = format!("{}.", name.to_string_lossy());
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(&start));
+        if number.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit())) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Puts these keys in the place of those in the file, whole or not at all.
 pub(crate) fn replace(path: &Path, keys: &[MasterKey]) -> io::Result<()> {
     let beside = beside(path);
     write_private(&beside, keys)?;
+    keep_owner(path, &beside)?;
     fs::rename(&beside, path)?;
     sync_folder(path)
+}
+
+/// Whoever could read the file can read the one that takes its place: a rotation may be root's work, and
+/// the server another user's.
+#[cfg(unix)]
+fn keep_owner(before: &Path, after: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let (was, is) = (fs::metadata(before)?, fs::metadata(after)?);
+    match (was.uid(), was.gid()) == (is.uid(), is.gid()) {
+        true => Ok(()),
+        false => chown(after, Some(was.uid()), Some(was.gid())),
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn beside(path: &Path) -> PathBuf {
@@ -190,6 +252,22 @@ mod tests {
         assert!(failed.contains("chmod 600"), "{failed}");
     }
 
+    /// Only root can give a file away, so elsewhere there is nothing to see.
+    #[cfg(unix)]
+    #[test]
+    fn a_rotated_file_belongs_to_whom_it_belonged() {
+        use std::os::unix::fs::{MetadataExt as _, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        read_or_make(&path).unwrap();
+        let other = chown(&path, Some(65_534), Some(65_534)).is_ok();
+        let before = fs::metadata(&path).unwrap().uid();
+        replace(&path, &[MasterKey::random()]).unwrap();
+        let after = fs::metadata(&path).unwrap();
+        assert_eq!((after.uid(), after.mode() & 0o777), (before, 0o600));
+        assert!(!other || before == 65_534);
+    }
+
     #[test]
     fn a_variable_holds_one_key_or_several() {
         let (one, two) = (MasterKey::random(), MasterKey::random());
@@ -204,6 +282,21 @@ mod tests {
             MasterKeys::of(None, Path::new("x")),
             Ok(MasterKeys::File("x/master.key".into()))
         );
+    }
+
+    #[test]
+    fn one_rotation_of_a_file_at_a_time_and_it_clears_away_what_others_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        read_or_make(&path).unwrap();
+        for (name, is_ours) in [("master.key.123", true), ("master.key.old", false)] {
+            fs::write(folder.path().join(name), "x").unwrap();
+            let first = Rotating::begin(&path).unwrap();
+            assert!(Rotating::begin(&path).unwrap_err().contains("rotated already"));
+            drop(first);
+            assert_eq!(folder.path().join(name).exists(), !is_ours, "{name}");
+        }
+        Rotating::begin(&path).unwrap();
     }
 
     #[test]

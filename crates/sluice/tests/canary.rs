@@ -7,12 +7,15 @@
 
 #[path = "../../store/tests/support/cluster.rs"]
 mod cluster;
+#[path = "support/identity.rs"]
+mod identity;
 mod support;
 
 use std::io::{Read as _, Write as _};
 
 use cluster::Cluster;
-use reqwest::{Client, RequestBuilder};
+use identity::{Secret, change, demo_app, enforce};
+use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use support::{Server, http};
 
@@ -28,6 +31,8 @@ const IDEMPOTENCY_KEY: &str = "canary-idempotency-5gQ2";
 const BEARER: &str = "canary-bearer-5gQ2";
 const ADMIN_TOKEN: &str = "canary-admin-token-5gQ2";
 const PASSWORD: &str = "canary-password-5gQ2";
+/// A key set that nobody publishes.
+const KEY_SET: &str = "https://nobody.invalid/canary-5gQ2";
 const API_KEY: &str = "pk_canary5gQ2canary5gQ2ca";
 /// What is in all of them.
 const CANARY: &str = "5gQ2";
@@ -45,7 +50,7 @@ async fn no_log_line_at_trace_level_does_so_over_postgresql() {
     let user = format!("{}:{PASSWORD}", cluster::USER);
     let log = search_the_log(Some(&cluster.url_with(&user, &database, "sslmode=disable"))).await;
     assert!(log.contains("sluice_store::postgres"), "the store's own lines are not in it: {log}");
-    assert_eq!(cluster.psql(&database, "SELECT count(*) FROM apps"), ["2"], "not over PostgreSQL");
+    assert_eq!(cluster.psql(&database, "SELECT count(*) FROM apps"), ["3"], "not over PostgreSQL");
 }
 
 /// Serves, is used and stops, and gives the log if nothing secret is in it.
@@ -58,6 +63,7 @@ async fn search_the_log(store: Option<&str>) -> String {
     submit_all(&server).await;
     malformed(&server);
     secrets.extend(administer(&server).await);
+    secrets.extend(identify(&server).await);
     let printed = server.banner();
     assert_eq!(server.stop(), Some(0));
     let log = std::fs::read_to_string(folder.path().join("server.log")).unwrap();
@@ -205,4 +211,50 @@ async fn administer(server: &Server) -> Vec<String> {
     }
     let invitation = invited["flowAssignmentId"].as_str().unwrap();
     vec![key.to_owned(), other["token"].as_str().unwrap().to_owned(), invitation.to_owned()]
+}
+
+/// Requests with tokens of every sort, under keys of the server and under a set that cannot be fetched: the
+/// secrets that came of them.
+async fn identify(server: &Server) -> Vec<String> {
+    let http = http();
+    let admin = server.token().unwrap();
+    let app = demo_app(server, &admin).await;
+    let secret = Secret::make(server, &admin, &app).await;
+    let person = json!({"sub": USER, "email": EMAIL});
+    let mut past = person.clone();
+    (past["iat"], past["exp"]) = (json!(1_000_000_000), json!(1_000_000_300));
+    let mut nobody = person.clone();
+    nobody["sub"] = json!({"of": USER});
+    let forged = Secret { text: "x".to_owned(), ..secret.clone() };
+    let unknown = Secret { kid: TAG.to_owned(), ..secret.clone() };
+    let good = secret.token_with(&person);
+    let tokens = [
+        (good.clone(), 200),
+        (secret.token_with(&past), 401),
+        (secret.token_with(&nobody), 401),
+        (forged.token_with(&person), 401),
+        (unknown.token_with(&person), 401),
+        (BEARER.to_owned(), 401),
+    ];
+    enforce(server, &admin, &app).await;
+    let (key, body) = (server.id("pk_"), submission(&server.id("fv_")));
+    let mut contrary = body.clone();
+    contrary["identities"][0]["value"] = json!(BEARER);
+    for (token, status) in &tokens {
+        for body in [&body, &contrary] {
+            let sent =
+                http.post(server.submit_url(&key)).bearer_auth(token).json(body).send().await;
+            assert_eq!(sent.unwrap().status(), *status, "{token}");
+        }
+    }
+    let other = change(server, &admin, Method::POST, "/apps", Some(&json!({"name": "Set"}))).await;
+    let (app, key) = (other["appId"].as_str().unwrap(), other["apiKeys"][0].as_str().unwrap());
+    let keys = format!("/apps/{app}/identity-keys");
+    let set = json!({"type": "jwks", "url": KEY_SET, "issuer": TAG});
+    change(server, &admin, Method::POST, &keys, Some(&set)).await;
+    enforce(server, &admin, app).await;
+    let url = format!("{}/api/v1/{key}/flows/x", server.base);
+    assert_eq!(http.get(url).bearer_auth(&good).send().await.unwrap().status(), 503);
+    let parts = tokens.iter().flat_map(|(token, _)| token.split('.').skip(1));
+    parts.map(str::to_owned).chain([secret.text, key.to_owned()]).collect()
 }

@@ -10,7 +10,7 @@
 
 use std::borrow::Cow;
 
-use super::{EMAIL, Submission, Texts, USER_ID};
+use super::{EMAIL, Identity, Submission, Texts, USER_ID};
 use crate::id::AssignmentId;
 use crate::identity::Claims;
 
@@ -25,7 +25,9 @@ const ESCAPES_MAX: usize = 3;
 impl Submission<'_> {
     /// Takes out of context and tags what leads to the respondent.
     pub fn withhold(&mut self, claims: Option<&Claims>) {
-        let names = Names::of(self, claims);
+        // Set aside, so that they can be read while the rest is changed.
+        let identities = std::mem::take(&mut self.identities);
+        let names = Names { identities: &identities, claims };
         if let Some(page) = &mut self.context.page {
             for text in [&mut page.path, &mut page.referrer, &mut page.search] {
                 names.cut_from(text.as_mut());
@@ -44,27 +46,29 @@ impl Submission<'_> {
         {
             names.cut_from_tag(id);
         }
+        self.identities = identities;
     }
 }
 
 /// What this respondent is known by.
-struct Names {
-    user_ids: Vec<String>,
-    /// In lower case.
-    emails: Vec<String>,
+struct Names<'n> {
+    identities: &'n [Identity<'n>],
+    claims: Option<&'n Claims>,
 }
 
-impl Names {
-    fn of(submission: &Submission<'_>, claims: Option<&Claims>) -> Self {
-        let sent = |kind: &'static str| {
-            let of_kind = submission.identities.iter().filter(move |it| it.kind == kind);
-            of_kind.map(|it| it.value.as_ref())
-        };
-        let proven = claims.map(|claims| claims.user_id.as_str());
-        let user_ids = sent(USER_ID).chain(proven).map(str::to_owned).collect();
-        let proven = claims.and_then(|claims| claims.email.as_deref());
-        let emails = sent(EMAIL).chain(proven).map(str::to_ascii_lowercase).collect();
-        Self { user_ids, emails }
+impl Names<'_> {
+    fn user_ids(&self) -> impl Iterator<Item = &str> {
+        let proven = self.claims.map(|claims| claims.user_id.as_str());
+        self.sent(USER_ID).chain(proven)
+    }
+
+    fn emails(&self) -> impl Iterator<Item = &str> {
+        let proven = self.claims.and_then(|claims| claims.email.as_deref());
+        self.sent(EMAIL).chain(proven)
+    }
+
+    fn sent(&self, kind: &'static str) -> impl Iterator<Item = &str> {
+        self.identities.iter().filter(move |it| it.kind == kind).map(|it| it.value.as_ref())
     }
 
     fn cut_from(&self, text: Option<&mut Cow<'_, str>>) {
@@ -86,14 +90,14 @@ impl Names {
         *text = Cow::Owned(cut);
     }
 
-    /// Whether it is worth looking closer; nearly never.
+    /// Whether it is worth looking closer; nearly never. Every text of every such submission comes here.
     fn may_be_in(&self, text: &str) -> bool {
-        let has = |wanted: u8| text.bytes().any(|byte| byte == wanted);
-        has(b'%')
-            || has(b'@') && !self.emails.is_empty()
-            || has(b'_') && text.contains(AssignmentId::PREFIX)
-            || has(b'=') && (text.contains(IDENTITIES) || text.contains(ASSIGNMENT))
-            || self.user_ids.iter().any(|id| text.contains(id.as_str()))
+        let told = text.bytes().fold(Telling::default(), Telling::and);
+        told.escape
+            || told.at && self.emails().next().is_some()
+            || told.underscore && text.contains(AssignmentId::PREFIX)
+            || told.equals && (text.contains(IDENTITIES) || text.contains(ASSIGNMENT))
+            || self.user_ids().any(|id| is_in(text, id))
     }
 
     /// An address without what names somebody. It is taken apart at its own marks, so that a short id is
@@ -130,23 +134,51 @@ impl Names {
     }
 
     fn names_whole(&self, text: &str) -> bool {
-        self.user_ids.iter().any(|id| id == text)
-            || self.emails.iter().any(|email| email.eq_ignore_ascii_case(text))
+        self.user_ids().any(|id| id == text)
+            || self.emails().any(|email| email.eq_ignore_ascii_case(text))
     }
 
     fn without_names(&self, text: &str) -> String {
-        let long = |name: &&String| name.len() >= NAME_BYTES_MIN;
+        let long = |name: &&str| name.len() >= NAME_BYTES_MIN;
         let mut text = text.to_owned();
-        for id in self.user_ids.iter().filter(long) {
-            text = text.replace(id.as_str(), "");
+        for id in self.user_ids().filter(long) {
+            text = text.replace(id, "");
         }
-        for email in self.emails.iter().filter(long) {
-            while let Some(at) = text.to_ascii_lowercase().find(email.as_str()) {
+        for email in self.emails().filter(long).map(str::to_ascii_lowercase) {
+            while let Some(at) = text.to_ascii_lowercase().find(&email) {
                 text.replace_range(at..at + email.len(), "");
             }
         }
         text
     }
+}
+
+/// Characters that stand in every text in which somebody may be named, but for a bare user id.
+#[derive(Default, Clone, Copy)]
+struct Telling {
+    escape: bool,
+    at: bool,
+    underscore: bool,
+    equals: bool,
+}
+
+impl Telling {
+    /// Without branches, so that compilers look at many bytes at once.
+    fn and(self, byte: u8) -> Self {
+        Self {
+            escape: self.escape | (byte == b'%'),
+            at: self.at | (byte == b'@'),
+            underscore: self.underscore | (byte == b'_'),
+            equals: self.equals | (byte == b'='),
+        }
+    }
+}
+
+/// The plain way: preparing a cleverer search costs more than these short texts do.
+fn is_in(text: &str, id: &str) -> bool {
+    let (text, id) = (text.as_bytes(), id.as_bytes());
+    let Some(first) = id.first() else { return false };
+    text.windows(id.len()).any(|part| part[0] == *first && part == id)
 }
 
 /// Whether a parameter of this name says who somebody is.

@@ -15,7 +15,7 @@ use crate::args::RotateArgs;
 use crate::backend;
 use crate::config::{self, LogFormat};
 use crate::failure::{Exit, Failure, Outcome, with_cause};
-use crate::master_key::{self, MasterKeys, VARIABLE};
+use crate::master_key::{self, MasterKeys, Rotating, VARIABLE};
 use crate::tuning::Tuning;
 use crate::{logging, output};
 
@@ -28,6 +28,8 @@ pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
     {
         return Ok(tell_steps(keys));
     }
+    // Held to the end.
+    let _alone = alone(&master_keys)?;
     let prepared = prepare(&master_keys)?;
     let store = backend::open(&store, &Tuning::default()).await?;
     let options = Options { master_keys: Some(master_keys.source()), ..Options::default() };
@@ -63,6 +65,18 @@ pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
         )),
     }
     Ok(Exit::Done)
+}
+
+/// Keeps other rotations of the same file away. With the variable all of them have the same keys.
+fn alone(master_keys: &MasterKeys) -> Result<Option<Rotating>, Failure> {
+    let MasterKeys::File(path) = master_keys else { return Ok(None) };
+    let begun = Rotating::begin(path);
+    begun.map(Some).map_err(|why| {
+        Failure::new(
+            format!("the master key {}: {why}", path.display()),
+            "nothing was changed; let a rotation that is under way end, then run this again if it has to be",
+        )
+    })
 }
 
 /// Makes the keys known under which the secrets are sealed anew: the new one first.

@@ -17,7 +17,7 @@ use super::{Demo, Node, Site, count, grace, p99};
 /// Clients that submit without a pause, on each node.
 const CLIENTS: usize = 2;
 /// The promise: a change is in force everywhere after this.
-const IN_FORCE_MAX: Duration = Duration::from_secs(1);
+pub(super) const IN_FORCE_MAX: Duration = Duration::from_secs(1);
 /// Far longer, so that a failure says how long it took.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Changes of windows and keys that are tried, half of them with the announcements cut off.
@@ -147,7 +147,7 @@ async fn until_resolved(node: &Node, demo: &Demo, is_so: impl Fn(&Value) -> bool
 }
 
 /// Ends the connections that announcements come on, as a fault of the network would.
-fn cut_announcements(site: &Site) {
+pub(super) fn cut_announcements(site: &Site) {
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'";
     assert_eq!(site.cluster.psql(&site.database, cut), ["t", "t"], "one listens on each node");
 }
@@ -192,7 +192,7 @@ async fn a_window_and_a_revoked_key_are_in_force_on_the_other_node_within_a_seco
 }
 
 /// Polls until something is so, and gives how long that took.
-async fn until(is_so: impl AsyncFn() -> bool) -> Duration {
+pub(super) async fn until(is_so: impl AsyncFn() -> bool) -> Duration {
     let begin = Instant::now();
     while !is_so().await {
         assert!(begin.elapsed() < PATIENCE, "no effect");

@@ -15,14 +15,18 @@
 mod cluster;
 mod edges;
 mod first;
+#[path = "../support/identity.rs"]
+mod identity;
 mod outage;
 mod restarts;
+mod revocation;
 mod silence;
 #[path = "../support/mod.rs"]
 mod support;
 mod tuning;
 mod upgrade;
 
+use std::process::Command;
 use std::time::Duration;
 
 use cluster::Cluster;
@@ -84,9 +88,13 @@ impl Node {
     }
 
     fn start_with(url: &str, arguments: &[&str]) -> Self {
+        Self::start_by(|command| command.args(["--store", url]).args(arguments))
+    }
+
+    fn start_by(prepare: impl FnOnce(&mut Command) -> &mut Command) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| {
-            command.args(["--store", url]).args(arguments).env("SLUICE_ADMIN_TOKEN", TOKEN)
+            prepare(command).env("SLUICE_ADMIN_TOKEN", TOKEN)
         });
         Self { server, _folder: folder }
     }

@@ -47,7 +47,7 @@ pub(crate) fn assert_complains(output: &Output, code: i32, parts: &[&str]) {
 pub(crate) struct Server {
     child: Child,
     printed: Arc<Mutex<String>>,
-    http: reqwest::Client,
+    pub(crate) http: reqwest::Client,
     pub(crate) base: String,
     /// From the start to the first line.
     pub(crate) started_in: Duration,

@@ -68,6 +68,11 @@ impl Cluster {
         run(&mut command)
     }
 
+    /// All that the server writes: its data, and its log beside them.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }

@@ -1,0 +1,22 @@
+// Python with the library of requirements.txt, in a venv below target/ that scripts/test makes.
+
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+const VENV = process.env.SLUICE_VENV ?? resolve(import.meta.dirname, "../../target/tools/python");
+const PYTHON = join(VENV, "bin/python");
+const RUN_MS_MAX = 60_000;
+
+/** What a Python program prints, given `input`. */
+export function python(args, input = "") {
+  if (!existsSync(PYTHON)) {
+    const requirements = join(import.meta.dirname, "requirements.txt");
+    throw new Error(`no Python here: python3 -m venv ${VENV} && ${VENV}/bin/pip install -r ${requirements}`);
+  }
+  return new Promise((done, failed) => {
+    const child = execFile(PYTHON, args, { timeout: RUN_MS_MAX }, (error, stdout, stderr) =>
+      error ? failed(new Error(`${error.message}\n${stderr}`)) : done(stdout.trim()));
+    child.stdin.end(input);
+  });
+}
