@@ -108,6 +108,7 @@ impl Engine {
         let retention = Arc::new(Retention {
             store: Arc::clone(&store),
             clock: Arc::clone(&clock),
+            ids: Ids::default(),
             metrics: Arc::clone(&metrics),
             lost: lost.clone(),
         });

@@ -333,7 +333,7 @@ impl Engine {
         Ok(row)
     }
 
-    fn shown(&self, row: InvitationRow, now: Timestamp) -> Invitation {
+    pub(crate) fn shown(&self, row: InvitationRow, now: Timestamp) -> Invitation {
         let (base, flow, id) = (&self.public_url, row.flow_id, row.assignment_id);
         let link = format!("{base}/f/{flow}?flowAssignmentId={id}");
         Invitation { state: row.times.state(now), link, row }

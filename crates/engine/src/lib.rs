@@ -50,7 +50,7 @@ pub use intake::{Receipt, SubmitError};
 pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};
 pub use publish::Published;
 pub use registry::{AppView, NoFlow, Resolved};
-pub use respondents::RespondentExport;
+pub use respondents::{Erased, RespondentExport};
 pub use responses::ResponseFilter;
 pub use served::Served;
 pub use tokens::{NewToken, TokenSecret};

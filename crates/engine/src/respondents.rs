@@ -1,18 +1,21 @@
 //! Respondents: found, shown, exported whole, erased.
 //!
-//! A profile is made by the store, in the write of the first response that is linked to it. Nothing here
-//! writes an identity: audit entries name a respondent by id alone.
+//! A profile is made by the store, in the write of the first response that is linked to it. Somebody who was
+//! invited may have none; they are exported and erased by what the invitations know of them. Nothing here
+//! writes an identity: audit entries name a respondent by id alone, and somebody without one by their app.
 
 use serde_json::json;
 use sluice_flow::id::{AppId, RespondentId, ResponseId};
 use sluice_flow::respondent::{IdentityType, Known};
 use sluice_store::{
-    Answers, At, Change, ConsentRow, Erasure, Page, Respondent, ResponseRow, Scope, Write,
+    Answers, At, AuditRow, Change, ConsentRow, Erasure, InvitationRow, Page, Person, Respondent,
+    ResponseRow, Scope, Write,
 };
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::engine::Engine;
+use crate::invitations::Invitation;
 
 /// The consents that are shown with a profile; an export has them all.
 pub const CONSENTS_SHOWN_MAX: usize = 1_000;
@@ -21,12 +24,26 @@ const ERASE_ROWS: usize = 200;
 /// Rows that are read at a time for an export.
 const EXPORT_ROWS: usize = 500;
 
-/// Everything that is kept of one respondent.
+/// Everything that is kept of one person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RespondentExport {
-    pub respondent: Respondent,
+    /// None where somebody was invited and never admitted to be known.
+    pub respondent: Option<Respondent>,
     pub consents: Vec<ConsentRow>,
+    /// Those linked to the respondent, and those given through their invitations that are linked to nobody.
     pub responses: Vec<ResponseRow>,
+    pub invitations: Vec<Invitation>,
+}
+
+/// What an erasure took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Erased {
+    /// None where somebody was only invited.
+    pub respondent_id: Option<RespondentId>,
+    /// Responses that were unlinked or deleted.
+    pub responses: u64,
+    /// Invitations that name nobody any more.
+    pub invitations: u64,
 }
 
 impl Engine {
@@ -87,12 +104,13 @@ impl Engine {
     ) -> AdminResult<RespondentExport> {
         let respondent = self.respondent_for(actor, Scope::Export, id).await?;
         let app = respondent.row.app_id;
-        let audit = self.audit(actor, Some(app), "respondent.exported", id, &json!({}));
-        self.apply(At::Instance, Change::new(move || vec![Write::Audit(audit)])).await?;
-        let (mut consents, mut responses) = (Vec::new(), Vec::new());
+        self.note_export(actor, app, "respondent.exported", id).await?;
+        let invitations = self.invitations_of(app, &respondent.identities).await?;
+        let mut responses = self.given_through(&invitations, Some(id)).await?;
+        let mut consents: Vec<ConsentRow> = Vec::new();
         loop {
-            let after = consents.last().map(|row: &ConsentRow| row.response_id);
-            let page = Page { after, limit: EXPORT_ROWS };
+            let page =
+                Page { after: consents.last().map(|row| row.response_id), limit: EXPORT_ROWS };
             let next = self.store.list_consents(app, id, page).await?;
             let is_last = next.len() < EXPORT_ROWS;
             consents.extend(next);
@@ -100,44 +118,139 @@ impl Engine {
                 break;
             }
         }
+        let mut after = None;
         loop {
-            let after = responses.last().map(|row: &ResponseRow| row.response_id);
             let page = Page { after, limit: EXPORT_ROWS };
             let next = self.store.list_responses_of(app, id, page).await?;
+            after = next.last().map(|row| row.response_id);
             let is_last = next.len() < EXPORT_ROWS;
             responses.extend(next);
             if is_last {
                 break;
             }
         }
-        Ok(RespondentExport { respondent, consents, responses })
+        responses.sort_by_key(|row| row.response_id);
+        responses.dedup_by_key(|row| row.response_id);
+        let invitations = self.as_shown(invitations);
+        Ok(RespondentExport { respondent: Some(respondent), consents, responses, invitations })
     }
 
-    /// Erases a respondent, and keeps or deletes the answers; says how many responses that concerned.
-    ///
-    /// It is done in parts, so that submissions need not wait long. One that is interrupted has erased
-    /// some responses and kept the profile: asked for again, it goes on.
+    /// The same for whoever is known by this, a respondent or somebody who was only invited.
+    pub async fn export_known(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        known: &Known,
+    ) -> AdminResult<RespondentExport> {
+        self.app_for(actor, Scope::Export, app).await?;
+        if let Some(id) = self.store.find_respondent_by(app, known).await? {
+            return self.export_respondent(actor, id).await;
+        }
+        let invitations = self.invitations_of(app, std::slice::from_ref(known)).await?;
+        if invitations.is_empty() {
+            return Err(AdminError::NotFound(Missing::Respondent));
+        }
+        self.note_export(actor, app, "invitee.exported", app).await?;
+        let responses = self.given_through(&invitations, None).await?;
+        let invitations = self.as_shown(invitations);
+        Ok(RespondentExport { respondent: None, consents: Vec::new(), responses, invitations })
+    }
+
+    async fn note_export(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        action: &str,
+        subject: impl ToString,
+    ) -> AdminResult<()> {
+        let audit = self.audit(actor, Some(app), action, subject, &json!({}));
+        Ok(self.apply(At::Instance, Change::new(move || vec![Write::Audit(audit)])).await?)
+    }
+
+    async fn invitations_of(&self, app: AppId, known: &[Known]) -> AdminResult<Vec<InvitationRow>> {
+        let mut all: Vec<InvitationRow> = Vec::new();
+        loop {
+            let page = Page { after: all.last().map(|row| row.assignment_id), limit: EXPORT_ROWS };
+            let next = self.store.list_invitations_of(app, known, page).await?;
+            let is_last = next.len() < EXPORT_ROWS;
+            all.extend(next);
+            if is_last {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// The responses that completed these invitations, but for those of somebody else.
+    async fn given_through(
+        &self,
+        invitations: &[InvitationRow],
+        whose: Option<RespondentId>,
+    ) -> AdminResult<Vec<ResponseRow>> {
+        let mut given = Vec::new();
+        for id in invitations.iter().filter_map(|row| row.response_id) {
+            let row = self.store.find_response(id).await?;
+            given.extend(row.filter(|row| row.respondent_id.is_none_or(|it| Some(it) == whose)));
+        }
+        given.sort_by_key(|row: &ResponseRow| row.response_id);
+        Ok(given)
+    }
+
+    fn as_shown(&self, rows: Vec<InvitationRow>) -> Vec<Invitation> {
+        let now = self.now();
+        rows.into_iter().map(|row| self.shown(row, now)).collect()
+    }
+
+    /// Erases a respondent, and keeps or deletes the answers.
     pub async fn erase_respondent(
         &self,
         actor: &Actor,
         id: RespondentId,
         answers: Answers,
-    ) -> AdminResult<u64> {
+    ) -> AdminResult<Erased> {
         let respondent = self.respondent_for(actor, Scope::Erase, id).await?;
-        let app_id = respondent.row.app_id;
-        let word = match answers {
-            Answers::Keep => "keep",
-            Answers::Delete => "delete",
-        };
-        let detail = json!({"answers": word});
-        let audit = self.audit(actor, Some(app_id), "respondent.erased", id, &detail);
-        let erasure = Erasure { app_id, respondent_id: id, answers, audit, limit: ERASE_ROWS };
-        let mut responses = 0;
+        let app = respondent.row.app_id;
+        let audit = self.audit(actor, Some(app), "respondent.erased", id, &detail(answers));
+        let erased = self.erase(app, Person::Respondent(id), answers, audit).await?;
+        Ok(Erased { respondent_id: Some(id), ..erased })
+    }
+
+    /// Erases whoever is known by this, a respondent or somebody who was only invited.
+    pub async fn erase_known(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        known: Known,
+        answers: Answers,
+    ) -> AdminResult<Erased> {
+        self.app_for(actor, Scope::Erase, app).await?;
+        if let Some(id) = self.store.find_respondent_by(app, &known).await? {
+            return self.erase_respondent(actor, id, answers).await;
+        }
+        let audit = self.audit(actor, Some(app), "invitee.erased", app, &detail(answers));
+        let erased = self.erase(app, Person::Invitee(known), answers, audit).await?;
+        match erased == Erased::default() {
+            true => Err(AdminError::NotFound(Missing::Respondent)),
+            false => Ok(erased),
+        }
+    }
+
+    /// It is done in parts, so that submissions need not wait long. One that is interrupted has erased
+    /// some responses and kept the profile: asked for again, it goes on.
+    async fn erase(
+        &self,
+        app_id: AppId,
+        person: Person,
+        answers: Answers,
+        audit: AuditRow,
+    ) -> AdminResult<Erased> {
+        let erasure = Erasure { app_id, person, answers, audit, limit: ERASE_ROWS };
+        let mut erased = Erased::default();
         loop {
             let removed = self.watched(self.store.erase(erasure.clone()).await)?;
-            responses += removed.responses;
+            erased.responses += removed.responses;
+            erased.invitations += removed.invitations;
             if removed.done {
-                return Ok(responses);
+                return Ok(erased);
             }
         }
     }
@@ -153,4 +266,13 @@ impl Engine {
         actor.need_in(scope, respondent.row.app_id, Missing::Respondent)?;
         Ok(respondent)
     }
+}
+
+/// What the audit log says of an erasure.
+fn detail(answers: Answers) -> serde_json::Value {
+    let word = match answers {
+        Answers::Keep => "keep",
+        Answers::Delete => "delete",
+    };
+    json!({"answers": word})
 }

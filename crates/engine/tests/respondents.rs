@@ -6,11 +6,11 @@ mod support;
 
 use serde_json::{Value, json};
 use sluice_engine::rows::{Answers, Page, Respondent};
-use sluice_engine::{AdminError, AppDetail, AppPatch, Missing};
-use sluice_flow::id::{FlowId, FlowVersionId};
-use sluice_flow::invitation::day_of;
-use sluice_flow::respondent::IdentityType;
-use support::{World, accepted, submission};
+use sluice_engine::{AdminError, AppDetail, AppPatch, Duplicates, Missing, NewInvitation};
+use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
+use sluice_flow::invitation::{Invitee, day_of};
+use sluice_flow::respondent::{IdentityType, Known};
+use support::{Mood, World, accepted, submission};
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
@@ -92,7 +92,7 @@ async fn a_late_retry_does_not_bring_an_erased_respondent_back() {
         let first = accepted(world.submit_with_key(&view, &body, "k").await).response_id;
         let id = known(&world, &app).await[0].row.respondent_id;
         let erased = world.engine.erase_respondent(&world.actor, id, answers).await.unwrap();
-        assert_eq!(erased, 1);
+        assert_eq!((erased.respondent_id, erased.responses), (Some(id), 1));
         let kept = world.stored(flow).await;
         assert_eq!(kept.len(), usize::from(answers == Answers::Keep));
         assert!(kept.iter().all(|row| row.identities.is_none() && row.respondent_id.is_none()));
@@ -137,6 +137,12 @@ async fn what_an_app_has_kept_long_enough_is_deleted_by_the_clock() {
     assert_eq!((gone.responses, gone.respondents), (1, 1));
     let gone = world.engine.enforce_retention().await.unwrap();
     assert_eq!((gone.responses, gone.respondents), (0, 0), "done twice is done once");
+    let log = world.engine.list_audit(&world.actor, Some(id), None, 100).await.unwrap();
+    let entries: Vec<_> = log.iter().filter(|it| it.action == "retention.enforced").collect();
+    assert_eq!(entries.len(), 2, "one for each look that removed something");
+    let detail: Value = serde_json::from_str(&entries[0].detail).unwrap();
+    assert_eq!((&detail["responses"], &detail["respondents"]), (&json!(1), &json!(1)), "{detail}");
+    assert_eq!((entries[0].actor.as_str(), &entries[0].subject), ("retention", &id.to_string()));
     assert_eq!(world.stored(flow).await.len(), 1);
     assert_eq!(known(&world, &app).await.len(), 1);
     let metrics = world.engine.metrics().render();
@@ -146,4 +152,87 @@ async fn what_an_app_has_kept_long_enough_is_deleted_by_the_clock() {
     let view = world.view(&app).await;
     let body = admitted(version, user("u-0"));
     assert!(!accepted(world.submit_with_key(&view, &body, "k-0").await).replayed);
+}
+
+#[tokio::test]
+async fn an_app_that_cannot_be_expired_does_not_keep_the_others_waiting() {
+    let (world, first, _, _) = open().await;
+    let second = world.app().await;
+    let flow = world.flow(&second).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let patch = AppPatch { retention_days: Some(Some(2)), ..AppPatch::default() };
+    for app in [&first, &second] {
+        world.engine.update_app(&world.actor, app.row.app_id, &patch).await.unwrap();
+    }
+    let view = world.view(&second).await;
+    accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
+    world.clock.advance_millis(3 * DAY_MILLIS);
+    world.faults.set(Mood::FailingToExpire(first.row.app_id));
+    let gone = world.engine.enforce_retention().await.unwrap();
+    assert_eq!((gone.responses, gone.respondents, gone.failed), (1, 1, 1));
+    world.faults.set(Mood::Well);
+    assert_eq!(world.engine.enforce_retention().await.unwrap().failed, 0);
+}
+
+/// Somebody invited, who answered through the link and said no name.
+async fn invited(
+    world: &World,
+    app: &AppDetail,
+    flow: FlowId,
+    version: FlowVersionId,
+    invitee: Invitee,
+) -> ResponseId {
+    let one = NewInvitation { invitee, expires_at: None, line: None };
+    let made =
+        world.engine.invite(&world.actor, flow, &[one], Duplicates::Allow, false).await.unwrap();
+    let mut body = admitted(version, json!([]));
+    body["flowAssignmentId"] = json!(made[0].row.assignment_id.to_string());
+    let view = world.view(app).await;
+    accepted(world.submit(&view, &body).await).response_id
+}
+
+#[tokio::test]
+async fn an_export_has_the_invitations_and_what_was_given_through_them() {
+    let (world, app, flow, version) = open().await;
+    let view = world.view(&app).await;
+    accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
+    world.clock.advance_millis(5);
+    let known = known(&world, &app).await[0].row.respondent_id;
+    let invitee = Invitee { user_id: Some("u-1".to_owned()), email: None };
+    let given = invited(&world, &app, flow, version, invitee).await;
+    let export = world.engine.export_respondent(&world.actor, known).await.unwrap();
+    assert_eq!(export.responses.len(), 2);
+    assert_eq!(export.responses[1].response_id, given);
+    assert_eq!(export.invitations.len(), 1);
+    assert_eq!(export.invitations[0].row.response_id, Some(given));
+    let erased = world.engine.erase_respondent(&world.actor, known, Answers::Delete).await.unwrap();
+    assert_eq!((erased.responses, erased.invitations), (2, 1));
+    assert_eq!(world.stored(flow).await, []);
+}
+
+#[tokio::test]
+async fn somebody_who_was_only_invited_can_be_exported_and_erased() {
+    let (world, app, flow, version) = open().await;
+    let id = app.row.app_id;
+    let invitee = Invitee { user_id: None, email: Some("Ann@mail.example".to_owned()) };
+    let given = invited(&world, &app, flow, version, invitee).await;
+    let ann = Known::new(IdentityType::Email, "ANN@mail.example");
+    let export = world.engine.export_known(&world.actor, id, &ann).await.unwrap();
+    assert_eq!(export.respondent, None);
+    assert_eq!((export.invitations.len(), export.responses[0].response_id), (1, given));
+    let erase =
+        async || world.engine.erase_known(&world.actor, id, ann.clone(), Answers::Delete).await;
+    let erased = erase().await.unwrap();
+    assert_eq!((erased.respondent_id, erased.responses, erased.invitations), (None, 1, 1));
+    assert_eq!(world.stored(flow).await, []);
+    let again = erase().await;
+    assert!(matches!(again, Err(AdminError::NotFound(Missing::Respondent))), "{again:?}");
+    let gone = world.engine.export_known(&world.actor, id, &ann).await;
+    assert!(matches!(gone, Err(AdminError::NotFound(Missing::Respondent))), "{gone:?}");
+    let log = world.engine.list_audit(&world.actor, Some(id), None, 100).await.unwrap();
+    for action in ["invitee.exported", "invitee.erased"] {
+        let entry = log.iter().find(|it| it.action == action).unwrap();
+        assert_eq!(entry.subject, id.to_string());
+    }
+    assert!(log.iter().all(|entry| !format!("{entry:?}").contains("nn@mail")), "{log:?}");
 }

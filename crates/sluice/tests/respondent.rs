@@ -104,7 +104,7 @@ async fn an_erasure_keeps_the_answers_without_the_person_or_deletes_them() {
         let id = shown.split("  ").next().unwrap();
         let who = ["--app", app, "--email", &email];
         let erased = run(&[&["erase"], &who as &[&str], &["--answers", answers]].concat());
-        assert_eq!(printed(&erased), format!("{id}  2 responses\n"));
+        assert_eq!(printed(&erased), format!("{id}  2 responses  0 invitations\n"));
 
         assert_complains(&run(&[&["show"], &who as &[&str]].concat()), 1, &["nobody in this app"]);
         assert_eq!(run(&["show", id]).status.code(), Some(1), "its id leads nowhere");
@@ -130,5 +130,32 @@ async fn an_erasure_keeps_the_answers_without_the_person_or_deletes_them() {
     }
     let (_, people) = server.admin(&admin, &format!("/respondents?appId={app}")).await;
     assert_eq!(people["items"].as_array().unwrap().len(), 1, "bob is still there: {people}");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn somebody_who_was_only_invited_is_exported_and_erased() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let admin = server.token().unwrap();
+    let mut invite = sluice();
+    invite.current_dir(folder.path()).args(["invite", "add", &server.id("fl_")]);
+    invite.args(["--email", "Ada@mail.example"]);
+    invite.env("SLUICE_SERVER", &server.base).env("SLUICE_TOKEN", &admin);
+    printed(&invite.output().unwrap());
+    let (_, apps) = server.admin(&admin, "/apps").await;
+    let app = apps["items"][0]["appId"].as_str().unwrap();
+    let who = ["--app", app, "--email", "ada@mail.example"];
+    let of = |command: &str, more: &[&str]| {
+        let arguments = [&[command] as &[&str], &who, more].concat();
+        respondent(&server, folder.path(), &admin, &arguments)
+    };
+    assert_complains(&of("show", &[]), 1, &["nobody in this app", "only invited has no profile"]);
+    let exported: Value = serde_json::from_str(&printed(&of("export", &[]))).unwrap();
+    assert_eq!(exported["respondent"], Value::Null);
+    assert_eq!(exported["invitations"][0]["identities"][0]["value"], "Ada@mail.example");
+    let erased = printed(&of("erase", &["--answers", "keep"]));
+    assert_eq!(erased, "no profile  0 responses  1 invitations\n");
+    assert_complains(&of("erase", &["--answers", "keep"]), 1, &["respondent"]);
     assert_eq!(server.stop(), Some(0));
 }

@@ -44,4 +44,12 @@ impl ResponseRow {
         row.digest = row.digest_of_content();
         row
     }
+
+    /// The same response without the invitation that it came with.
+    #[must_use]
+    pub fn unassigned(self) -> Self {
+        let mut row = Self { flow_assignment_id: None, ..self };
+        row.digest = row.digest_of_content();
+        row
+    }
 }

@@ -5,7 +5,6 @@
 
 use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
 use sluice_flow::invitation::{InvitationState, InvitationTimes, Invitee};
-use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::time::Timestamp;
 
 /// A flow assigned to one person.
@@ -37,31 +36,12 @@ pub enum InvitationStep {
     Open { app: AppId, assignment: AssignmentId, at: Timestamp },
     /// It is withdrawn, unless it is completed or withdrawn already.
     Revoke { app: AppId, assignment: AssignmentId, at: Timestamp },
-    /// All that says who somebody is goes out of the app's invitations with this user id or this address;
-    /// the case of ASCII letters in an address does not matter. Those that are still open are withdrawn, and
-    /// none names a response any more.
-    Forget { app: AppId, invitee: Invitee, at: Timestamp },
-    /// The same for all of the app's that were completed, withdrawn or expired before this time.
-    ForgetEnded { app: AppId, before: Timestamp },
 }
 
 impl InvitationStep {
-    /// Forgets whoever this is known of.
-    pub(crate) fn forget(app: AppId, known: Known, at: Timestamp) -> Self {
-        let mut invitee = Invitee::default();
-        match known.of {
-            IdentityType::UserId => invitee.user_id = Some(known.value),
-            IdentityType::Email => invitee.email = Some(known.value),
-        }
-        Self::Forget { app, invitee, at }
-    }
-
     pub fn app(&self) -> AppId {
         match self {
-            Self::Open { app, .. }
-            | Self::Revoke { app, .. }
-            | Self::Forget { app, .. }
-            | Self::ForgetEnded { app, .. } => *app,
+            Self::Open { app, .. } | Self::Revoke { app, .. } => *app,
         }
     }
 }

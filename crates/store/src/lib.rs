@@ -17,6 +17,7 @@ mod error;
 mod invitation;
 pub mod postgres;
 mod record;
+mod removal;
 mod respondent;
 mod row;
 pub mod sqlite;
@@ -32,6 +33,7 @@ use sluice_flow::time::Timestamp;
 pub use error::StoreError;
 pub use invitation::*;
 pub use record::*;
+pub use removal::*;
 pub use respondent::*;
 pub use row::*;
 
@@ -150,29 +152,55 @@ pub trait Store: Send + Sync + 'static {
         page: Page<ResponseId>,
     ) -> StoreResult<Vec<ResponseRow>>;
 
-    /// Erases a part of what is kept of a respondent, durably; call it until it says that it is done.
+    /// Erases a part of what is kept of a person, durably; call it until it says that it is done.
     ///
-    /// Each call takes up to `limit` of the respondent's responses: deleted, or kept without identities,
-    /// respondent and assignment and with the digest of what is left. Their idempotency keys stay taken.
-    /// The call that finds no more than `limit` also removes the profile, all that is known of it and its
-    /// consents, and writes the audit entry, in one transaction: nothing can be linked to the respondent
-    /// in between. The person's invitations are forgotten with it ([`InvitationStep::Forget`]), and each that
-    /// a response completed with that response. Where there is no such respondent, nothing is written, and it is done. What was
-    /// removed cannot be read any more; the backend's documentation says what of it is left in its files.
+    /// - Each call takes up to `limit` of the person's responses and then of their invitations.
+    /// - The responses of a respondent are those that are linked to them, and those that completed one of
+    ///   their invitations and are linked to nobody. They are deleted, or kept without identities,
+    ///   respondent and assignment and with the digest of what is left. Their idempotency keys stay taken.
+    /// - The person's invitations are those with a user id or an address that is known of them; the case of
+    ///   ASCII letters in an address does not matter. They stay without both, without their response and
+    ///   with the day alone of its time, and those that were open are withdrawn. The same is done to one
+    ///   that a response of the person completed, whomever it was for. A response that is linked to somebody
+    ///   else is kept without the assignment, with its key taken and with the digest of what is left.
+    /// - The call that finds no more than `limit` also removes the profile, all that is known of it and its
+    ///   consents, in one transaction: nothing can be linked to the respondent in between.
+    /// - A call that removes anything writes the audit entry, in the same transaction.
+    /// - Where there is no such respondent, or no invitation of the invitee, nothing is written, and it is
+    ///   done.
+    ///
+    /// What was removed cannot be read any more; the backend's documentation says what of it is left in its
+    /// files.
     async fn erase(&self, erasure: Erasure) -> StoreResult<Removed>;
 
-    /// Removes a part of what an app received before a time, durably; call it until it says that it is
-    /// done. Each call takes up to `limit` responses with their idempotency keys, or, once no response is
-    /// left, up to `limit` consents with the respondents that have none left, and `limit` marks of keys
-    /// of responses that were deleted earlier. The consents, and so the profile, of somebody with an
-    /// invitation that was not over before that time stay. The call that is the last forgets the
-    /// invitations that were ([`InvitationStep::ForgetEnded`]).
-    async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed>;
+    /// Removes a part of what an app has kept since before a time, durably; call it with the place that
+    /// it gave, until it gives none.
+    ///
+    /// - First go the responses that were received before, with their idempotency keys; then consents, with
+    ///   the respondents that have none left; then the marks of keys of responses that went earlier; then
+    ///   whom the invitations were for that were over before.
+    /// - Consents go only when no response older than the time is left, though several processes be at it.
+    /// - The consents, and so the profile, of somebody with an invitation that was not over before that time
+    ///   stay.
+    /// - A call looks at no more than `limit` rows, wherever it stands: what is kept costs no more than what
+    ///   goes, and nothing else waits for it longer than that takes.
+    /// - A call that removes anything writes the audit entry, in the same transaction.
+    /// - Where another process is at the same app, a call may do nothing and say so. A row that is being
+    ///   written to at the moment may be left for the next expiry.
+    async fn expire(&self, expiry: Expiry) -> StoreResult<Expired>;
 
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>>;
     /// The flow's invitations that pass the filter, in the order they were made, and of those that were made
     /// at once in the order of their ids.
     async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>>;
+    /// The app's invitations with a user id or an address that is one of these, over all flows, in the order
+    /// of their ids. The case of ASCII letters in an address does not matter.
+    async fn list_invitations_of(
+        &self,
+        app: AppId,
+        known: &[Known],
+        page: Page<AssignmentId>,
+    ) -> StoreResult<Vec<InvitationRow>>;
     /// How many of the flow's invitations are in each state at `now`.
     async fn count_invitations(
         &self,

@@ -4,7 +4,7 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
-use crate::{AuditRow, IdempotencyKey};
+use crate::IdempotencyKey;
 
 /// A profile. Its id tells the day on which it was first seen and no more: it outlives an erasure in the audit
 /// log, and must not lead to the answers that were kept.
@@ -52,35 +52,4 @@ pub struct Respondent {
     pub seen: Option<(Timestamp, Timestamp)>,
     /// Stored responses by flow; empty in lists.
     pub flows: Vec<(FlowId, u64)>,
-}
-
-/// What becomes of the answers of an erased respondent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answers {
-    /// They stay, without anything that connects them with the person.
-    Keep,
-    Delete,
-}
-
-/// One erasure, to be carried out in parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Erasure {
-    pub app_id: AppId,
-    pub respondent_id: RespondentId,
-    pub answers: Answers,
-    /// Written with the last part. It names the respondent by id alone.
-    pub audit: AuditRow,
-    /// The most responses that one part takes.
-    pub limit: usize,
-}
-
-/// What one part of an erasure or of an expiry did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Removed {
-    /// Responses that were deleted or unlinked.
-    pub responses: u64,
-    /// Profiles that were removed.
-    pub respondents: u64,
-    /// Whether nothing is left to remove.
-    pub done: bool,
 }

@@ -250,6 +250,7 @@ pub enum Write {
     Version(VersionRow),
     Token(TokenRow),
     Audit(AuditRow),
+    /// Its idempotency key stays taken, and the invitation that it completed does not name it any more.
     DeleteResponse(ResponseId),
     /// New invitations of one app; one that is there already is left as it is.
     Invitations(Vec<InvitationRow>),

@@ -10,20 +10,32 @@ mod support;
 
 use std::path::Path;
 
-use sluice_flow::id::{AuditId, RespondentId, v7};
+use sluice_flow::id::{AssignmentId, AuditId, RespondentId, v7};
+use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::respondent::{Claim, IdentityType, Known};
 use sluice_flow::submission::{Admission, Identity};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{self, PgStore};
 use sluice_store::sqlite::{Options, SqliteStore};
-use sluice_store::{Answers, At, AuditRow, Change, Erasure, NewResponse, Outcome, Store, Write};
+use sluice_store::{
+    Answers, At, AuditRow, Change, Erasure, InvitationRow, NewResponse, Outcome, Person, Store,
+    Write,
+};
 use support::Cluster;
-use support::rows::{app_row, key, now, response};
+use support::rows::{app_row, flow_row, key, now, response};
 
 const USER: &str = "canary-user-Zq81";
 const EMAIL: &str = "canary-zq81@mail.example";
+/// The same address, in an invitation.
+const SHOUTED: &str = "CANARY-ZQ81@MAIL.EXAMPLE";
 const ANSWER: &str = "canary-answer-Zq81";
 const ASSIGNMENT: &str = "canary-assignment-Zq81";
+/// Stands beside the address in an invitation, and nowhere else.
+const INVITED: &str = "canary-invited-Zq81";
+const INVITATIONS: u32 = 500;
+/// What the guide tells an operator to rewrite.
+const TABLES: [&str; 6] =
+    ["responses", "identities", "respondents", "consents", "idempotency", "invitations"];
 /// How many responses there are, and which of them are the person's.
 const RESPONSES: u32 = 1_200;
 const EVERY: u32 = 7;
@@ -51,8 +63,35 @@ fn sent(number: u32) -> NewResponse {
     sent
 }
 
+/// An invitation of the person, by user id, by address or by both, or of somebody else.
+fn invited(number: u32) -> InvitationRow {
+    let flow = flow_row();
+    let other = format!("invited-{number}");
+    let (user_id, email) = match number % EVERY {
+        0 => (Some(USER.to_owned()), None),
+        1 => (None, Some(SHOUTED.to_owned())),
+        2 => (Some(INVITED.to_owned()), Some(EMAIL.to_owned())),
+        _ => (Some(other.clone()), Some(format!("{other}@x.example"))),
+    };
+    InvitationRow {
+        app_id: flow.app_id,
+        flow_id: flow.flow_id,
+        assignment_id: AssignmentId::from_random(
+            u128::from(number + 1).wrapping_mul(u128::MAX / 77),
+        ),
+        invitee: Invitee { user_id, email },
+        created_at: Timestamp::from_millis(now()),
+        times: InvitationTimes::default(),
+        response_id: None,
+    }
+}
+
 async fn fill(store: &dyn Store) {
-    let rows = vec![Write::App(app_row())];
+    let rows = vec![
+        Write::App(app_row()),
+        Write::Flow(flow_row()),
+        Write::Invitations((0..INVITATIONS).map(invited).collect()),
+    ];
     store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
     let all: Vec<NewResponse> = (0..RESPONSES).map(sent).collect();
     for batch in all.chunks(100) {
@@ -73,7 +112,8 @@ async fn erase(store: &dyn Store, answers: Answers) {
         subject: respondent_id.to_string(),
         detail: "{}".to_owned(),
     };
-    let erasure = Erasure { app_id, respondent_id, answers, audit, limit: 50 };
+    let person = Person::Respondent(respondent_id);
+    let erasure = Erasure { app_id, person, answers, audit, limit: 50 };
     while !store.erase(erasure.clone()).await.unwrap().done {}
     // A late retry is answered, and leaves nothing behind.
     let retry = sent(0);
@@ -115,16 +155,16 @@ async fn an_erased_person_is_in_no_file_of_the_embedded_store() {
         let store =
             SqliteStore::open(&folder.path().join("sluice.db"), Options::default()).unwrap();
         fill(&store).await;
-        for word in [USER, EMAIL, ANSWER, ASSIGNMENT] {
+        for word in [USER, EMAIL, SHOUTED, INVITED, ANSWER, ASSIGNMENT] {
             assert_ne!(holding(folder.path(), word, &[]), Vec::<String>::new(), "{word}");
         }
         erase(&store, answers).await;
-        is_nowhere(folder.path(), &[USER, EMAIL, ASSIGNMENT], &[]);
+        is_nowhere(folder.path(), &[USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT], &[]);
         if answers == Answers::Delete {
             is_nowhere(folder.path(), &[ANSWER], &[]);
         }
         store.close().await;
-        is_nowhere(folder.path(), &[USER, EMAIL, ASSIGNMENT], &[]);
+        is_nowhere(folder.path(), &[USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT], &[]);
     }
 }
 
@@ -138,11 +178,11 @@ async fn an_erased_person_is_in_no_file_of_postgresql_once_it_is_rewritten() {
             PgStore::connect(&cluster.url(&database), postgres::Options::default()).await.unwrap();
         fill(&store).await;
         cluster.sql(&database, "CHECKPOINT").await;
-        for word in [USER, EMAIL, ASSIGNMENT] {
+        for word in [USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT] {
             assert_ne!(holding(&cluster.data(), word, &["pg_wal"]), Vec::<String>::new(), "{word}");
         }
         erase(&store, answers).await;
-        for table in ["responses", "identities", "respondents", "consents", "idempotency"] {
+        for table in TABLES {
             cluster.sql(&database, &format!("VACUUM FULL {table}")).await;
         }
         // The second checkpoint lets go of what the first one still needed.
@@ -150,7 +190,7 @@ async fn an_erased_person_is_in_no_file_of_postgresql_once_it_is_rewritten() {
             cluster.sql(&database, "SELECT pg_switch_wal()").await;
             cluster.sql(&database, "CHECKPOINT").await;
         }
-        is_nowhere(&cluster.data(), &[USER, EMAIL, ASSIGNMENT], &[]);
+        is_nowhere(&cluster.data(), &[USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT], &[]);
         if answers == Answers::Delete {
             is_nowhere(&cluster.data(), &[ANSWER], &[]);
         }

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
 
+#[expect(dead_code, reason = "other tests use the rest")]
 mod support;
 
 use std::sync::Arc;

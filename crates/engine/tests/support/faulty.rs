@@ -22,6 +22,8 @@ pub enum Mood {
     Failing,
     /// Keys, flows and versions are looked for in vain, for this long.
     Hanging(Duration),
+    /// Nothing of this app can be expired.
+    FailingToExpire(AppId),
     /// Writes are made, and then the store says that it does not know.
     LosingTrack,
 }
@@ -64,7 +66,9 @@ impl Store for FaultyStore {
         self.commits.fetch_add(1, Ordering::SeqCst);
         let mood = *self.mood.lock().unwrap();
         match mood {
-            Mood::Well | Mood::Hanging(_) => self.inner.commit(responses).await,
+            Mood::Well | Mood::Hanging(_) | Mood::FailingToExpire(_) => {
+                self.inner.commit(responses).await
+            }
             Mood::Slow(pause) => {
                 tokio::time::sleep(pause).await;
                 self.inner.commit(responses).await
@@ -169,8 +173,22 @@ impl Store for FaultyStore {
     async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
         self.inner.erase(erasure).await
     }
-    async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed> {
-        self.inner.expire(app, before, limit).await
+    async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
+        match *self.mood.lock().unwrap() {
+            Mood::FailingToExpire(app) if app == expiry.app_id => {
+                return Err(StoreError::Failed("no answer within the deadline".into()));
+            }
+            _ => {}
+        }
+        self.inner.expire(expiry).await
+    }
+    async fn list_invitations_of(
+        &self,
+        app: AppId,
+        known: &[Known],
+        page: Page<AssignmentId>,
+    ) -> StoreResult<Vec<InvitationRow>> {
+        self.inner.list_invitations_of(app, known, page).await
     }
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
         self.invitation_lookups.fetch_add(1, Ordering::SeqCst);
@@ -218,7 +236,7 @@ impl Store for FaultyStore {
         match *self.mood.lock().unwrap() {
             Mood::LosingTrack => return Err(StoreError::Unknown("sync failed".into())),
             Mood::Failing => return Err(StoreError::Failed("disk full".into())),
-            Mood::Well | Mood::Slow(_) | Mood::Hanging(_) => {}
+            Mood::Well | Mood::Slow(_) | Mood::Hanging(_) | Mood::FailingToExpire(_) => {}
         }
         self.inner.check().await
     }

@@ -19,7 +19,7 @@ Examples:
         #[command(flatten)]
         server: ServerArgs,
     },
-    /// Print everything that is kept of a respondent, as one JSON document
+    /// Print everything that is kept of a respondent, or of somebody invited, as one JSON document
     #[command(after_long_help = "\
 Needs a token with the scope export. Example:
   sluice respondent export --app app_… --user-id u-1 > u-1.json")]
@@ -30,7 +30,7 @@ Needs a token with the scope export. Example:
         #[command(flatten)]
         server: ServerArgs,
     },
-    /// Erase a respondent for good; the answers are kept without the person, or deleted
+    /// Erase a respondent, or somebody invited, for good; the answers stay without the person, or go
     #[command(after_long_help = "\
 Needs a token with the scope erase. It cannot be taken back. Examples:
   sluice respondent erase rp_… --answers keep

@@ -16,40 +16,60 @@ pub(crate) async fn run(command: RespondentCommand) -> Outcome {
         }
         RespondentCommand::Export { who, server } => {
             let server = Server::new(server)?;
-            let id = id_of(&server, who).await?;
-            let whole = server.get(&format!("/respondents/{id}/export"), &[]).await?;
+            let whole = match who.respondent {
+                Some(id) => server.get(&format!("/respondents/{id}/export"), &[]).await?,
+                None => server.get("/respondents/export", &known_by(who)).await?,
+            };
             output::line(format_args!("{whole:#}"));
         }
         RespondentCommand::Erase { who, answers, server } => {
             let server = Server::new(server)?;
-            let id = id_of(&server, who).await?;
-            let query = [("answers", answers.word().to_owned())];
-            let erased = server.delete(&format!("/respondents/{id}"), &query).await?;
-            output::line(format_args!("{id}  {} responses", erased["responses"]));
+            let answers = ("answers", answers.word().to_owned());
+            let erased = match who.respondent {
+                Some(id) => server.delete(&format!("/respondents/{id}"), &[answers]).await?,
+                None => {
+                    let mut query = known_by(who).to_vec();
+                    query.push(answers);
+                    server.delete("/respondents", &query).await?
+                }
+            };
+            output::line(told(&erased));
         }
     }
     Ok(Exit::Done)
 }
 
-/// The id as it was given, or that of whoever is known by what was given.
-async fn id_of(server: &Server, who: WhoArgs) -> Result<String, Failure> {
-    if let Some(id) = who.respondent {
-        return Ok(id.to_string());
-    }
+/// The query for whoever is known by what was given.
+fn known_by(who: WhoArgs) -> [(&'static str, String); 3] {
     let (of, value) = match (who.user_id, who.email) {
         (Some(user), _) => ("userId", user),
         (None, email) => ("traits.email", email.unwrap_or_default()),
     };
     let app = who.app.map(|app| app.to_string()).unwrap_or_default();
-    let query = [("appId", app), ("type", of.to_owned()), ("value", value)];
+    [("appId", app), ("type", of.to_owned()), ("value", value)]
+}
+
+/// The id as it was given, or that of the profile that is known by what was given.
+async fn id_of(server: &Server, who: WhoArgs) -> Result<String, Failure> {
+    if let Some(id) = who.respondent {
+        return Ok(id.to_string());
+    }
+    let query = known_by(who);
     let found = server.get("/respondents", &query).await?;
     let id = found["items"][0]["respondentId"].as_str().map(str::to_owned);
     id.ok_or_else(|| {
         Failure::new(
-            format!("nobody in this app has this {of}"),
-            "whoever answered with collection_only is not known, and so cannot be found",
+            format!("nobody in this app has this {}", query[1].1),
+            "whoever answered with collection_only is not known, and so cannot be found; somebody \
+             who was only invited has no profile to show, and is exported and erased in the same way",
         )
     })
+}
+
+/// What an erasure took, on a line.
+fn told(erased: &Value) -> String {
+    let id = erased["respondentId"].as_str().unwrap_or("no profile");
+    format!("{id}  {} responses  {} invitations", erased["responses"], erased["invitations"])
 }
 
 /// The id and the times on a line, then a line for each thing that is known or was done.

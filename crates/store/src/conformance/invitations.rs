@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use sluice_flow::id::{AssignmentId, ResponseId};
 use sluice_flow::invitation::{InvitationState, InvitationTimes, Invitee, day_of};
+use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 
-use super::world::{Shop, TheStore, apply, at, invitation_row, listed, revision};
+use super::world::{Shop, TheStore, apply, at, flow_row, invitation_row, listed, revision};
 use crate::{
-    At, Change, InvitationCounts, InvitationPlace, InvitationQuery, InvitationRow, InvitationStep,
-    Invited, NewResponse, Outcome, Write,
+    At, Change, FlowRow, InvitationCounts, InvitationPlace, InvitationQuery, InvitationRow,
+    InvitationStep, Invited, NewResponse, Outcome, Page, Write,
 };
 
 pub(super) async fn an_invitation_reads_back_as_it_was_given(store: TheStore) {
@@ -354,53 +355,45 @@ pub(super) async fn batches_that_share_many_invitations_complete_each_once(store
     assert_eq!(named, listed(&store, &shop.query()).await);
 }
 
-pub(super) async fn a_person_is_forgotten_and_what_ended_long_ago_too(store: TheStore) {
-    let shop = Shop::open(&store).await;
-    let person = |user: &str, email: &str| Invitee {
-        user_id: (!user.is_empty()).then(|| user.to_owned()),
-        email: (!email.is_empty()).then(|| email.to_owned()),
+pub(super) async fn invitations_of_a_person_are_listed_over_flows_page_by_page(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let flow = flow_row(shop.app());
+    apply(&store, shop.app(), vec![Write::Flow(flow.clone())]).await;
+    let of = |flow: &FlowRow, user: &str, email: &str| {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let invitee = Invitee { user_id: some(user), email: some(email) };
+        InvitationRow { invitee, ..invitation_row(flow) }
     };
-    let of = |invitee: Invitee| InvitationRow { invitee, ..invitation_row(&shop.flow) };
-    let mut rows = [
-        of(person("1", "other@mail.example")),
-        of(person("", "ADA@mail.example")),
-        of(person("1", "ada@mail.example")),
-        of(person("2", "bob@mail.example")),
-        of(person("3", "cat@mail.example")),
-        of(person("4", "")),
+    let mut theirs = vec![
+        of(&shop.flow, "1", "other@mail.example"),
+        of(&flow, "", "ADA@mail.example"),
+        of(&shop.flow, "1", "ada@mail.example"),
+        of(&flow, "9", "Ada@Mail.example"),
     ];
-    rows[4].times.expires_at = Some(at(1));
-    rows[5].times.revoked_at = Some(at(3));
-    add(&store, &shop, &rows).await;
-    let mut response = invited(&shop, &store, 5, rows[2].assignment_id).await;
-    response.row.flow_assignment_id = Some(rows[2].assignment_id.to_string());
-    let id = response.row.response_id;
-    assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
-
-    let invitee = person("1", "ada@MAIL.example");
-    let step = InvitationStep::Forget { app: shop.app(), invitee, at: at(9) };
-    apply(&store, shop.app(), vec![Write::Invitation(step)]).await;
-    for (row, state) in rows[..3].iter().zip(["revoked", "revoked", "completed"]) {
-        let now = found(&store, row.assignment_id).await;
-        assert_eq!((&now.invitee, now.response_id), (&Invitee::default(), None));
-        assert_eq!(now.times.state(at(9)).as_str(), state);
+    add(&store, &shop, &theirs).await;
+    let others =
+        [of(&shop.flow, "2", "bob@mail.example"), of(&shop.flow, "", "other@mail.example")];
+    add(&store, &shop, &others).await;
+    add(&store, &other, &[of(&other.flow, "1", "ada@mail.example")]).await;
+    theirs.sort_by_key(|row| row.assignment_id);
+    let known = [
+        Known::new(IdentityType::UserId, "1"),
+        Known::new(IdentityType::Email, "ada@mail.example"),
+    ];
+    for limit in [1, 3, 10] {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let page = Page { after, limit };
+            let page = store.list_invitations_of(shop.app(), &known, page).await.unwrap();
+            assert!(page.len() <= limit);
+            let Some(last) = page.last() else { break };
+            after = Some(last.assignment_id);
+            all.extend(page);
+        }
+        assert_eq!(all, theirs, "pages of {limit}");
     }
-    let completed_at = found(&store, rows[2].assignment_id).await.times.completed_at;
-    assert_eq!(completed_at, Some(day_of(at(5))), "a finer time would lead to the response");
-    let stored = store.find_response(id).await.unwrap().unwrap();
-    assert_eq!(stored.flow_assignment_id, None);
-    for row in &rows[3..] {
-        assert_eq!(found(&store, row.assignment_id).await, *row, "nobody else is touched");
-    }
-
-    let step = InvitationStep::ForgetEnded { app: shop.app(), before: at(3) };
-    apply(&store, shop.app(), vec![Write::Invitation(step)]).await;
-    let gone = [false, true, false];
-    for (row, gone) in rows[3..].iter().zip(gone) {
-        let now = found(&store, row.assignment_id).await;
-        assert_eq!(now.invitee == Invitee::default(), gone, "{row:?}");
-        assert_eq!(now.times, row.times);
-    }
+    let page = Page { after: None, limit: 10 };
+    assert_eq!(store.list_invitations_of(shop.app(), &[], page).await.unwrap(), []);
 }
 
 async fn add(store: &TheStore, shop: &Shop, rows: &[InvitationRow]) {

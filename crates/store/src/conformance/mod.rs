@@ -13,6 +13,7 @@
 mod apply;
 mod apps;
 mod commit;
+mod expiry;
 mod feed;
 pub mod filling;
 mod flows;
@@ -127,11 +128,20 @@ cases! {
         an_erasure_leaves_everybody_else
         an_erased_key_stays_taken_and_a_late_retry_stores_nothing
         an_unknown_respondent_is_nothing_to_erase
+        an_erasure_forgets_the_invitations_of_the_person
+        what_came_through_an_invitation_is_the_persons
+        what_somebody_else_sent_through_an_invitation_stays_theirs
+        somebody_who_was_only_invited_is_erased
+        an_invitation_does_not_name_a_response_that_was_deleted;
+    expiry:
         what_was_received_before_a_time_expires_with_its_keys
         a_respondent_expires_with_the_last_consent
         marks_of_keys_expire_with_their_time
-        an_erasure_forgets_the_invitations_of_the_person
-        whoever_is_still_invited_does_not_expire;
+        whoever_is_still_invited_does_not_expire
+        consents_that_are_kept_are_looked_at_once
+        invitations_that_are_over_are_forgotten_part_by_part
+        an_expiry_is_on_record_where_it_removed_anything
+        consents_outlive_the_responses_though_several_expire_at_once;
     instance:
         a_token_is_found_by_its_hash_revoked_or_not
         tokens_are_listed_in_the_order_they_were_made
@@ -153,7 +163,7 @@ cases! {
         a_refused_row_leaves_its_invitation_and_its_key_free
         many_responses_at_once_under_one_invitation_store_one
         batches_that_share_many_invitations_complete_each_once
-        a_person_is_forgotten_and_what_ended_long_ago_too;
+        invitations_of_a_person_are_listed_over_flows_page_by_page;
     feed:
         an_empty_store_has_no_changes
         a_public_change_is_in_the_feed_at_once

@@ -1,4 +1,4 @@
-//! What goes: erased respondents, and what has been kept long enough.
+//! What goes when it is asked for: people who are erased, respondents or only invited.
 
 use sluice_flow::id::RespondentId;
 use sluice_flow::invitation::Invitee;
@@ -7,19 +7,20 @@ use sluice_flow::submission::Admission;
 use super::respondents::{all_of, claiming, consents, known, linked};
 use super::world::{Shop, TheStore, apply, at, audit_row, invitation_row, listed, respondent_id};
 use crate::{
-    Answers, AuditQuery, Erasure, InvitationRow, InvitationStep, Invited, NewResponse, Outcome,
-    Page, Removed, ResponseRow, Write,
+    Answers, AuditQuery, Erasure, InvitationRow, Invited, NewResponse, Outcome, Page, Person,
+    Removed, ResponseRow, Write,
 };
 
-const KEY: [u8; 32] = [6; 32];
+pub(super) const KEY: [u8; 32] = [6; 32];
 
-fn erasure(shop: &Shop, respondent_id: RespondentId, answers: Answers) -> Erasure {
+pub(super) fn erasure(shop: &Shop, respondent_id: RespondentId, answers: Answers) -> Erasure {
     let audit = audit_row(Some(shop.app()));
-    Erasure { app_id: shop.app(), respondent_id, answers, audit, limit: 100 }
+    let person = Person::Respondent(respondent_id);
+    Erasure { app_id: shop.app(), person, answers, audit, limit: 100 }
 }
 
 /// A response of somebody, with everything that could tell who it was.
-async fn telling(shop: &Shop, store: &TheStore, user: &str, millis: i64) -> NewResponse {
+pub(super) async fn telling(shop: &Shop, store: &TheStore, user: &str, millis: i64) -> NewResponse {
     let mut response = claiming(shop, store, &[user, "mail=7@x.org"], millis).await;
     response.row.admission = Admission::Admitted;
     response.row.identity_verified = true;
@@ -29,7 +30,7 @@ async fn telling(shop: &Shop, store: &TheStore, user: &str, millis: i64) -> NewR
     response
 }
 
-async fn stored(store: &TheStore, response: NewResponse) -> ResponseRow {
+pub(super) async fn stored(store: &TheStore, response: NewResponse) -> ResponseRow {
     let id = response.row.response_id;
     assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
     store.find_response(id).await.unwrap().unwrap()
@@ -50,7 +51,7 @@ pub(super) async fn an_erasure_keeps_answers_without_the_person(store: TheStore)
     let before = stored(&store, telling(&shop, &store, "user=7", 1).await).await;
     let respondent = before.respondent_id.unwrap();
     let removed = store.erase(erasure(&shop, respondent, Answers::Keep)).await.unwrap();
-    assert_eq!(removed, Removed { responses: 1, respondents: 1, done: true });
+    assert_eq!(removed, Removed { responses: 1, respondents: 1, invitations: 0, done: true });
     assert!(is_gone(&store, &shop, respondent).await);
     let after = store.find_response(before.response_id).await.unwrap().unwrap();
     assert_eq!(after.digest, after.digest_of_content(), "a row is still known to be whole");
@@ -72,7 +73,7 @@ pub(super) async fn an_erasure_deletes_answers(store: TheStore) {
     let respondent = row.respondent_id.unwrap();
     let erasure = erasure(&shop, respondent, Answers::Delete);
     let removed = store.erase(erasure.clone()).await.unwrap();
-    assert_eq!(removed, Removed { responses: 1, respondents: 1, done: true });
+    assert_eq!(removed, Removed { responses: 1, respondents: 1, invitations: 0, done: true });
     assert!(is_gone(&store, &shop, respondent).await);
     assert_eq!(store.find_response(row.response_id).await.unwrap(), None);
     let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
@@ -93,12 +94,17 @@ pub(super) async fn an_erasure_in_parts_ends_with_the_profile(store: TheStore) {
         let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
         for left in [3, 1] {
             let removed = store.erase(part.clone()).await.unwrap();
-            assert_eq!(removed, Removed { responses: 2, respondents: 0, done: false });
+            assert_eq!(removed, Removed { responses: 2, done: false, ..Removed::default() });
             assert_eq!(consents(&store, &shop, respondent).await.len(), left);
-            assert_eq!(store.list_audit(&query).await.unwrap(), []);
+            let entries = store.list_audit(&query).await.unwrap();
+            assert_eq!(
+                entries,
+                std::slice::from_ref(&part.audit),
+                "what is cut short is on record"
+            );
         }
         let removed = store.erase(part.clone()).await.unwrap();
-        assert_eq!(removed, Removed { responses: 1, respondents: 1, done: true });
+        assert_eq!(removed, Removed { responses: 1, respondents: 1, invitations: 0, done: true });
         assert!(is_gone(&store, &shop, respondent).await);
         assert_eq!(store.list_audit(&query).await.unwrap().len(), 1);
         let kept = if answers == Answers::Keep { 5 } else { 0 };
@@ -163,69 +169,13 @@ pub(super) async fn an_unknown_respondent_is_nothing_to_erase(store: TheStore) {
     assert!(store.find_respondent(theirs).await.unwrap().is_some());
 }
 
-/// Expires in parts until nothing is left: how many responses and respondents went.
-async fn expire(store: &TheStore, shop: &Shop, before: i64, limit: usize) -> (u64, u64) {
-    let mut all = (0, 0);
-    for _ in 0..100 {
-        let removed = store.expire(shop.app(), at(before), limit).await.unwrap();
-        assert!(removed.responses <= limit as u64);
-        all = (all.0 + removed.responses, all.1 + removed.respondents);
-        if removed.done {
-            return all;
-        }
-    }
-    panic!("an expiry does not end");
-}
-
-pub(super) async fn what_was_received_before_a_time_expires_with_its_keys(store: TheStore) {
-    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
-    let mut kept = Vec::new();
-    for (number, millis) in (0..).zip([1, 5, 9, 10, 11]) {
-        let mut response = shop.response(&store, millis).await;
-        response.idempotency_key = Some([number; 32]);
-        let id = response.row.response_id;
-        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
-        kept.extend((millis >= 10).then_some(id));
-    }
-    let theirs = other.store(&store, 1, "").await;
-    assert_eq!(expire(&store, &shop, 10, 2).await, (3, 0));
-    assert_eq!(listed(&store, &shop.query()).await, kept);
-    assert_eq!(listed(&store, &other.query()).await, [theirs], "by app");
-    for (number, taken) in (0..).zip([false, false, false, true, true]) {
-        let found = store.find_by_idempotency_key(shop.app(), &[number; 32]).await.unwrap();
-        assert_eq!(found.is_some(), taken, "{number}");
-    }
-    assert_eq!(expire(&store, &shop, 10, 2).await, (0, 0), "once is enough");
-}
-
-pub(super) async fn a_respondent_expires_with_the_last_consent(store: TheStore) {
-    let shop = Shop::open(&store).await;
-    for (user, millis) in [("user=old", 1), ("user=both", 2), ("user=both", 20), ("user=new", 21)] {
-        linked(&shop, &store, &[user], millis).await;
-    }
-    assert_eq!(expire(&store, &shop, 10, 1).await, (2, 1));
-    let left = all_of(&store, &shop).await;
-    let users: Vec<_> = left.iter().map(|it| it.identities[0].value.as_str()).collect();
-    assert_eq!(users, ["both", "new"]);
-    assert_eq!(consents(&store, &shop, left[0].row.respondent_id).await.len(), 1);
-    assert_eq!(store.find_respondent_by(shop.app(), &known("user=old")).await.unwrap(), None);
-}
-
-pub(super) async fn marks_of_keys_expire_with_their_time(store: TheStore) {
-    let shop = Shop::open(&store).await;
-    let mut first = telling(&shop, &store, "user=7", 1).await;
-    first.idempotency_key = Some(KEY);
-    let row = stored(&store, first).await;
-    let erasure = erasure(&shop, row.respondent_id.unwrap(), Answers::Delete);
-    store.erase(erasure).await.unwrap();
-    assert_eq!(expire(&store, &shop, 1, 5).await, (0, 0));
-    assert!(store.find_by_idempotency_key(shop.app(), &KEY).await.unwrap().is_some());
-    assert_eq!(expire(&store, &shop, 2, 5).await, (0, 0));
-    assert_eq!(store.find_by_idempotency_key(shop.app(), &KEY).await.unwrap(), None);
-}
-
 /// An invitation of the shop's flow to somebody, put into the store.
-async fn invitation(shop: &Shop, store: &TheStore, user: &str, email: &str) -> InvitationRow {
+pub(super) async fn invitation(
+    shop: &Shop,
+    store: &TheStore,
+    user: &str,
+    email: &str,
+) -> InvitationRow {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let invitee = Invitee { user_id: some(user), email: some(email) };
     let row = InvitationRow { invitee, ..invitation_row(&shop.flow) };
@@ -271,26 +221,98 @@ pub(super) async fn an_erasure_forgets_the_invitations_of_the_person(store: TheS
     }
 }
 
-pub(super) async fn whoever_is_still_invited_does_not_expire(store: TheStore) {
-    let shop = Shop::open(&store).await;
-    for (user, millis) in [("user=plain", 1), ("user=invited", 2), ("mail=Invited@x.org", 3)] {
-        linked(&shop, &store, &[user], millis).await;
+/// A response through an invitation, admitted and without identities: nobody is linked to it.
+async fn through(shop: &Shop, store: &TheStore, row: &InvitationRow, millis: i64) -> NewResponse {
+    let mut response = shop.response(store, millis).await;
+    response.row.admission = Admission::Admitted;
+    response.row.flow_assignment_id = Some(row.assignment_id.to_string());
+    response.row.digest = response.row.digest_of_content();
+    response.invitation = Some(Invited { assignment_id: row.assignment_id, linked: true });
+    response
+}
+
+pub(super) async fn what_came_through_an_invitation_is_the_persons(store: TheStore) {
+    for answers in [Answers::Keep, Answers::Delete] {
+        let shop = Shop::open(&store).await;
+        let respondent = linked(&shop, &store, &["user=7"], 1).await;
+        let mine = invitation(&shop, &store, "7", "").await;
+        let mut response = through(&shop, &store, &mine, 5).await;
+        response.idempotency_key = Some(KEY);
+        let before = stored(&store, response.clone()).await;
+        let removed = store.erase(erasure(&shop, respondent, answers)).await.unwrap();
+        let expected = Removed { responses: 2, respondents: 1, invitations: 1, done: true };
+        assert_eq!(removed, expected, "{answers:?}");
+        let after = store.find_response(before.response_id).await.unwrap();
+        match answers {
+            Answers::Delete => assert_eq!(after, None),
+            Answers::Keep => assert_eq!(after, Some(before.clone().unlinked())),
+        }
+        let retry = store.commit(vec![response]).await.unwrap();
+        assert_eq!(retry, [Outcome::Replayed(before.response_id)], "{answers:?}");
     }
-    let by_user = invitation(&shop, &store, "invited", "").await;
-    let by_email = invitation(&shop, &store, "", "INVITED@x.org").await;
-    let revoke = |row: &InvitationRow, millis| {
-        let (app, assignment) = (shop.app(), row.assignment_id);
-        vec![Write::Invitation(InvitationStep::Revoke { app, assignment, at: at(millis) })]
-    };
-    apply(&store, shop.app(), revoke(&by_email, 12)).await;
-    assert_eq!(expire(&store, &shop, 10, 1).await, (3, 1));
-    assert_eq!(all_of(&store, &shop).await.len(), 2);
-    assert_eq!(expire(&store, &shop, 13, 1).await, (0, 1), "an invitation is over");
-    let now = store.find_invitation(by_email.assignment_id).await.unwrap().unwrap();
-    assert_eq!(now.invitee, Invitee::default(), "it is forgotten with the profile");
-    let now = store.find_invitation(by_user.assignment_id).await.unwrap().unwrap();
-    assert_eq!(now, by_user);
-    apply(&store, shop.app(), revoke(&by_user, 20)).await;
-    assert_eq!(expire(&store, &shop, 21, 5).await, (0, 1));
-    assert_eq!(all_of(&store, &shop).await, []);
+}
+
+pub(super) async fn what_somebody_else_sent_through_an_invitation_stays_theirs(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let respondent = linked(&shop, &store, &["user=7"], 1).await;
+    let mine = invitation(&shop, &store, "7", "").await;
+    let mut response = through(&shop, &store, &mine, 5).await;
+    response.claim = super::respondents::claim(&["user=8"], 5);
+    response.idempotency_key = Some(KEY);
+    let before = stored(&store, response.clone()).await;
+    let removed = store.erase(erasure(&shop, respondent, Answers::Delete)).await.unwrap();
+    assert_eq!((removed.responses, removed.invitations), (1, 1));
+    let after = store.find_response(before.response_id).await.unwrap().unwrap();
+    assert_eq!(after, before.clone().unassigned());
+    assert_eq!(after.digest, after.digest_of_content(), "a row is still known to be whole");
+    assert_eq!(after.respondent_id, before.respondent_id);
+    let retry = store.commit(vec![response]).await.unwrap();
+    assert_eq!(retry, [Outcome::Replayed(before.response_id)]);
+}
+
+pub(super) async fn somebody_who_was_only_invited_is_erased(store: TheStore) {
+    for answers in [Answers::Keep, Answers::Delete] {
+        let shop = Shop::open(&store).await;
+        let mut rows = Vec::new();
+        for email in ["Ada@x.org", "ada@X.org", "ADA@x.org", "bob@x.org"] {
+            rows.push(invitation(&shop, &store, "", email).await);
+        }
+        let before = stored(&store, through(&shop, &store, &rows[0], 5).await).await;
+        let audit = audit_row(Some(shop.app()));
+        let person = Person::Invitee(known("mail=ada@x.org"));
+        let part = Erasure { app_id: shop.app(), person, answers, audit, limit: 2 };
+        let first = store.erase(part.clone()).await.unwrap();
+        assert_eq!((first.invitations, first.done), (2, false), "in parts");
+        let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
+        let entries = store.list_audit(&query).await.unwrap();
+        assert_eq!(entries, std::slice::from_ref(&part.audit));
+        let second = store.erase(part.clone()).await.unwrap();
+        assert_eq!((second.invitations, second.done), (1, true));
+        assert_eq!(first.responses + second.responses, 1);
+        let nothing = Removed { done: true, ..Removed::default() };
+        let another = Erasure { audit: audit_row(Some(shop.app())), ..part };
+        assert_eq!(store.erase(another).await.unwrap(), nothing, "and nothing is written");
+        assert_eq!(store.list_audit(&query).await.unwrap().len(), 1);
+        for row in &rows[..3] {
+            let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
+            assert_eq!((now.invitee, now.response_id), (Invitee::default(), None));
+            let state = if row == &rows[0] { "completed" } else { "revoked" };
+            assert_eq!(now.times.state(at(9)).as_str(), state);
+        }
+        let bob = store.find_invitation(rows[3].assignment_id).await.unwrap();
+        assert_eq!(bob.as_ref(), Some(&rows[3]), "nobody else is touched");
+        let after = store.find_response(before.response_id).await.unwrap();
+        let kept = (answers == Answers::Keep).then(|| before.unlinked());
+        assert_eq!(after, kept);
+    }
+}
+
+pub(super) async fn an_invitation_does_not_name_a_response_that_was_deleted(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = invitation(&shop, &store, "7", "").await;
+    let response = stored(&store, through(&shop, &store, &row, 5).await).await;
+    apply(&store, shop.app(), vec![Write::DeleteResponse(response.response_id)]).await;
+    let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
+    assert_eq!((now.invitee, now.response_id), (row.invitee, None));
+    assert_eq!(now.times.state(at(9)).as_str(), "completed", "a used link stays used");
 }

@@ -3,11 +3,12 @@
 //! Whoever completes invitations locks their rows first, app by app and in the order of their ids, and
 //! before it takes any idempotency key: so two batches never wait for each other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
 use sluice_flow::invitation::{EMAIL, InvitationTimes, Invitee, USER_ID, day_of};
+use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
@@ -17,8 +18,8 @@ use super::pool::{Params, Pool};
 use super::read::limit;
 use super::transaction::Transaction;
 use crate::{
-    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, ResponseRow,
-    StoreError, StoreResult, state_in_sql,
+    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, Page,
+    ResponseRow, StoreError, StoreResult, state_in_sql,
 };
 
 pub(super) const INVITATION: &str = "app_id, flow_id, assignment_id, user_id, email, created_at, \
@@ -126,81 +127,170 @@ pub(super) async fn step(
             let params: Params = &[&app.uuid(), &assignment.uuid(), &at.as_millis()];
             transaction.execute(sql, params).await?;
         }
-        InvitationStep::Forget { app, invitee, at } => {
-            forget(transaction, *app, invitee, *at).await?;
-        }
-        InvitationStep::ForgetEnded { app, before } => {
-            let sql = format!(
-                "UPDATE invitations SET {FORGET} WHERE app_id = $1 \
-                 AND (user_id IS NOT NULL OR email IS NOT NULL) \
-                 AND coalesce(completed_at, revoked_at, expires_at) < $2"
-            );
-            transaction.execute(&sql, &[&app.uuid(), &before.as_millis()]).await?;
-        }
     }
     Ok(Some(step.app()))
 }
 
-async fn forget(
+/// Forgets whom invitations were for, and withdraws those that are open.
+pub(super) async fn forget(
     transaction: &Transaction,
     app: AppId,
-    invitee: &Invitee,
+    rows: &[InvitationRow],
     at: Timestamp,
-) -> Result<(), Stop> {
-    let of_person = |user: &str, email: &str| {
-        format!("(user_id = {user} OR (email IS NOT NULL AND {EMAIL_KEY} = {email}))")
-    };
-    let (app, user, email) = (app.uuid(), &invitee.user_id, invitee.email_key());
-    let unnamed = format!(
-        "UPDATE responses SET flow_assignment_id = NULL WHERE app_id = $1 AND response_id IN \
-         (SELECT response_id FROM invitations WHERE app_id = $1 AND response_id IS NOT NULL AND {})",
-        of_person("$2", "$3")
+) -> Result<u64, Stop> {
+    let sql = format!(
+        "UPDATE invitations SET {FORGET}, revoked_at = CASE WHEN {OPEN} THEN $1 ELSE revoked_at END \
+         WHERE app_id = $2 AND assignment_id = ANY($3)"
     );
-    transaction.execute(&unnamed, &[&app, user, &email]).await?;
-    let forget = format!(
-        "UPDATE invitations SET {FORGET}, \
-         revoked_at = CASE WHEN {OPEN} THEN $1 ELSE revoked_at END WHERE app_id = $2 AND {}",
-        of_person("$3", "$4")
-    );
-    transaction.execute(&forget, &[&at.as_millis(), &app, user, &email]).await.map(|_| ())
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.assignment_id.uuid()).collect();
+    match ids.is_empty() {
+        true => Ok(0),
+        false => transaction.execute(&sql, &[&at.as_millis(), &app.uuid(), &ids]).await,
+    }
 }
 
-/// Forgets whom the invitations were for that these responses completed.
-pub(super) async fn forget_completed(
-    transaction: &Transaction,
-    app: AppId,
-    rows: &[ResponseRow],
-) -> Result<(), Stop> {
+/// The invitations that these responses came with, and the responses.
+fn borne(rows: &[ResponseRow]) -> (Vec<Uuid>, Vec<Uuid>) {
     let bears = |row: &ResponseRow| {
         let assignment: AssignmentId = row.flow_assignment_id.as_deref()?.parse().ok()?;
         Some((assignment.uuid(), row.response_id.uuid()))
     };
-    let (assignments, responses): (Vec<Uuid>, Vec<Uuid>) = rows.iter().filter_map(bears).unzip();
+    rows.iter().filter_map(bears).unzip()
+}
+
+/// Forgets whom the invitations were for that these responses completed; says how many that were.
+pub(super) async fn forget_completed(
+    transaction: &Transaction,
+    app: AppId,
+    rows: &[ResponseRow],
+) -> Result<u64, Stop> {
+    let (assignments, responses) = borne(rows);
     if assignments.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     let sql = format!(
         "UPDATE invitations SET {FORGET} \
          WHERE app_id = $1 AND assignment_id = ANY($2) AND response_id = ANY($3)"
     );
-    transaction.execute(&sql, &[&app.uuid(), &assignments, &responses]).await.map(|_| ())
+    transaction.execute(&sql, &[&app.uuid(), &assignments, &responses]).await
 }
 
-/// What is true of a consent of the app `$1` whose respondent has an invitation that was not over before
-/// `$4`.
-pub(super) fn is_of_an_invitee() -> String {
-    let by = |kind: &str, same: &str| {
+/// Takes a response that is gone out of the invitation that it completed.
+pub(super) async fn unname(
+    transaction: &Transaction,
+    app: AppId,
+    assignment: Option<&str>,
+    response: ResponseId,
+) -> Result<(), Stop> {
+    let Some(Ok(id)) = assignment.map(str::parse::<AssignmentId>) else { return Ok(()) };
+    let sql = "UPDATE invitations SET response_id = NULL \
+         WHERE app_id = $1 AND assignment_id = $2 AND response_id = $3";
+    transaction.execute(sql, &[&app.uuid(), &id.uuid(), &response.uuid()]).await.map(|_| ())
+}
+
+/// When an invitation was over, or is going to be.
+const ENDED: &str = "coalesce(completed_at, revoked_at, expires_at)";
+
+/// Forgets whom those invitations were for that were over before a time, from a place on: how many, and the
+/// place of the last. It waits for nobody: a row that is in use now is left out.
+pub(super) async fn forget_ended(
+    transaction: &Transaction,
+    app: AppId,
+    before: Timestamp,
+    page: Page<(Timestamp, AssignmentId)>,
+) -> Result<(usize, Option<(Timestamp, AssignmentId)>), Stop> {
+    let find = format!(
+        "SELECT {ENDED}, assignment_id FROM invitations WHERE app_id = $1 AND {ENDED} < $2 \
+         AND (user_id IS NOT NULL OR email IS NOT NULL) AND ({ENDED}, assignment_id) > ($3, $4) \
+         ORDER BY {ENDED}, assignment_id LIMIT $5 FOR UPDATE SKIP LOCKED"
+    );
+    let after = page.after.map(|(at, id)| (at.as_millis(), id.uuid()));
+    let (ended, id) = after.unwrap_or((i64::MIN, Uuid::nil()));
+    let params: Params = &[&app.uuid(), &before.as_millis(), &ended, &id, &limit(page.limit)];
+    let mut found = Vec::new();
+    for row in transaction.query(&find, params).await? {
+        let mut cells = Cells::of(&row);
+        found.push((cells.time()?, cells.id(AssignmentId::from_uuid)?));
+    }
+    let Some(last) = found.last().copied() else { return Ok((0, None)) };
+    let ids: Vec<Uuid> = found.iter().map(|(_, id)| id.uuid()).collect();
+    let forget =
+        format!("UPDATE invitations SET {FORGET} WHERE app_id = $1 AND assignment_id = ANY($2)");
+    transaction.execute(&forget, &[&app.uuid(), &ids]).await?;
+    Ok((found.len(), Some(last)))
+}
+
+/// Those of these respondents who have an invitation that was not over before a time. Each is looked up by
+/// what is known of them: the questions are so put that the server cannot join whole tables instead.
+pub(super) async fn invited(
+    transaction: &Transaction,
+    app: AppId,
+    respondents: &[Uuid],
+    before: Timestamp,
+) -> Result<HashSet<Uuid>, Stop> {
+    let with = |same: &str| {
         format!(
-            "EXISTS (SELECT FROM identities JOIN invitations \
-             ON invitations.app_id = identities.app_id AND {same} \
-             WHERE identities.app_id = $1 AND identities.respondent_id = consents.respondent_id \
-             AND identities.type = '{kind}' \
-             AND coalesce(coalesce(completed_at, revoked_at, expires_at) >= $4, true))"
+            "(SELECT bool_or(coalesce({ENDED} >= $3, true)) FROM invitations \
+             WHERE app_id = $1 AND {same})"
         )
     };
-    let by_user = by(USER_ID, "invitations.user_id = identities.value COLLATE \"default\"");
-    let by_email = by(EMAIL, &format!("email IS NOT NULL AND {EMAIL_KEY} = identities.value"));
-    format!("({by_user} OR {by_email})")
+    let sql = format!(
+        "SELECT DISTINCT given.id FROM unnest($2::uuid[]) AS given (id) CROSS JOIN LATERAL \
+         (SELECT type, value FROM identities WHERE app_id = $1 AND respondent_id = given.id OFFSET 0) \
+         AS known WHERE CASE known.type WHEN '{USER_ID}' THEN {} WHEN '{EMAIL}' THEN {} END",
+        with("user_id = known.value COLLATE \"default\""),
+        with(&format!("email IS NOT NULL AND {EMAIL_KEY} = known.value"))
+    );
+    let rows = transaction.query(&sql, &[&app.uuid(), &respondents, &before.as_millis()]).await?;
+    let invited: StoreResult<HashSet<Uuid>> =
+        rows.iter().map(|row| Cells::of(row).take()).collect();
+    Ok(invited?)
+}
+
+/// The invitations of whoever these are known of, in the order of their ids; `$2` are user ids, and `$3`
+/// addresses in lower case.
+static OF_PERSON: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {INVITATION} FROM invitations WHERE app_id = $1 AND assignment_id IN \
+         (SELECT assignment_id FROM invitations WHERE app_id = $1 AND user_id = ANY($2) UNION \
+         SELECT assignment_id FROM invitations WHERE app_id = $1 AND email IS NOT NULL \
+         AND {EMAIL_KEY} = ANY($3)) AND assignment_id > $4 ORDER BY assignment_id LIMIT $5"
+    )
+});
+
+fn keys(known: &[Known]) -> (Vec<&str>, Vec<&str>) {
+    let of = |kind: IdentityType| {
+        let these = known.iter().filter(move |it| it.of == kind);
+        these.map(|it| it.value.as_str()).collect()
+    };
+    (of(IdentityType::UserId), of(IdentityType::Email))
+}
+
+pub(super) async fn of_person(
+    pool: &Pool,
+    app: AppId,
+    known: &[Known],
+    page: Page<AssignmentId>,
+) -> StoreResult<Vec<InvitationRow>> {
+    let (users, emails) = keys(known);
+    let after = page.after.map_or(Uuid::nil(), AssignmentId::uuid);
+    let params: Params = &[&app.uuid(), &users, &emails, &after, &limit(page.limit)];
+    pool.many(&OF_PERSON, params, invitation).await
+}
+
+/// The first of a person's invitations, as they are in a transaction.
+pub(super) async fn first_of_person(
+    transaction: &Transaction,
+    app: AppId,
+    known: &[Known],
+    rows: usize,
+) -> Result<Vec<InvitationRow>, Stop> {
+    let (users, emails) = keys(known);
+    let params: Params = &[&app.uuid(), &users, &emails, &Uuid::nil(), &limit(rows)];
+    let found = transaction.query(&OF_PERSON, params).await?;
+    let rows: StoreResult<Vec<_>> =
+        found.iter().map(|row| invitation(&mut Cells::of(row))).collect();
+    Ok(rows?)
 }
 
 /// The flow and the times of invitations that were locked, by their ids.

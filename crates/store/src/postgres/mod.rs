@@ -17,6 +17,7 @@ mod commit;
 mod connect;
 mod copy;
 mod dsn;
+mod expiry;
 mod failure;
 mod invitations;
 mod last;
@@ -47,10 +48,11 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::{
-    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, FeedPosition,
-    FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow,
-    KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseQuery,
-    ResponseRow, Store, StoreError, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
+    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
+    FeedPosition, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery,
+    InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent,
+    ResponseQuery, ResponseRow, Store, StoreError, StoreResult, TokenHash, TokenRow, VersionRow,
+    VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -265,9 +267,9 @@ impl Store for PgStore {
         to_the_end(async move { removal::erase(&pool, &erasure).await }).await
     }
 
-    async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed> {
+    async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
         let pool = Arc::clone(&self.pool);
-        to_the_end(async move { removal::expire(&pool, app, before, limit).await }).await
+        to_the_end(async move { expiry::part(&pool, &expiry).await }).await
     }
 
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
@@ -276,6 +278,15 @@ impl Store for PgStore {
 
     async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
         invitations::list(&self.pool, *query).await
+    }
+
+    async fn list_invitations_of(
+        &self,
+        app: AppId,
+        known: &[Known],
+        page: Page<AssignmentId>,
+    ) -> StoreResult<Vec<InvitationRow>> {
+        invitations::of_person(&self.pool, app, known, page).await
     }
 
     async fn count_invitations(

@@ -3,7 +3,8 @@
 //! An id begins with its time, so a month is a range of ids, and the primary key needs no time beside
 //! it. Making a partition is best effort: where it fails, rows go into the default partition, and the
 //! next day tries again. A month of which the default partition holds rows already stays there.
-//! Dropping a partition is how old responses will go, all of a month at once.
+//! Retention does not drop them: apps share a month and keep for different times, so it deletes row by row.
+//! [`drop_before`] drops whole months, for all apps at once; no command of the service asks for it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

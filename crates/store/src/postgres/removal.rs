@@ -1,4 +1,4 @@
-//! What goes: a response by itself, a respondent who is erased, what has been kept long enough.
+//! What goes when it is asked for: a response by itself, and a person who is erased.
 //!
 //! The idempotency key of a response that goes before its time stays taken, without digest or content.
 //! An erasure holds the app like a change does, so that nobody is linked to a respondent who goes.
@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
-use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
-use sluice_flow::time::Timestamp;
+use sluice_flow::id::{AppId, RespondentId, ResponseId};
+use sluice_flow::respondent::Known;
 use uuid::Uuid;
 
 use super::apply::{LOCK, QUEUE};
@@ -22,28 +22,33 @@ use super::put;
 use super::read::limit;
 use super::transaction::{Transaction, end};
 use super::{claims, invitations};
-use crate::{Answers, Erasure, InvitationStep, Removed, ResponseRow, StoreResult, UsedKeyRow};
+use crate::{
+    Answers, Erasure, InvitationRow, Person, Removed, ResponseRow, StoreResult, UsedKeyRow,
+};
 
 const MARK_KEYS: &str = "UPDATE idempotency SET digest = NULL WHERE app_id = $1 \
      AND (key, response_id) IN (SELECT * FROM unnest($2::bytea[], $3::uuid[]))";
-const FREE_KEYS: &str = "DELETE FROM idempotency WHERE app_id = $1 \
+pub(super) const FREE_KEYS: &str = "DELETE FROM idempotency WHERE app_id = $1 \
      AND (key, response_id) IN (SELECT * FROM unnest($2::bytea[], $3::uuid[]))";
 
-/// Deletes a response, and keeps its key taken; gives the app that it was of, if it was there.
+/// Deletes a response, keeps its key taken, and takes it out of its invitation; gives the app that it was
+/// of, if it was there.
 pub(super) async fn response(
     transaction: &Transaction,
     response: ResponseId,
 ) -> Result<Option<AppId>, Stop> {
-    let of_app = "SELECT app_id FROM responses WHERE response_id = $1";
+    let of_app = "SELECT app_id, flow_assignment_id FROM responses WHERE response_id = $1";
     let rows = transaction.query(of_app, &[&response.uuid()]).await?;
     let Some(row) = rows.first() else { return Ok(None) };
-    let app = Cells::of(row).id(AppId::from_uuid)?;
+    let mut cells = Cells::of(row);
+    let (app, assignment) = (cells.id(AppId::from_uuid)?, cells.take::<Option<&str>>()?);
+    invitations::unname(transaction, app, assignment, response).await?;
     delete(transaction, app, &[response.uuid()], MARK_KEYS).await?;
     Ok(Some(app))
 }
 
 /// Deletes responses of an app and does with their keys as told; says how many there were.
-async fn delete(
+pub(super) async fn delete(
     transaction: &Transaction,
     app: AppId,
     responses: &[Uuid],
@@ -97,175 +102,174 @@ pub(super) async fn erase(pool: &Arc<Pool>, erasure: &Erasure) -> StoreResult<Re
 }
 
 async fn erase_part(transaction: &Transaction, erasure: &Erasure) -> Result<Removed, Stop> {
-    let (app, respondent) = (erasure.app_id, erasure.respondent_id);
+    let app = erasure.app_id;
     hold(transaction, app).await?;
-    let exists = "SELECT FROM respondents WHERE app_id = $1 AND respondent_id = $2";
-    let ids = (app.uuid(), respondent.uuid());
-    if transaction.query(exists, &[&ids.0, &ids.1]).await?.is_empty() {
+    let Some(known) = known_of(transaction, app, &erasure.person).await? else {
         return Ok(Removed { done: true, ..Removed::default() });
-    }
-    let columns = codec::of_table("responses", RESPONSE);
-    let linked = format!(
-        "SELECT {columns} FROM consents JOIN responses ON responses.app_id = consents.app_id \
-         AND responses.response_id = consents.response_id \
-         WHERE consents.app_id = $1 AND consents.respondent_id = $2 \
-         ORDER BY consents.response_id LIMIT $3"
-    );
-    let found = transaction.query(&linked, &[&ids.0, &ids.1, &limit(erasure.limit)]).await?;
-    let rows: StoreResult<Vec<_>> =
-        found.iter().map(|row| codec::response(&mut Cells::of(row))).collect();
-    let rows = rows?;
-    let responses: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
-    invitations::forget_completed(transaction, app, &rows).await?;
-    match erasure.answers {
-        Answers::Delete => delete(transaction, app, &responses, MARK_KEYS).await.map(|_| ())?,
-        Answers::Keep => unlink(transaction, app, &responses, rows).await?,
-    }
-    let consents = "DELETE FROM consents WHERE app_id = $1 AND response_id = ANY($2)";
-    transaction.execute(consents, &[&ids.0, &responses]).await?;
-    let mut removed = Removed { responses: responses.len() as u64, ..Removed::default() };
-    if responses.len() < erasure.limit {
-        let consents = "DELETE FROM consents WHERE app_id = $1 AND respondent_id = $2";
-        transaction.execute(consents, &[&ids.0, &ids.1]).await?;
-        forget_invitations(transaction, erasure).await?;
-        removed.respondents = profiles(transaction, app, &[respondent.uuid()]).await?;
+    };
+    let rows = match erasure.person {
+        Person::Respondent(id) => linked(transaction, app, id, erasure.limit).await?,
+        Person::Invitee(_) => Vec::new(),
+    };
+    let room = erasure.limit - rows.len();
+    let mut removed = Removed { responses: rows.len() as u64, ..Removed::default() };
+    removed.invitations = invitations::forget_completed(transaction, app, &rows).await?;
+    forget_answers(transaction, app, rows, erasure.answers).await?;
+    let theirs = invitations::first_of_person(transaction, app, &known, room).await?;
+    removed.responses += forget_given(transaction, erasure, &theirs).await?;
+    let at = erasure.audit.audit_id.made_at();
+    removed.invitations += invitations::forget(transaction, app, &theirs, at).await?;
+    if theirs.len() < room {
         removed.done = true;
+        if let Person::Respondent(id) = erasure.person {
+            let consents = "DELETE FROM consents WHERE app_id = $1 AND respondent_id = $2";
+            transaction.execute(consents, &[&app.uuid(), &id.uuid()]).await?;
+            removed.respondents = profiles(transaction, app, &[id.uuid()]).await?;
+        }
+    }
+    if removed != (Removed { done: true, ..Removed::default() }) {
         put::audit(transaction, &erasure.audit).await?;
     }
     Ok(removed)
 }
 
-/// Their invitations name nobody any more, and those that are open are withdrawn.
-async fn forget_invitations(transaction: &Transaction, erasure: &Erasure) -> Result<(), Stop> {
-    let sql = "SELECT type, value FROM identities WHERE app_id = $1 AND respondent_id = $2";
-    let (app, respondent) = (erasure.app_id, erasure.respondent_id.uuid());
-    for row in transaction.query(sql, &[&app.uuid(), &respondent]).await? {
-        let known = claims::known(&mut Cells::of(&row))?;
-        let step = InvitationStep::forget(app, known, erasure.audit.audit_id.made_at());
-        invitations::step(transaction, &step).await?;
+/// What is known of a person; none where there is no such profile.
+async fn known_of(
+    transaction: &Transaction,
+    app: AppId,
+    person: &Person,
+) -> Result<Option<Vec<Known>>, Stop> {
+    let respondent = match person {
+        Person::Respondent(id) => id.uuid(),
+        Person::Invitee(known) => return Ok(Some(vec![known.clone()])),
+    };
+    let exists = "SELECT FROM respondents WHERE app_id = $1 AND respondent_id = $2";
+    if transaction.query(exists, &[&app.uuid(), &respondent]).await?.is_empty() {
+        return Ok(None);
     }
-    Ok(())
+    let sql = "SELECT type, value FROM identities WHERE app_id = $1 AND respondent_id = $2";
+    let rows = transaction.query(sql, &[&app.uuid(), &respondent]).await?;
+    let known: StoreResult<Vec<_>> =
+        rows.iter().map(|row| claims::known(&mut Cells::of(row))).collect();
+    Ok(Some(known?))
+}
+
+async fn linked(
+    transaction: &Transaction,
+    app: AppId,
+    respondent: RespondentId,
+    rows: usize,
+) -> Result<Vec<ResponseRow>, Stop> {
+    let columns = codec::of_table("responses", RESPONSE);
+    let sql = format!(
+        "SELECT {columns} FROM consents JOIN responses ON responses.app_id = consents.app_id \
+         AND responses.response_id = consents.response_id \
+         WHERE consents.app_id = $1 AND consents.respondent_id = $2 \
+         ORDER BY consents.response_id LIMIT $3"
+    );
+    let params: Params = &[&app.uuid(), &respondent.uuid(), &limit(rows)];
+    let found = transaction.query(&sql, params).await?;
+    let rows: StoreResult<Vec<_>> =
+        found.iter().map(|row| codec::response(&mut Cells::of(row))).collect();
+    Ok(rows?)
+}
+
+/// Takes a person out of what was given through their invitations; says how many responses of theirs that
+/// were. Those that are somebody else's lose the assignment alone.
+async fn forget_given(
+    transaction: &Transaction,
+    erasure: &Erasure,
+    theirs: &[InvitationRow],
+) -> Result<u64, Stop> {
+    let ids: Vec<Uuid> = theirs.iter().filter_map(|it| Some(it.response_id?.uuid())).collect();
+    if ids.is_empty() {
+        return Ok(0);
+    }
+    let app = erasure.app_id;
+    let sql =
+        format!("SELECT {RESPONSE} FROM responses WHERE app_id = $1 AND response_id = ANY($2)");
+    let found = transaction.query(&sql, &[&app.uuid(), &ids]).await?;
+    let rows: StoreResult<Vec<ResponseRow>> =
+        found.iter().map(|row| codec::response(&mut Cells::of(row))).collect();
+    let is_theirs = |row: &ResponseRow| match row.respondent_id {
+        Some(whose) => erasure.person == Person::Respondent(whose),
+        None => true,
+    };
+    let (own, others): (Vec<_>, Vec<_>) = rows?.into_iter().partition(is_theirs);
+    let count = own.len() as u64;
+    forget_answers(transaction, app, own, erasure.answers).await?;
+    let others = others.into_iter().map(ResponseRow::unassigned).collect();
+    rewrite(transaction, app, others).await?;
+    Ok(count)
+}
+
+/// Deletes responses of somebody, or leaves them without the person.
+async fn forget_answers(
+    transaction: &Transaction,
+    app: AppId,
+    rows: Vec<ResponseRow>,
+    answers: Answers,
+) -> Result<(), Stop> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
+    match answers {
+        Answers::Delete => delete(transaction, app, &ids, MARK_KEYS).await.map(|_| ())?,
+        Answers::Keep => {
+            let rows = rows.into_iter().map(ResponseRow::unlinked).collect();
+            rewrite(transaction, app, rows).await?;
+        }
+    }
+    let consents = "DELETE FROM consents WHERE app_id = $1 AND response_id = ANY($2)";
+    transaction.execute(consents, &[&app.uuid(), &ids]).await.map(|_| ())
 }
 
 /// Waits until nothing else is written to the app, and keeps it so.
-async fn hold(transaction: &Transaction, app: AppId) -> Result<(), Stop> {
+pub(super) async fn hold(transaction: &Transaction, app: AppId) -> Result<(), Stop> {
     transaction.query(QUEUE, &[&queue_of(app)]).await?;
     transaction.query(LOCK, &[&app.uuid()]).await.map(|_| ())
 }
 
-/// Takes from rows all that connects them with a person, their keys included: the digest under which a
-/// key was used is of what was sent.
-async fn unlink(
+/// Puts rows in that say less of whom they are of. Their keys stay taken without them: the digest under which
+/// a key was used is of what was sent.
+async fn rewrite(
     transaction: &Transaction,
     app: AppId,
-    responses: &[Uuid],
     rows: Vec<ResponseRow>,
 ) -> Result<(), Stop> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
     let held = "SELECT response_id, idempotency_key FROM responses \
          WHERE app_id = $1 AND response_id = ANY($2)";
-    let held = transaction.query(held, &[&app.uuid(), &responses]).await?;
+    let held = transaction.query(held, &[&app.uuid(), &ids]).await?;
     settle_keys(transaction, app, &held, MARK_KEYS).await?;
-    let digests: Vec<_> = rows.into_iter().map(|row| row.unlinked().digest).collect();
-    let digests: Vec<&[u8]> = digests.iter().map(|it| it.as_slice()).collect();
-    let sql = "UPDATE responses SET identities = NULL, identity_verified = false, \
-         respondent_id = NULL, flow_assignment_id = NULL, idempotency_key = NULL, \
-         digest = given.digest FROM unnest($2::uuid[], $3::bytea[]) AS given (id, digest) \
+    let identities: Vec<_> = rows.iter().map(|row| row.identities.as_deref()).collect();
+    let verified: Vec<_> = rows.iter().map(|row| row.identity_verified).collect();
+    let whose: Vec<_> = rows.iter().map(|row| row.respondent_id.map(RespondentId::uuid)).collect();
+    let assignments: Vec<_> = rows.iter().map(|row| row.flow_assignment_id.as_deref()).collect();
+    let digests: Vec<&[u8]> = rows.iter().map(|row| row.digest.as_slice()).collect();
+    let sql = "UPDATE responses SET identities = given.identities, \
+         identity_verified = given.verified, respondent_id = given.whose, \
+         flow_assignment_id = given.assignment, digest = given.digest, idempotency_key = NULL \
+         FROM unnest($2::uuid[], $3::text[], $4::bool[], $5::uuid[], $6::text[], $7::bytea[]) \
+         AS given (id, identities, verified, whose, assignment, digest) \
          WHERE app_id = $1 AND response_id = given.id";
-    transaction.execute(sql, &[&app.uuid(), &responses, &digests]).await.map(|_| ())
+    let params: Params =
+        &[&app.uuid(), &ids, &identities, &verified, &whose, &assignments, &digests];
+    transaction.execute(sql, params).await.map(|_| ())
 }
 
 /// Removes profiles and what is known of them; says how many there were.
-async fn profiles(transaction: &Transaction, app: AppId, whose: &[Uuid]) -> Result<u64, Stop> {
+pub(super) async fn profiles(
+    transaction: &Transaction,
+    app: AppId,
+    whose: &[Uuid],
+) -> Result<u64, Stop> {
     let known = "DELETE FROM identities WHERE app_id = $1 AND respondent_id = ANY($2)";
     transaction.execute(known, &[&app.uuid(), &whose]).await?;
     let sql = "DELETE FROM respondents WHERE app_id = $1 AND respondent_id = ANY($2)";
     transaction.execute(sql, &[&app.uuid(), &whose]).await
-}
-
-/// One part of an expiry: responses first, then what was kept beside them.
-pub(super) async fn expire(
-    pool: &Arc<Pool>,
-    app: AppId,
-    before: Timestamp,
-    rows: usize,
-) -> StoreResult<Removed> {
-    pool.may_commit()?;
-    let first = first_at(before);
-    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
-    let body = expire_responses(&transaction, app, first, rows).await;
-    let responses = end(transaction, body).await?;
-    if responses >= rows as u64 {
-        return Ok(Removed { responses, ..Removed::default() });
-    }
-    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
-    let body = expire_rest(&transaction, app, before, rows).await;
-    let (respondents, done) = end(transaction, body).await?;
-    Ok(Removed { responses, respondents, done })
-}
-
-async fn expire_responses(
-    transaction: &Transaction,
-    app: AppId,
-    first: Uuid,
-    rows: usize,
-) -> Result<u64, Stop> {
-    let old = "SELECT response_id FROM responses WHERE app_id = $1 AND response_id < $2 \
-         ORDER BY response_id LIMIT $3";
-    let old = transaction.query(old, &[&app.uuid(), &first, &limit(rows)]).await?;
-    let old: StoreResult<Vec<Uuid>> = old.iter().map(|row| Cells::of(row).take()).collect();
-    delete(transaction, app, &old?, FREE_KEYS).await
-}
-
-/// The least id of a response that was received at this time.
-fn first_at(time: Timestamp) -> Uuid {
-    Uuid::from_u128(v7(time, 0, 0).as_u128() >> 80 << 80)
-}
-
-/// The profiles that were removed, and whether nothing is left. Those who are still invited stay.
-async fn expire_rest(
-    transaction: &Transaction,
-    app: AppId,
-    before: Timestamp,
-    rows: usize,
-) -> Result<(u64, bool), Stop> {
-    hold(transaction, app).await?;
-    let (app_id, first) = (app.uuid(), first_at(before));
-    let consents = format!(
-        "DELETE FROM consents WHERE app_id = $1 AND response_id IN (SELECT response_id \
-         FROM consents WHERE app_id = $1 AND response_id < $2 AND NOT {} \
-         ORDER BY response_id LIMIT $3) RETURNING respondent_id",
-        invitations::is_of_an_invitee()
-    );
-    let params: Params = &[&app_id, &first, &limit(rows), &before.as_millis()];
-    let gone = transaction.query(&consents, params).await?;
-    let whose: StoreResult<Vec<_>> =
-        gone.iter().map(|row| Cells::of(row).id(RespondentId::from_uuid)).collect();
-    let mut whose: Vec<Uuid> = whose?.into_iter().map(RespondentId::uuid).collect();
-    whose.sort();
-    whose.dedup();
-    let unwanted = unwanted(transaction, app, &whose).await?;
-    let respondents = profiles(transaction, app, &unwanted).await?;
-    let keys = "DELETE FROM idempotency WHERE app_id = $1 AND digest IS NULL AND response_id IN \
-         (SELECT response_id FROM idempotency WHERE app_id = $1 AND digest IS NULL \
-         AND response_id < $2 ORDER BY response_id LIMIT $3)";
-    let keys = transaction.execute(keys, &[&app_id, &first, &limit(rows)]).await?;
-    let done = gone.len() < rows && keys < rows as u64;
-    if done {
-        let ended = InvitationStep::ForgetEnded { app, before };
-        invitations::step(transaction, &ended).await?;
-    }
-    Ok((respondents, done))
-}
-
-/// Those of these profiles for which nothing is left that they are kept for.
-async fn unwanted(
-    transaction: &Transaction,
-    app: AppId,
-    whose: &[Uuid],
-) -> Result<Vec<Uuid>, Stop> {
-    let sql = "SELECT given.id FROM unnest($2::uuid[]) AS given (id) WHERE NOT EXISTS \
-         (SELECT FROM consents WHERE app_id = $1 AND respondent_id = given.id)";
-    let rows = transaction.query(sql, &[&app.uuid(), &whose]).await?;
-    let unwanted: StoreResult<Vec<Uuid>> = rows.iter().map(|row| Cells::of(row).take()).collect();
-    Ok(unwanted?)
 }

@@ -1,15 +1,16 @@
 //! Invitations: made, moved forward, completed by a response, read.
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
-use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
+use sluice_flow::id::{AppId, AssignmentId, FlowId, RespondentId, ResponseId};
 use sluice_flow::invitation::{EMAIL, InvitationTimes, Invitee, USER_ID, day_of};
+use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::time::Timestamp;
 
 use super::codec::{Cells, bytes};
 use super::read::{limit, many, one};
 use crate::{
-    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, ResponseRow,
-    state_in_sql,
+    InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, Page,
+    ResponseRow, state_in_sql,
 };
 
 pub(super) const INVITATION: &str = "app_id, flow_id, assignment_id, user_id, email, created_at, \
@@ -101,58 +102,125 @@ pub(super) fn step(connection: &Connection, step: &InvitationStep) -> Result<Opt
             let params = params![bytes!(app), bytes!(assignment), at.as_millis()];
             connection.prepare_cached(sql)?.execute(params)?;
         }
-        InvitationStep::Forget { app, invitee, at } => {
-            let params = (at.as_millis(), bytes!(app), &invitee.user_id, invitee.email_key());
-            let unnamed = format!(
-                "UPDATE responses SET flow_assignment_id = NULL WHERE response_id IN \
-                 (SELECT response_id FROM invitations WHERE {OF_PERSON} AND ?1 IS NOT NULL)"
-            );
-            connection.prepare_cached(&unnamed)?.execute(params.clone())?;
-            let forget = format!(
-                "UPDATE invitations SET {FORGET}, \
-                 revoked_at = CASE WHEN {OPEN} THEN ?1 ELSE revoked_at END WHERE {OF_PERSON}"
-            );
-            connection.prepare_cached(&forget)?.execute(params)?;
-        }
-        InvitationStep::ForgetEnded { app, before } => {
-            let forget = format!(
-                "UPDATE invitations SET {FORGET} WHERE app_id = ?1 \
-                 AND (user_id IS NOT NULL OR email IS NOT NULL) \
-                 AND coalesce(completed_at, revoked_at, expires_at) < ?2"
-            );
-            let params = params![bytes!(app), before.as_millis()];
-            connection.prepare_cached(&forget)?.execute(params)?;
-        }
     }
     Ok(Some(step.app()))
 }
 
-/// Forgets whom the invitation was for that this response completed.
-pub(super) fn forget_completed(connection: &Connection, row: &ResponseRow) -> Result<()> {
+/// Forgets whom the invitation was for that this response completed; says how many that were.
+pub(super) fn forget_completed(connection: &Connection, row: &ResponseRow) -> Result<usize> {
     let id = row.flow_assignment_id.as_deref().map(str::parse::<AssignmentId>);
-    let Some(Ok(assignment)) = id else { return Ok(()) };
+    let Some(Ok(assignment)) = id else { return Ok(0) };
     let sql = format!(
         "UPDATE invitations SET {FORGET} \
          WHERE app_id = ?1 AND assignment_id = ?2 AND response_id = ?3"
     );
     let params = params![bytes!(row.app_id), bytes!(assignment), bytes!(row.response_id)];
+    connection.prepare_cached(&sql)?.execute(params)
+}
+
+/// Takes a response that is gone out of the invitation that it completed.
+pub(super) fn unname(
+    connection: &Connection,
+    app: AppId,
+    assignment: Option<&str>,
+    response: ResponseId,
+) -> Result<()> {
+    let Some(Ok(id)) = assignment.map(str::parse::<AssignmentId>) else { return Ok(()) };
+    let sql = "UPDATE invitations SET response_id = NULL \
+         WHERE app_id = ?1 AND assignment_id = ?2 AND response_id = ?3";
+    let params = params![bytes!(app), bytes!(id), bytes!(response)];
+    connection.prepare_cached(sql)?.execute(params).map(|_| ())
+}
+
+/// Forgets whom an invitation was for, and withdraws it where it is open.
+pub(super) fn forget(connection: &Connection, row: &InvitationRow, at: Timestamp) -> Result<()> {
+    let sql = format!(
+        "UPDATE invitations SET {FORGET}, revoked_at = CASE WHEN {OPEN} THEN ?1 ELSE revoked_at END \
+         WHERE app_id = ?2 AND assignment_id = ?3"
+    );
+    let params = params![at.as_millis(), bytes!(row.app_id), bytes!(row.assignment_id)];
     connection.prepare_cached(&sql)?.execute(params).map(|_| ())
 }
 
-/// What is true of a consent whose respondent has an invitation that was not over before `?4`.
-pub(super) fn is_of_an_invitee() -> String {
+/// Forgets whom those invitations were for that were over before a time, from a place on: how many, and the
+/// place of the last.
+pub(super) fn forget_ended(
+    connection: &Connection,
+    app: AppId,
+    before: Timestamp,
+    page: Page<(Timestamp, AssignmentId)>,
+) -> Result<(usize, Option<(Timestamp, AssignmentId)>)> {
+    let after = page.after.map(|(at, id)| (at.as_millis(), bytes!(id)));
+    let (ended, id) = after.unwrap_or((i64::MIN, [0; 16]));
+    let params = params![bytes!(app), before.as_millis(), ended, id, limit(page.limit)];
+    let read = |cells: &mut Cells| Ok((cells.time()?, cells.id(AssignmentId::from_uuid)?));
+    let found =
+        many(connection, &format!("SELECT {ENDED}, assignment_id {ENDED_BEFORE}"), params, read)?;
+    let sql = format!("UPDATE invitations SET {FORGET} WHERE app_id = ?1 AND assignment_id = ?2");
+    let mut forget = connection.prepare_cached(&sql)?;
+    for (_, assignment) in &found {
+        forget.execute(params![bytes!(app), bytes!(assignment)])?;
+    }
+    Ok((found.len(), found.last().copied()))
+}
+
+/// When an invitation was over, or is going to be.
+const ENDED: &str = "coalesce(completed_at, revoked_at, expires_at)";
+/// Those of the app `?1` that were over before `?2` and name somebody, after the place `?3` and `?4`: a
+/// range of an index that has no others.
+const ENDED_BEFORE: &str = "FROM invitations WHERE app_id = ?1 \
+     AND coalesce(completed_at, revoked_at, expires_at) < ?2 \
+     AND (user_id IS NOT NULL OR email IS NOT NULL) \
+     AND (coalesce(completed_at, revoked_at, expires_at), assignment_id) > (?3, ?4) \
+     ORDER BY coalesce(completed_at, revoked_at, expires_at), assignment_id LIMIT ?5";
+
+/// Whether somebody has an invitation that was not over before a time.
+pub(super) fn is_invited(
+    connection: &Connection,
+    app: AppId,
+    respondent: RespondentId,
+    before: Timestamp,
+) -> Result<bool> {
     let by = |kind: &str, same: &str| {
         format!(
-            "EXISTS (SELECT 1 FROM identities CROSS JOIN invitations \
+            "SELECT 1 FROM identities CROSS JOIN invitations \
              ON invitations.app_id = identities.app_id AND {same} \
-             WHERE identities.app_id = consents.app_id \
-             AND identities.respondent_id = consents.respondent_id AND identities.type = '{kind}' \
-             AND ifnull(coalesce(completed_at, revoked_at, expires_at) >= ?4, 1))"
+             WHERE identities.app_id = ?1 AND identities.respondent_id = ?2 \
+             AND identities.type = '{kind}' AND ifnull({ENDED} >= ?3, 1)"
         )
     };
     let by_user = by(USER_ID, "invitations.user_id = identities.value");
     let by_email = by(EMAIL, "invitations.email = identities.value COLLATE NOCASE");
-    format!("({by_user} OR {by_email})")
+    let params = params![bytes!(app), bytes!(respondent), before.as_millis()];
+    Ok(connection.prepare_cached(&by_user)?.exists(params)?
+        || connection.prepare_cached(&by_email)?.exists(params)?)
+}
+
+/// The invitations of whoever this is known of, in the order of their ids.
+pub(super) fn of_person(
+    connection: &Connection,
+    app: AppId,
+    known: &[Known],
+    page: Page<AssignmentId>,
+) -> Result<Vec<InvitationRow>> {
+    let sql = format!(
+        "SELECT {INVITATION} FROM invitations WHERE {OF_PERSON} AND assignment_id > ?1 \
+         ORDER BY assignment_id LIMIT ?5"
+    );
+    let after = page.after.map(|id| bytes!(id)).unwrap_or_default();
+    let mut all = Vec::new();
+    for known in known {
+        let (user, email) = match known.of {
+            IdentityType::UserId => (Some(&known.value), None),
+            IdentityType::Email => (None, Some(&known.value)),
+        };
+        let params = params![after, bytes!(app), user, email, limit(page.limit)];
+        all.extend(many(connection, &sql, params, invitation)?);
+    }
+    all.sort_by_key(|row| row.assignment_id);
+    all.dedup_by_key(|row| row.assignment_id);
+    all.truncate(page.limit);
+    Ok(all)
 }
 
 /// Completes the invitation that a response came with; says whether it was open.
@@ -254,6 +322,7 @@ mod tests {
         for migration in [
             include_str!("migrations/V1__first_slice.sql"),
             include_str!("migrations/V3__invitations.sql"),
+            include_str!("migrations/V5__ended_invitations.sql"),
         ] {
             connection.execute_batch(migration).unwrap();
         }
@@ -271,6 +340,7 @@ mod tests {
                     .to_owned(),
                 vec!["invitations_by_flow"],
             ),
+            (format!("SELECT 1 {ENDED_BEFORE}"), vec!["invitations_ended"]),
         ] {
             let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             let plan: Vec<String> =

@@ -12,6 +12,7 @@ mod claims;
 mod codec;
 mod commit;
 mod connection;
+mod expiry;
 mod failure;
 mod invitations;
 mod open;
@@ -35,10 +36,10 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
 use crate::{
-    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, FeedPosition,
-    FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow,
-    KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseQuery,
-    ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
+    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
+    FeedPosition, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery,
+    InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent,
+    ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
 };
 use read::responses::Walk;
 use read::{apps, flows, instance, out, respondents, responses};
@@ -194,8 +195,8 @@ impl Store for SqliteStore {
         self.writer.erase(erasure).await
     }
 
-    async fn expire(&self, app: AppId, before: Timestamp, limit: usize) -> StoreResult<Removed> {
-        self.writer.expire(app, before, limit).await
+    async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
+        self.writer.expire(expiry).await
     }
 
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
@@ -205,6 +206,16 @@ impl Store for SqliteStore {
     async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
         let query = *query;
         self.readers.read(move |it| invitations::list(it, query)).await
+    }
+
+    async fn list_invitations_of(
+        &self,
+        app: AppId,
+        known: &[Known],
+        page: Page<AssignmentId>,
+    ) -> StoreResult<Vec<InvitationRow>> {
+        let known = known.to_vec();
+        self.readers.read(move |it| invitations::of_person(it, app, &known, page)).await
     }
 
     async fn count_invitations(

@@ -17,10 +17,11 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::open::OpenError;
 use super::transaction::{self, Then};
-use super::{apply, commit, removal, write_in};
-use crate::{At, Change, Erasure, NewResponse, Outcome, Record, Removed, StoreError, StoreResult};
-use sluice_flow::id::AppId;
-use sluice_flow::time::Timestamp;
+use super::{apply, commit, expiry, removal, write_in};
+use crate::{
+    At, Change, Erasure, Expired, Expiry, NewResponse, Next, Outcome, Record, Removed, StoreError,
+    StoreResult,
+};
 
 /// Jobs that wait for the writer; a caller beyond them waits for room.
 const QUEUE_MAX: usize = 64;
@@ -40,7 +41,7 @@ enum Job {
     Apply(At, Change, Reply<()>),
     WriteIn(Vec<Record>, Reply<()>),
     Erase(Erasure, Reply<Removed>),
-    Expire(AppId, Timestamp, usize, Reply<Removed>),
+    Expire(Expiry, Reply<Expired>),
     Check(Reply<()>),
     Close(Reply<()>),
 }
@@ -79,13 +80,8 @@ impl Writer {
         self.ask(|reply| Job::Erase(erasure, reply)).await
     }
 
-    pub(super) async fn expire(
-        &self,
-        app: AppId,
-        before: Timestamp,
-        limit: usize,
-    ) -> StoreResult<Removed> {
-        self.ask(|reply| Job::Expire(app, before, limit, reply)).await
+    pub(super) async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
+        self.ask(|reply| Job::Expire(expiry, reply)).await
     }
 
     pub(super) async fn check(&self) -> StoreResult<()> {
@@ -203,11 +199,10 @@ impl Thread {
                 self.checkpoint();
                 reply.send(removed).is_err()
             }
-            Job::Expire(app, before, limit, reply) => {
-                let expire = |connection: &_| removal::expire(connection, app, before, limit);
-                let removed = self.write(expire);
-                self.must_empty_log |= matches!(removed, Ok(Removed { done: true, .. }));
-                reply.send(removed).is_err()
+            Job::Expire(expiry, reply) => {
+                let expired = self.write(|connection| expiry::part(connection, &expiry));
+                self.must_empty_log |= matches!(expired, Ok(Expired { next: Next::Done, .. }));
+                reply.send(expired).is_err()
             }
             Job::WriteIn(records, reply) => reply
                 .send(self.write(|connection| write_in::records(connection, &records)))

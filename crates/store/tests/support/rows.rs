@@ -1,9 +1,10 @@
 //! The rows that the tests of a backend store: one app, and responses that differ by number.
 
+use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::submission::Admission;
-use sluice_flow::time::Timestamp;
-use sluice_store::{AppRow, IdentityVerification, NewResponse, ResponseRow};
+use sluice_flow::time::{Timestamp, Window};
+use sluice_store::{AppRow, FlowRow, IdentityVerification, NewResponse, ResponseRow};
 
 pub(crate) fn app_row() -> AppRow {
     AppRow {
@@ -15,6 +16,20 @@ pub(crate) fn app_row() -> AppRow {
         retention_days: None,
         token_lifetime_seconds: None,
         created_at: Timestamp::from_millis(1),
+    }
+}
+
+pub(crate) fn flow_row() -> FlowRow {
+    let app_id = app_row().app_id;
+    FlowRow {
+        app_id,
+        flow_id: FlowId::from_uuid(app_id.uuid()),
+        kind: Kind::Survey,
+        name: "Feedback".to_owned(),
+        live: Window::default(),
+        grace_window_seconds: None,
+        created_at: Timestamp::from_millis(1),
+        archived_at: None,
     }
 }
 

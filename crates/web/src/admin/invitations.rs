@@ -101,7 +101,7 @@ impl From<Duplicates> for sluice_engine::Duplicates {
     "createdAt": "2026-11-15T02:00:00.000Z", "expiresAt": "2027-01-01T00:00:00.000Z",
     "openedAt": null, "completedAt": null, "revokedAt": null, "responseId": null
 }))]
-struct Invitation {
+pub(super) struct Invitation {
     #[schema(value_type = String)]
     flow_assignment_id: AssignmentId,
     #[schema(value_type = String)]

@@ -15,6 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
+use super::invitations::Invitation;
 use super::page::{Limit, List, PageQuery, cursor, limit_schema};
 use super::reply::{self, BadQuery, Guarded, Problem, Reply};
 use super::request::{AtId, Query};
@@ -23,7 +24,8 @@ use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default()
-        .routes(routes!(list))
+        .routes(routes!(list, erase_known))
+        .routes(routes!(export_known))
         .routes(routes!(get, erase))
         .routes(routes!(responses))
         .routes(routes!(export))
@@ -55,6 +57,35 @@ struct RespondentQuery {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct EraseQuery {
+    /// `keep`: the answers stay, without anything that connects them with the person. `delete`: they go too.
+    #[param(schema_with = schema::answers, required = true)]
+    answers: Option<String>,
+}
+
+/// Somebody of an app, by what they are known by.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct PersonQuery {
+    #[param(value_type = String)]
+    app_id: AppId,
+    #[param(schema_with = schema::identity_type)]
+    r#type: IdentityType,
+    /// The userId or the address; the ASCII case of an address does not matter.
+    value: String,
+}
+
+/// Whom to erase, and what becomes of the answers.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ErasePersonQuery {
+    #[param(value_type = String)]
+    app_id: AppId,
+    #[param(schema_with = schema::identity_type)]
+    r#type: IdentityType,
+    /// The userId or the address; the ASCII case of an address does not matter.
+    value: String,
     /// `keep`: the answers stay, without anything that connects them with the person. `delete`: they go too.
     #[param(schema_with = schema::answers, required = true)]
     answers: Option<String>,
@@ -123,23 +154,30 @@ struct Consent {
     response_id: ResponseId,
 }
 
-/// All that is kept of one respondent.
+/// All that is kept of one person.
 #[derive(Debug, Serialize, ToSchema)]
 struct Export {
-    respondent: Respondent,
+    /// Null where somebody was invited and never admitted to be known.
+    #[schema(required = true)]
+    respondent: Option<Respondent>,
     consents: Vec<Consent>,
+    /// Those linked to the respondent, and those given through their invitations that are linked to nobody.
     responses: Vec<Response>,
+    invitations: Vec<Invitation>,
 }
 
 /// What an erasure did.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(example = json!({"respondentId": "rp_01KA2VgdPrWYDVgYy3wLpF", "responses": 3}))]
+#[schema(example = json!({"respondentId": "rp_01KA2VgdPrWYDVgYy3wLpF", "responses": 3, "invitations": 1}))]
 struct Erased {
-    #[schema(value_type = String)]
-    respondent_id: RespondentId,
+    /// Null where somebody was only invited.
+    #[schema(value_type = Option<String>, required = true)]
+    respondent_id: Option<RespondentId>,
     /// Responses that were unlinked or deleted.
     responses: u64,
+    /// Invitations that name nobody any more.
+    invitations: u64,
 }
 
 impl From<Known> for Identity {
@@ -270,7 +308,7 @@ async fn responses(
     security(("adminToken" = ["export"])),
     params(("respondentId" = String, Path)),
     responses(
-        (status = 200, description = "Profile, consents and responses", body = Export),
+        (status = 200, description = "Profile, consents, responses and invitations", body = Export),
         (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
         Guarded,
     ),
@@ -280,10 +318,41 @@ async fn export(
     Caller(actor): Caller,
     AtId(respondent): AtId<RespondentId>,
 ) -> Reply {
-    let RespondentExport { respondent, consents: given, responses } =
-        engine.export_respondent(&actor, respondent).await?;
+    exported(engine.export_respondent(&actor, respondent).await?)
+}
+
+/// Export whoever is known by something
+///
+/// The same for a respondent; and for somebody who was invited and has no profile, the invitations and what
+/// was given through them.
+#[utoipa::path(
+    get, path = "/respondents/export", operation_id = "exportPerson", tag = "Respondents",
+    security(("adminToken" = ["export"])),
+    params(PersonQuery),
+    responses(
+        (status = 200, description = "Profile, consents, responses and invitations", body = Export),
+        (status = 404, description = "`app_not_found`, or `respondent_not_found`: nobody is known by this, nor invited", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadQuery,
+    ),
+)]
+async fn export_known(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    Query(query): Query<PersonQuery>,
+) -> Reply {
+    let known = Known::new(query.r#type, &query.value);
+    exported(engine.export_known(&actor, query.app_id, &known).await?)
+}
+
+fn exported(export: RespondentExport) -> Reply {
+    let RespondentExport { respondent, consents: given, responses, invitations } = export;
     let responses = responses.into_iter().map(Response::of).collect::<AdminResult<Vec<_>>>()?;
-    reply::ok(Export { respondent: respondent.into(), consents: consents(given), responses })
+    reply::ok(Export {
+        respondent: respondent.map(Respondent::from),
+        consents: consents(given),
+        responses,
+        invitations: invitations.into_iter().map(Invitation::from).collect(),
+    })
 }
 
 /// Erase a respondent
@@ -307,17 +376,50 @@ async fn erase(
     AtId(respondent): AtId<RespondentId>,
     Query(query): Query<EraseQuery>,
 ) -> Reply {
-    let answers = match query.answers.as_deref() {
-        Some("keep") => Answers::Keep,
-        Some("delete") => Answers::Delete,
+    let answers = answers(query.answers.as_deref())?;
+    erased(engine.erase_respondent(&actor, respondent, answers).await?)
+}
+
+/// Erase whoever is known by something
+///
+/// The same for a respondent; and for somebody who was invited and has no profile: their invitations name
+/// nobody any more, those still open are withdrawn, and what was given through them goes as asked.
+#[utoipa::path(
+    delete, path = "/respondents", operation_id = "erasePerson", tag = "Respondents",
+    security(("adminToken" = ["erase"])),
+    params(ErasePersonQuery),
+    responses(
+        (status = 200, description = "What was erased", body = Erased),
+        (status = 404, description = "`app_not_found`, or `respondent_not_found`: nobody is known by this, nor invited", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadQuery,
+    ),
+)]
+async fn erase_known(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    Query(query): Query<ErasePersonQuery>,
+) -> Reply {
+    let answers = answers(query.answers.as_deref())?;
+    let known = Known::new(query.r#type, &query.value);
+    erased(engine.erase_known(&actor, query.app_id, known, answers).await?)
+}
+
+fn erased(erased: sluice_engine::Erased) -> Reply {
+    let sluice_engine::Erased { respondent_id, responses, invitations } = erased;
+    reply::ok(Erased { respondent_id, responses, invitations })
+}
+
+/// There is no default: what cannot be taken back is said.
+fn answers(word: Option<&str>) -> AdminResult<Answers> {
+    match word {
+        Some("keep") => Ok(Answers::Keep),
+        Some("delete") => Ok(Answers::Delete),
         _ => {
             let what = "is required: answers=keep leaves the answers without the person, \
                  answers=delete deletes them too";
-            return Err(fault("/answers", what).into());
+            Err(fault("/answers", what))
         }
-    };
-    let responses = engine.erase_respondent(&actor, respondent, answers).await?;
-    reply::ok(Erased { respondent_id: respondent, responses })
+    }
 }
 
 fn fault(pointer: &str, message: &str) -> AdminError {

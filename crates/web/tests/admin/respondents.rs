@@ -54,8 +54,17 @@ async fn a_respondent_is_found_shown_and_exported_with_everything() {
     assert_eq!(page, json!({"items": [rows[0]], "next": first}));
     let page = site.get(&format!("{path}/responses?after={first}")).await.ok(200);
     assert_eq!(page, json!({"items": [rows[1]], "next": null}));
-    let export = site.get(&format!("{path}/export")).await.ok(200);
-    assert_eq!(export, json!({"respondent": respondent, "consents": consents, "responses": rows}));
+    let invited = site
+        .post(&format!("/flows/{flow}/invitations"), json!({"identities": [ann()[1]]}))
+        .await
+        .ok(201);
+    let whole = json!({
+        "respondent": respondent, "consents": consents, "responses": rows, "invitations": [invited],
+    });
+    let by_value = format!("/respondents/export?appId={app}&type=userId&value=u-1");
+    for path in [format!("{path}/export"), by_value] {
+        assert_eq!(site.get(&path).await.ok(200), whole, "{path}");
+    }
 }
 
 #[tokio::test]
@@ -74,7 +83,9 @@ async fn an_erasure_must_say_what_becomes_of_the_answers() {
         }
         assert_eq!(site.get(&path).await.status, 200, "nothing is erased by that");
         let erased = site.delete(&format!("{path}?answers={answers}")).await.ok(200);
-        assert_eq!(erased, json!({"respondentId": shown["respondentId"], "responses": 1}));
+        let expected =
+            json!({"respondentId": shown["respondentId"], "responses": 1, "invitations": 0});
+        assert_eq!(erased, expected);
         site.get(&path).await.problem(404, "respondent_not_found");
         site.delete(&format!("{path}?answers=keep")).await.problem(404, "respondent_not_found");
         let left = site.get(&format!("/responses/{response}")).await;
@@ -88,6 +99,41 @@ async fn an_erasure_must_say_what_becomes_of_the_answers() {
         let log = site.get("/audit").await.ok(200).to_string();
         assert!(log.contains("respondent.erased") && !log.contains("u-1"), "{log}");
     }
+}
+
+#[tokio::test]
+async fn somebody_who_was_only_invited_is_exported_and_erased_by_their_address() {
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let flow = site.flow(&app).await;
+    let version = site.publish(&flow).await;
+    let invited = site
+        .post(&format!("/flows/{flow}/invitations"), json!({"identities": [ann()[1]]}))
+        .await
+        .ok(201);
+    let id = text(&invited["flowAssignmentId"]);
+    let mut sent = admitted(json!([]));
+    sent["flowAssignmentId"] = json!(id);
+    let response = site.store(&key, &version, sent).await;
+    let invited = site.get(&format!("/invitations/{id}")).await.ok(200);
+    let given = site.get(&format!("/responses/{response}")).await.ok(200);
+    let who = format!("appId={app}&type=traits.email&value=ANN@mail.example");
+    let export = site.get(&format!("/respondents/export?{who}")).await.ok(200);
+    let expected = json!({
+        "respondent": null, "consents": [], "responses": [given], "invitations": [invited],
+    });
+    assert_eq!(export, expected);
+    let told = "is required: answers=keep leaves";
+    site.delete(&format!("/respondents?{who}")).await.faults(&[("/answers", told)]);
+    let erase = format!("/respondents?{who}&answers=delete");
+    let erased = site.delete(&erase).await.ok(200);
+    assert_eq!(erased, json!({"respondentId": null, "responses": 1, "invitations": 1}));
+    site.get(&format!("/responses/{response}")).await.problem(404, "response_not_found");
+    assert_eq!(site.get(&format!("/invitations/{id}")).await.ok(200)["identities"], json!([]));
+    site.delete(&erase).await.problem(404, "respondent_not_found");
+    site.get(&format!("/respondents/export?{who}")).await.problem(404, "respondent_not_found");
+    let nowhere = "/respondents?appId=app_0000000000000000000000&type=userId&value=u&answers=keep";
+    site.delete(nowhere).await.problem(404, "app_not_found");
 }
 
 #[tokio::test]

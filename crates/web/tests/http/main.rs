@@ -7,6 +7,7 @@ mod support;
 
 mod browsers;
 mod document;
+mod forgery;
 mod hostile;
 mod idempotency;
 mod identity;

@@ -1,0 +1,235 @@
+//! What an app has kept long enough goes, in bounded parts.
+
+use std::sync::Arc;
+
+use sluice_flow::id::AppId;
+use sluice_flow::invitation::{InvitationTimes, Invitee};
+
+use super::removal::{KEY, erasure, invitation, stored, telling};
+use super::respondents::{all_of, consents, known, linked};
+use super::world::{Shop, TheStore, apply, at, audit_row, invitation_row, listed};
+use crate::{
+    Answers, AuditQuery, AuditRow, Expired, Expiry, ExpiryPlace, InvitationRow, InvitationStep,
+    Next, Outcome, Write,
+};
+
+/// What an expiry did, part by part, to its end or until it was left to another.
+async fn parts(
+    store: &TheStore,
+    app_id: AppId,
+    before: i64,
+    limit: usize,
+    audit: AuditRow,
+) -> Vec<Expired> {
+    let mut place = ExpiryPlace::default();
+    let mut parts = Vec::new();
+    for _ in 0..100 {
+        let audit = audit.clone();
+        let expiry = Expiry { app_id, before: at(before), place, audit, limit };
+        let part = store.expire(expiry).await.unwrap();
+        assert!(part.responses <= limit as u64 && part.invitations <= limit as u64);
+        parts.push(part);
+        match part.next {
+            Next::At(next) => place = next,
+            Next::Done | Next::LeftToAnother => return parts,
+        }
+    }
+    panic!("an expiry does not end");
+}
+
+/// Expires in parts until nothing is left: how many responses and respondents went.
+async fn expire(store: &TheStore, shop: &Shop, before: i64, limit: usize) -> (u64, u64) {
+    let app = shop.app();
+    let parts = parts(store, app, before, limit, audit_row(Some(app))).await;
+    assert_eq!(parts.last().unwrap().next, Next::Done);
+    let sum = |of: fn(&Expired) -> u64| parts.iter().map(of).sum();
+    (sum(|part| part.responses), sum(|part| part.respondents))
+}
+
+pub(super) async fn what_was_received_before_a_time_expires_with_its_keys(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let mut kept = Vec::new();
+    for (number, millis) in (0..).zip([1, 5, 9, 10, 11]) {
+        let mut response = shop.response(&store, millis).await;
+        response.idempotency_key = Some([number; 32]);
+        let id = response.row.response_id;
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+        kept.extend((millis >= 10).then_some(id));
+    }
+    let theirs = other.store(&store, 1, "").await;
+    assert_eq!(expire(&store, &shop, 10, 2).await, (3, 0));
+    assert_eq!(listed(&store, &shop.query()).await, kept);
+    assert_eq!(listed(&store, &other.query()).await, [theirs], "by app");
+    for (number, taken) in (0..).zip([false, false, false, true, true]) {
+        let found = store.find_by_idempotency_key(shop.app(), &[number; 32]).await.unwrap();
+        assert_eq!(found.is_some(), taken, "{number}");
+    }
+    assert_eq!(expire(&store, &shop, 10, 2).await, (0, 0), "once is enough");
+}
+
+pub(super) async fn a_respondent_expires_with_the_last_consent(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    for (user, millis) in [("user=old", 1), ("user=both", 2), ("user=both", 20), ("user=new", 21)] {
+        linked(&shop, &store, &[user], millis).await;
+    }
+    assert_eq!(expire(&store, &shop, 10, 1).await, (2, 1));
+    let left = all_of(&store, &shop).await;
+    let users: Vec<_> = left.iter().map(|it| it.identities[0].value.as_str()).collect();
+    assert_eq!(users, ["both", "new"]);
+    assert_eq!(consents(&store, &shop, left[0].row.respondent_id).await.len(), 1);
+    assert_eq!(store.find_respondent_by(shop.app(), &known("user=old")).await.unwrap(), None);
+}
+
+pub(super) async fn marks_of_keys_expire_with_their_time(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut first = telling(&shop, &store, "user=7", 1).await;
+    first.idempotency_key = Some(KEY);
+    let row = stored(&store, first).await;
+    let erasure = erasure(&shop, row.respondent_id.unwrap(), Answers::Delete);
+    store.erase(erasure).await.unwrap();
+    assert_eq!(expire(&store, &shop, 1, 5).await, (0, 0));
+    assert!(store.find_by_idempotency_key(shop.app(), &KEY).await.unwrap().is_some());
+    assert_eq!(expire(&store, &shop, 2, 5).await, (0, 0));
+    assert_eq!(store.find_by_idempotency_key(shop.app(), &KEY).await.unwrap(), None);
+}
+
+pub(super) async fn whoever_is_still_invited_does_not_expire(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    for (user, millis) in [("user=plain", 1), ("user=invited", 2), ("mail=Invited@x.org", 3)] {
+        linked(&shop, &store, &[user], millis).await;
+    }
+    let by_user = invitation(&shop, &store, "invited", "").await;
+    let by_email = invitation(&shop, &store, "", "INVITED@x.org").await;
+    let revoke = |row: &InvitationRow, millis| {
+        let (app, assignment) = (shop.app(), row.assignment_id);
+        vec![Write::Invitation(InvitationStep::Revoke { app, assignment, at: at(millis) })]
+    };
+    apply(&store, shop.app(), revoke(&by_email, 12)).await;
+    assert_eq!(expire(&store, &shop, 10, 1).await, (3, 1));
+    assert_eq!(all_of(&store, &shop).await.len(), 2);
+    assert_eq!(expire(&store, &shop, 13, 1).await, (0, 1), "an invitation is over");
+    let now = store.find_invitation(by_email.assignment_id).await.unwrap().unwrap();
+    assert_eq!(now.invitee, Invitee::default(), "it is forgotten with the profile");
+    let now = store.find_invitation(by_user.assignment_id).await.unwrap().unwrap();
+    assert_eq!(now, by_user);
+    apply(&store, shop.app(), revoke(&by_user, 20)).await;
+    assert_eq!(expire(&store, &shop, 21, 5).await, (0, 1));
+    assert_eq!(all_of(&store, &shop).await, []);
+}
+
+pub(super) async fn consents_that_are_kept_are_looked_at_once(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    for number in 1..=6 {
+        let user = format!("user={number}");
+        linked(&shop, &store, &[&user], number).await;
+        if number != 4 {
+            invitation(&shop, &store, &number.to_string(), "").await;
+        }
+    }
+    let app = shop.app();
+    let parts = parts(&store, app, 10, 2, audit_row(Some(app))).await;
+    let consents = parts.iter().filter(|part| part.responses == 0);
+    // Six consents are three parts and one that is empty; the keys and the invitations are one each, and
+    // so is the end of the responses.
+    assert_eq!(consents.count(), 7, "{parts:?}");
+    assert_eq!(parts.iter().map(|part| part.respondents).sum::<u64>(), 1);
+    assert_eq!(all_of(&store, &shop).await.len(), 5);
+}
+
+pub(super) async fn invitations_that_are_over_are_forgotten_part_by_part(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let none = InvitationTimes::default();
+    let ended = [
+        InvitationTimes { expires_at: Some(at(1)), ..none },
+        InvitationTimes { revoked_at: Some(at(2)), expires_at: Some(at(50)), ..none },
+        InvitationTimes { completed_at: Some(at(2)), ..none },
+        InvitationTimes { revoked_at: Some(at(2)), ..none },
+        InvitationTimes { expires_at: Some(at(9)), ..none },
+    ];
+    let lasting = [
+        none,
+        InvitationTimes { expires_at: Some(at(10)), ..none },
+        InvitationTimes { completed_at: Some(at(11)), expires_at: Some(at(3)), ..none },
+    ];
+    let with =
+        |times: &InvitationTimes| InvitationRow { times: *times, ..invitation_row(&shop.flow) };
+    let ended: Vec<_> = ended.iter().map(with).collect();
+    let mut lasting: Vec<_> = lasting.iter().map(with).collect();
+    let rows = ended.iter().chain(&lasting).cloned().collect();
+    apply(&store, shop.app(), vec![Write::Invitations(rows)]).await;
+    let theirs = InvitationRow { times: ended[0].times, ..invitation_row(&other.flow) };
+    apply(&store, other.app(), vec![Write::Invitations(vec![theirs.clone()])]).await;
+    lasting.push(theirs);
+    for (limit, forgotten) in [(2, vec![2, 2, 1]), (2, vec![])] {
+        let app = shop.app();
+        let parts = parts(&store, app, 10, limit, audit_row(Some(app))).await;
+        let parts: Vec<_> = parts.iter().map(|it| it.invitations).filter(|it| *it > 0).collect();
+        assert_eq!(parts, forgotten);
+    }
+    for row in ended {
+        let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
+        assert_eq!((&now.invitee, now.response_id), (&Invitee::default(), None));
+        assert_eq!(now.times.state(at(10)), row.times.state(at(10)), "it is what it was");
+    }
+    for row in lasting {
+        assert_eq!(store.find_invitation(row.assignment_id).await.unwrap(), Some(row));
+    }
+}
+
+pub(super) async fn an_expiry_is_on_record_where_it_removed_anything(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let app = shop.app();
+    let query = AuditQuery { app_id: Some(app), after: None, limit: 10 };
+    for millis in 1..=3 {
+        linked(&shop, &store, &["user=7"], millis).await;
+    }
+    parts(&store, app, 1, 2, audit_row(Some(app))).await;
+    assert_eq!(store.list_audit(&query).await.unwrap(), [], "nothing was that old");
+    let audit = audit_row(Some(app));
+    let place = ExpiryPlace::default();
+    let first = Expiry { app_id: app, before: at(10), place, audit: audit.clone(), limit: 2 };
+    assert_eq!(store.expire(first).await.unwrap().responses, 2);
+    let entries = store.list_audit(&query).await.unwrap();
+    assert_eq!(entries, std::slice::from_ref(&audit), "though cut short");
+    parts(&store, app, 10, 2, audit.clone()).await;
+    assert_eq!(store.list_audit(&query).await.unwrap(), [audit], "one entry for all parts");
+}
+
+pub(super) async fn consents_outlive_the_responses_though_several_expire_at_once(store: TheStore) {
+    const PEOPLE: usize = 40;
+    let shop = Shop::open(&store).await;
+    for number in 0..PEOPLE {
+        let user = format!("user={number}");
+        linked(&shop, &store, &[&user], i64::try_from(number).unwrap()).await;
+    }
+    let (app, query) = (shop.app(), shop.query());
+    let mut nodes = Vec::new();
+    for _ in 0..4 {
+        let (store, query) = (Arc::clone(&store), query.clone());
+        nodes.push(tokio::spawn(async move {
+            let mut place = ExpiryPlace::default();
+            loop {
+                let audit = audit_row(Some(app));
+                let expiry = Expiry { app_id: app, before: at(1_000), place, audit, limit: 3 };
+                let part = store.expire(expiry).await.unwrap();
+                let page = crate::Page { after: None, limit: PEOPLE };
+                let profiles = store.list_respondents(app, page).await.unwrap().len();
+                // What is gone by now was gone before the responses are looked for.
+                if profiles < PEOPLE {
+                    assert_eq!(listed(&store, &query).await, [], "responses without a profile");
+                }
+                match part.next {
+                    Next::At(next) => place = next,
+                    Next::Done | Next::LeftToAnother => return part.next,
+                }
+            }
+        }));
+    }
+    let mut ends = Vec::new();
+    for node in nodes {
+        ends.push(node.await.unwrap());
+    }
+    assert!(ends.contains(&Next::Done), "one goes on to the end: {ends:?}");
+    assert_eq!(listed(&store, &query).await, []);
+    assert_eq!(all_of(&store, &shop).await, []);
+}

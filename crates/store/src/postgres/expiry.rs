@@ -1,0 +1,202 @@
+//! What an app has kept long enough goes, part by part.
+//!
+//! Rows are found along an index, from the place where the last part stopped, and without holding the app:
+//! only who is to lose a profile makes submissions wait, for as long as it takes to delete so many rows by
+//! their keys. Of several nodes one is at an app at a time. That spares work and no more: what is left is
+//! told by what was found, not by what this node deleted, so that two at once do no harm.
+
+use std::sync::Arc;
+
+use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
+use sluice_flow::time::Timestamp;
+use uuid::Uuid;
+
+use super::codec::Cells;
+use super::failure::Stop;
+use super::pool::{Params, Pool};
+use super::read::limit;
+use super::removal::{FREE_KEYS, delete, hold, profiles};
+use super::transaction::{Transaction, end};
+use super::{invitations, put};
+use crate::{Expired, Expiry, ExpiryPlace, Next, Page, StoreResult};
+
+/// Takes the app's turn, which is let go with the transaction, and bounds what others could come to wait
+/// for. A table whose statistics are not made yet is not to be read whole.
+const TURN: &str = "SELECT pg_try_advisory_xact_lock($1, $2), \
+     set_config('lock_timeout', '2s', true), set_config('statement_timeout', '5s', true), \
+     set_config('enable_seqscan', 'off', true)";
+/// The first half of the number of a turn; the queues of apps have numbers of another kind.
+const TURNS: i32 = i32::from_be_bytes(*b"reta");
+
+/// One part of an expiry.
+pub(super) async fn part(pool: &Arc<Pool>, expiry: &Expiry) -> StoreResult<Expired> {
+    pool.may_commit()?;
+    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let body = taken(&transaction, expiry).await;
+    end(transaction, body).await
+}
+
+async fn taken(transaction: &Transaction, expiry: &Expiry) -> Result<Expired, Stop> {
+    let turn = transaction.query(TURN, &[&TURNS, &turn_of(expiry.app_id)]).await?;
+    let is_ours = turn.first().map(|row| Cells::of(row).take()).transpose()?;
+    if is_ours != Some(true) {
+        return Ok(Expired::nothing(Next::LeftToAnother));
+    }
+    let expired = match expiry.place {
+        ExpiryPlace::Responses(after) => responses(transaction, expiry, after).await?,
+        ExpiryPlace::Consents(after) => consents(transaction, expiry, after).await?,
+        ExpiryPlace::Keys(after) => keys(transaction, expiry, after).await?,
+        ExpiryPlace::Invitations(after) => {
+            let page = Page { after, limit: expiry.limit };
+            let (app, before) = (expiry.app_id, expiry.before);
+            let (rows, last) = invitations::forget_ended(transaction, app, before, page).await?;
+            let is_last = rows < expiry.limit;
+            let next = if is_last { Next::Done } else { Next::At(ExpiryPlace::Invitations(last)) };
+            let rows = rows as u64;
+            Expired { invitations: rows, rows, ..Expired::nothing(next) }
+        }
+    };
+    if expired.rows > 0 {
+        put::audit(transaction, &expiry.audit).await?;
+    }
+    Ok(expired)
+}
+
+/// The second half: apps that share it take turns, which is no harm.
+fn turn_of(app: AppId) -> i32 {
+    let bits = app.uuid().as_u128();
+    (0..4).map(|part| (bits >> (part * 32)) as u32).fold(0, |all, part| all ^ part).cast_signed()
+}
+
+/// The least id of a response that was received at this time.
+fn first_at(time: Timestamp) -> Uuid {
+    Uuid::from_u128(v7(time, 0, 0).as_u128() >> 80 << 80)
+}
+
+/// The rows of a part, of a statement that takes the app, the ids between which to look, and how many.
+async fn found(
+    transaction: &Transaction,
+    expiry: &Expiry,
+    after: Option<ResponseId>,
+    sql: &str,
+) -> Result<Vec<tokio_postgres::Row>, Stop> {
+    let after = after.map_or(Uuid::nil(), ResponseId::uuid);
+    let (app, first) = (expiry.app_id.uuid(), first_at(expiry.before));
+    let params: Params = &[&app, &after, &first, &limit(expiry.limit)];
+    transaction.query(sql, params).await
+}
+
+/// Where to go on: after the last of what was found, or with what comes next where that was all.
+fn next(
+    expiry: &Expiry,
+    ids: &[Uuid],
+    again: fn(Option<ResponseId>) -> ExpiryPlace,
+    then: ExpiryPlace,
+) -> Next {
+    match ids.last() {
+        Some(last) if ids.len() >= expiry.limit => {
+            Next::At(again(Some(ResponseId::from_uuid(*last))))
+        }
+        _ => Next::At(then),
+    }
+}
+
+async fn responses(
+    transaction: &Transaction,
+    expiry: &Expiry,
+    after: Option<ResponseId>,
+) -> Result<Expired, Stop> {
+    let sql = "SELECT response_id FROM responses WHERE app_id = $1 AND response_id > $2 \
+         AND response_id < $3 ORDER BY response_id LIMIT $4";
+    let old = found(transaction, expiry, after, sql).await?;
+    let old = old.iter().map(|row| Cells::of(row).take()).collect::<StoreResult<Vec<Uuid>>>()?;
+    let gone = match old.is_empty() {
+        true => 0,
+        false => delete(transaction, expiry.app_id, &old, FREE_KEYS).await?,
+    };
+    let next = next(expiry, &old, ExpiryPlace::Responses, ExpiryPlace::Consents(None));
+    Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(next) })
+}
+
+/// Removes consents, but for those of somebody who is still invited, and the respondents that have none left.
+async fn consents(
+    transaction: &Transaction,
+    expiry: &Expiry,
+    after: Option<ResponseId>,
+) -> Result<Expired, Stop> {
+    let sql = "SELECT response_id, respondent_id FROM consents WHERE app_id = $1 \
+         AND response_id > $2 AND response_id < $3 ORDER BY response_id LIMIT $4";
+    let mut old = Vec::new();
+    for row in found(transaction, expiry, after, sql).await? {
+        let mut cells = Cells::of(&row);
+        let response: Uuid = cells.take()?;
+        old.push((response, cells.id(RespondentId::from_uuid)?.uuid()));
+    }
+    let ids: Vec<Uuid> = old.iter().map(|(response, _)| *response).collect();
+    let next = next(expiry, &ids, ExpiryPlace::Consents, ExpiryPlace::Keys(None));
+    let mut expired = Expired::nothing(next);
+    uninvited(transaction, expiry, &mut old).await?;
+    if old.is_empty() {
+        return Ok(expired);
+    }
+    hold(transaction, expiry.app_id).await?;
+    // Somebody may have been invited before the app was ours.
+    uninvited(transaction, expiry, &mut old).await?;
+    let (ids, mut whose): (Vec<Uuid>, Vec<Uuid>) = old.into_iter().unzip();
+    let app = expiry.app_id.uuid();
+    let sql = "DELETE FROM consents WHERE app_id = $1 AND response_id = ANY($2)";
+    expired.rows = transaction.execute(sql, &[&app, &ids]).await?;
+    whose.sort();
+    whose.dedup();
+    let unwanted = unwanted(transaction, expiry.app_id, &whose).await?;
+    expired.respondents = profiles(transaction, expiry.app_id, &unwanted).await?;
+    Ok(expired)
+}
+
+/// Leaves of these consents those of people who are not invited.
+async fn uninvited(
+    transaction: &Transaction,
+    expiry: &Expiry,
+    consents: &mut Vec<(Uuid, Uuid)>,
+) -> Result<(), Stop> {
+    let mut whose: Vec<Uuid> = consents.iter().map(|(_, whose)| *whose).collect();
+    whose.sort();
+    whose.dedup();
+    if whose.is_empty() {
+        return Ok(());
+    }
+    let invited = invitations::invited(transaction, expiry.app_id, &whose, expiry.before).await?;
+    consents.retain(|(_, whose)| !invited.contains(whose));
+    Ok(())
+}
+
+/// Those of these profiles for which nothing is left that they are kept for.
+async fn unwanted(
+    transaction: &Transaction,
+    app: AppId,
+    whose: &[Uuid],
+) -> Result<Vec<Uuid>, Stop> {
+    let sql = "SELECT given.id FROM unnest($2::uuid[]) AS given (id) WHERE NOT EXISTS \
+         (SELECT FROM consents WHERE app_id = $1 AND respondent_id = given.id)";
+    let rows = transaction.query(sql, &[&app.uuid(), &whose]).await?;
+    Ok(rows.iter().map(|row| Cells::of(row).take()).collect::<StoreResult<Vec<Uuid>>>()?)
+}
+
+async fn keys(
+    transaction: &Transaction,
+    expiry: &Expiry,
+    after: Option<ResponseId>,
+) -> Result<Expired, Stop> {
+    let sql = "SELECT response_id FROM idempotency WHERE app_id = $1 AND digest IS NULL \
+         AND response_id > $2 AND response_id < $3 ORDER BY response_id LIMIT $4";
+    let old = found(transaction, expiry, after, sql).await?;
+    let old = old.iter().map(|row| Cells::of(row).take()).collect::<StoreResult<Vec<Uuid>>>()?;
+    let sql = "DELETE FROM idempotency WHERE app_id = $1 AND digest IS NULL \
+         AND response_id = ANY($2)";
+    let rows = match old.is_empty() {
+        true => 0,
+        false => transaction.execute(sql, &[&expiry.app_id.uuid(), &old]).await?,
+    };
+    let next = next(expiry, &old, ExpiryPlace::Keys, ExpiryPlace::Invitations(None));
+    Ok(Expired { rows, ..Expired::nothing(next) })
+}

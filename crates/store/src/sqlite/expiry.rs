@@ -1,0 +1,121 @@
+//! What an app has kept long enough goes, part by part.
+//!
+//! There is one writer, so a part is what submissions wait for: it looks at so many rows and no more, from
+//! the place where the last one stopped.
+
+use rusqlite::{Connection, Result, params};
+use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
+use sluice_flow::time::Timestamp;
+
+use super::apply::put_audit;
+use super::codec::{Cells, bytes};
+use super::read::{limit, many};
+use super::transaction::{Stop, Then};
+use super::{invitations, removal};
+use crate::{Expired, Expiry, ExpiryPlace, Next, Page};
+
+/// One part of an expiry.
+pub(super) fn part(connection: &Connection, expiry: &Expiry) -> Result<(Expired, Then), Stop> {
+    let expired = match expiry.place {
+        ExpiryPlace::Responses(_) => responses(connection, expiry)?,
+        ExpiryPlace::Consents(after) => consents(connection, expiry, after)?,
+        ExpiryPlace::Keys(_) => keys(connection, expiry)?,
+        ExpiryPlace::Invitations(after) => {
+            let page = Page { after, limit: expiry.limit };
+            let (rows, last) =
+                invitations::forget_ended(connection, expiry.app_id, expiry.before, page)?;
+            let is_last = rows < expiry.limit;
+            let next = if is_last { Next::Done } else { Next::At(ExpiryPlace::Invitations(last)) };
+            let rows = rows as u64;
+            Expired { invitations: rows, rows, ..Expired::nothing(next) }
+        }
+    };
+    if expired.rows == 0 {
+        return Ok((expired, Then::Forget));
+    }
+    put_audit(connection, &expiry.audit)?;
+    Ok((expired, Then::Commit))
+}
+
+/// The least id of a response that was received at this time.
+fn first_at(time: Timestamp) -> [u8; 16] {
+    (v7(time, 0, 0).as_u128() >> 80 << 80).to_be_bytes()
+}
+
+/// What is deleted leaves nothing to pass over again, so no place is remembered. The flows come first, so
+/// that the index by flow is walked; there is none by app alone.
+fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired> {
+    let sql = "DELETE FROM responses WHERE rowid IN (SELECT responses.rowid \
+         FROM flows CROSS JOIN responses ON responses.app_id = flows.app_id \
+         AND responses.flow_id = flows.flow_id \
+         WHERE flows.app_id = ?1 AND responses.response_id < ?2 LIMIT ?3)";
+    let params = params![bytes!(expiry.app_id), first_at(expiry.before), limit(expiry.limit)];
+    let gone = connection.prepare_cached(sql)?.execute(params)?;
+    let next = match gone < expiry.limit {
+        true => ExpiryPlace::Consents(None),
+        false => ExpiryPlace::Responses(None),
+    };
+    let gone = gone as u64;
+    Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(Next::At(next)) })
+}
+
+/// Removes consents, but for those of somebody who is still invited, and the respondents that have none left.
+fn consents(
+    connection: &Connection,
+    expiry: &Expiry,
+    after: Option<ResponseId>,
+) -> Result<Expired> {
+    let Expiry { app_id, before, .. } = *expiry;
+    let sql = "SELECT response_id, respondent_id FROM consents WHERE app_id = ?1 \
+         AND response_id > ?2 AND response_id < ?3 ORDER BY response_id LIMIT ?4";
+    let after = after.map(|id| bytes!(id)).unwrap_or_default();
+    let params = params![bytes!(app_id), after, first_at(before), limit(expiry.limit)];
+    let found = many(connection, sql, params, |cells: &mut Cells| {
+        Ok((cells.id(ResponseId::from_uuid)?, cells.id(RespondentId::from_uuid)?))
+    })?;
+    let mut whose: Vec<RespondentId> = found.iter().map(|(_, whose)| *whose).collect();
+    whose.sort();
+    whose.dedup();
+    let mut going = Vec::new();
+    for respondent in whose {
+        if !invitations::is_invited(connection, app_id, respondent, before)? {
+            going.push(respondent);
+        }
+    }
+    let next = match found.last() {
+        Some((last, _)) if found.len() >= expiry.limit => ExpiryPlace::Consents(Some(*last)),
+        _ => ExpiryPlace::Keys(None),
+    };
+    let mut expired = Expired::nothing(Next::At(next));
+    let mut forget =
+        connection.prepare_cached("DELETE FROM consents WHERE app_id = ?1 AND response_id = ?2")?;
+    for (response, whose) in &found {
+        if going.binary_search(whose).is_ok() {
+            expired.rows += forget.execute(params![bytes!(app_id), bytes!(response)])? as u64;
+        }
+    }
+    for respondent in going {
+        if !is_wanted(connection, app_id, respondent)? {
+            expired.respondents += removal::profile(connection, app_id, respondent)?;
+        }
+    }
+    Ok(expired)
+}
+
+/// Whether anything is left for which a profile is kept.
+fn is_wanted(connection: &Connection, app: AppId, respondent: RespondentId) -> Result<bool> {
+    let sql = "SELECT 1 FROM consents WHERE app_id = ?1 AND respondent_id = ?2";
+    connection.prepare_cached(sql)?.exists(params![bytes!(app), bytes!(respondent)])
+}
+
+fn keys(connection: &Connection, expiry: &Expiry) -> Result<Expired> {
+    let sql = "DELETE FROM used_keys WHERE app_id = ?1 AND response_id IN (SELECT response_id \
+         FROM used_keys WHERE app_id = ?1 AND response_id < ?2 LIMIT ?3)";
+    let params = params![bytes!(expiry.app_id), first_at(expiry.before), limit(expiry.limit)];
+    let rows = connection.prepare_cached(sql)?.execute(params)?;
+    let next = match rows < expiry.limit {
+        true => ExpiryPlace::Invitations(None),
+        false => ExpiryPlace::Keys(None),
+    };
+    Ok(Expired { rows: rows as u64, ..Expired::nothing(Next::At(next)) })
+}

@@ -1,0 +1,244 @@
+//! Expiry where several nodes share a database: what one has not finished, no other takes for done.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+
+#[expect(dead_code, unused_imports, reason = "other tests use the rest")]
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use sluice_flow::id::{AuditId, RespondentId, v7};
+use sluice_flow::respondent::Claim;
+use sluice_flow::submission::{Admission, Identity};
+use sluice_flow::time::Timestamp;
+use sluice_store::postgres::{Options, PgStore};
+use sluice_store::{At, AuditRow, Change, Expiry, ExpiryPlace, Next, Outcome, Page, Store, Write};
+use support::Cluster;
+use support::rows::{app_row, flow_row, now, response};
+
+/// How long a busy machine may take for what must happen.
+const PATIENCE: Duration = Duration::from_secs(30);
+const RESPONSES: u32 = 4;
+
+/// A store with so many responses, each of somebody else.
+async fn filled(cluster: &Cluster, database: &str) -> Arc<PgStore> {
+    let url = cluster.url(database);
+    let store = Arc::new(PgStore::connect(&url, Options::default()).await.unwrap());
+    let rows = vec![Write::App(app_row()), Write::Flow(flow_row())];
+    store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+    for number in 0..RESPONSES {
+        let mut sent = response(now() - 1_000, number, 1);
+        sent.row.admission = Admission::Admitted;
+        let user = format!("user-{number}");
+        let identity = Identity { kind: "userId".into(), value: user.as_str().into() };
+        let mut claim = Claim::of(&[identity]).unwrap();
+        claim.new_id = RespondentId::from_uuid(v7(Timestamp::from_millis(now()), number, 7));
+        sent.claim = Some(Box::new(claim));
+        assert_eq!(store.commit(vec![sent]).await.unwrap(), [Outcome::Stored]);
+    }
+    store
+}
+
+fn expiry(place: ExpiryPlace) -> Expiry {
+    let app_id = app_row().app_id;
+    let audit = AuditRow {
+        audit_id: AuditId::from_uuid(v7(Timestamp::from_millis(now()), 1, 1)),
+        app_id: Some(app_id),
+        actor: "test".to_owned(),
+        action: "retention.enforced".to_owned(),
+        subject: app_id.to_string(),
+        detail: "{}".to_owned(),
+    };
+    Expiry { app_id, before: Timestamp::from_millis(now()), place, audit, limit: 2 }
+}
+
+/// Waits until somebody waits for a lock.
+async fn until_it_waits(cluster: &Cluster, database: &str) {
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
+         AND application_name = 'sluice'";
+    let deadline = Instant::now() + PATIENCE;
+    while cluster.sql(database, waiting).await != ["1"] {
+        assert!(Instant::now() < deadline, "nobody waits");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_that_another_node_took_first_is_not_the_end_of_the_responses() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let store = filled(&cluster, &database).await;
+    let other = cluster.client(&database).await;
+    let take = "BEGIN; DELETE FROM responses WHERE response_id IN \
+         (SELECT response_id FROM responses ORDER BY response_id LIMIT 2)";
+    other.batch_execute(take).await.unwrap();
+    let expiring = Arc::clone(&store);
+    let part =
+        tokio::spawn(async move { expiring.expire(expiry(ExpiryPlace::default())).await.unwrap() });
+    until_it_waits(&cluster, &database).await;
+    other.batch_execute("COMMIT").await.unwrap();
+    let part = part.await.unwrap();
+    assert_eq!(part.responses, 0, "the other was quicker");
+    let Next::At(place @ ExpiryPlace::Responses(Some(_))) = part.next else {
+        panic!("two responses are left: {part:?}");
+    };
+    let part = store.expire(expiry(place)).await.unwrap();
+    assert_eq!(part.responses, 2);
+    let page = Page { after: None, limit: 10 };
+    let left = store.list_respondents(app_row().app_id, page).await.unwrap();
+    assert_eq!(left.len(), 4, "profiles come after the last response");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_that_another_node_is_at_is_left_to_it() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let store = filled(&cluster, &database).await;
+    // A part that waits for a row is under way, and holds the app's turn.
+    let other = cluster.client(&database).await;
+    other.batch_execute("BEGIN; SELECT FROM responses FOR UPDATE").await.unwrap();
+    let expiring = Arc::clone(&store);
+    let first =
+        tokio::spawn(async move { expiring.expire(expiry(ExpiryPlace::default())).await.unwrap() });
+    until_it_waits(&cluster, &database).await;
+    let second = store.expire(expiry(ExpiryPlace::default())).await.unwrap();
+    assert_eq!((second.rows, second.next), (0, Next::LeftToAnother));
+    other.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(first.await.unwrap().responses, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn submissions_go_on_while_invitations_are_forgotten_and_consents_are_kept() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let store = filled(&cluster, &database).await;
+    let invite = "INSERT INTO invitations (app_id, flow_id, assignment_id, user_id, created_at, expires_at) \
+         SELECT app_id, app_id, gen_random_uuid(), 'user-' || number, 1, NULL \
+         FROM apps, generate_series(0, 3) AS number; \
+         INSERT INTO invitations (app_id, flow_id, assignment_id, user_id, created_at, expires_at) \
+         SELECT app_id, app_id, gen_random_uuid(), 'over-' || number, 1, 5 \
+         FROM apps, generate_series(0, 3) AS number";
+    cluster.client(&database).await.batch_execute(invite).await.unwrap();
+    // As long as this is held, whoever wants the app for itself waits.
+    let other = cluster.client(&database).await;
+    let submitting = format!("BEGIN; SELECT pg_advisory_xact_lock_shared({})", queue_of_app());
+    other.batch_execute(&submitting).await.unwrap();
+    for place in [ExpiryPlace::Consents(None), ExpiryPlace::Keys(None)] {
+        let part = store.expire(expiry(place)).await.unwrap();
+        assert_eq!(part.rows, 0, "{place:?}: all are still invited");
+    }
+    let part = store.expire(expiry(ExpiryPlace::Invitations(None))).await.unwrap();
+    assert_eq!(part.invitations, 2, "so many at a time, and nobody was waited for");
+    other.batch_execute("COMMIT").await.unwrap();
+}
+
+/// The number under which submissions to the app queue.
+fn queue_of_app() -> i64 {
+    let bits = app_row().app_id.uuid().as_u128();
+    ((bits >> 64) as u64 ^ bits as u64).cast_signed()
+}
+
+/// Commits one response after another until told to stop; gives what each took.
+async fn submitting(store: Arc<PgStore>, stop: Arc<AtomicBool>, first: u32) -> Vec<Duration> {
+    let mut took = Vec::new();
+    for number in first.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let began = Instant::now();
+        let outcomes = store.commit(vec![response(now(), number, 1)]).await.unwrap();
+        assert_eq!(outcomes, [Outcome::Stored]);
+        took.push(began.elapsed());
+    }
+    took.sort();
+    took
+}
+
+#[expect(clippy::print_stdout, reason = "what is measured is told to whoever asked for it")]
+fn told(what: &str, took: &[Duration]) {
+    let at = |part: f64| took[((took.len() - 1) as f64 * part) as usize];
+    println!("{what}: {} of {:?} p50, {:?} p99, {:?} max", took.len(), at(0.5), at(0.99), at(1.0));
+}
+
+/// Takes an expiry to its end as the engine does, and tells what its parts took.
+async fn expire_all(store: &PgStore, what: &str) {
+    let (mut place, mut took) = (ExpiryPlace::default(), Vec::new());
+    loop {
+        let began = Instant::now();
+        let before = Timestamp::from_millis(now() - 3_600_000);
+        let part = store.expire(Expiry { before, limit: 500, ..expiry(place) }).await.unwrap();
+        took.push((place, began.elapsed(), part.rows));
+        match part.next {
+            Next::At(next) => place = next,
+            Next::Done => break,
+            Next::LeftToAnother => panic!("there is no other"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    for parts in
+        took.chunk_by(|one, next| std::mem::discriminant(&one.0) == std::mem::discriminant(&next.0))
+    {
+        let name = format!("{:?}", parts[0].0);
+        let rows: u64 = parts.iter().map(|(_, _, rows)| rows).sum();
+        let mut took: Vec<Duration> = parts.iter().map(|(_, took, _)| *took).collect();
+        took.sort();
+        told(&format!("{what}, parts of {}, {rows} rows", name.split('(').next().unwrap()), &took);
+    }
+}
+
+/// 300,000 invitations that are over, and 100,000 consents, first of people who are all still invited and
+/// then of people who are not: `cargo test -p sluice-store --test postgres_expiry -- --ignored --nocapture`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it measures, and takes minutes"]
+async fn how_long_submissions_wait_for_an_expiry() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let store = filled(&cluster, &database).await;
+    let id =
+        |kind: u32| format!("('00000000-{kind:04}-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid");
+    let (response, respondent) = (id(1), id(2));
+    let fill = format!(
+        "INSERT INTO invitations (app_id, flow_id, assignment_id, user_id, email, created_at, expires_at) \
+         SELECT app_id, app_id, gen_random_uuid(), 'over-' || n, 'over-' || n || '@x.example', 1, 5 \
+         FROM apps, generate_series(1, 300000) AS n; \
+         INSERT INTO invitations (app_id, flow_id, assignment_id, user_id, email, created_at, expires_at) \
+         SELECT app_id, app_id, gen_random_uuid(), 'kept-' || n, NULL, 1, NULL \
+         FROM apps, generate_series(1, 100000) AS n; \
+         INSERT INTO respondents (app_id, respondent_id) \
+         SELECT app_id, {respondent} FROM apps, generate_series(1, 100000) AS n; \
+         INSERT INTO identities (app_id, type, value, respondent_id) \
+         SELECT app_id, 'userId', 'kept-' || n, {respondent} FROM apps, generate_series(1, 100000) AS n; \
+         INSERT INTO identities (app_id, type, value, respondent_id) \
+         SELECT app_id, 'traits.email', 'kept-' || n || '@x.example', {respondent} \
+         FROM apps, generate_series(1, 100000) AS n; \
+         INSERT INTO consents (app_id, response_id, respondent_id, flow_id, flow_version_id) \
+         SELECT app_id, {response}, {respondent}, app_id, app_id \
+         FROM apps, generate_series(1, 100000) AS n"
+    );
+    let client = cluster.client(&database).await;
+    client.batch_execute(&fill).await.unwrap();
+    let measure = async |what: &'static str, first: u32, expires: bool| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let tasks = [0, 1, 2, 3].map(|caller| {
+            let (store, stop) = (Arc::clone(&store), Arc::clone(&stop));
+            tokio::spawn(submitting(store, stop, first + caller * 1_000_000))
+        });
+        match expires {
+            true => expire_all(&store, what).await,
+            false => tokio::time::sleep(Duration::from_secs(5)).await,
+        }
+        stop.store(true, Ordering::Relaxed);
+        let mut took = Vec::new();
+        for task in tasks {
+            took.extend(task.await.unwrap());
+        }
+        took.sort();
+        told(&format!("{what}, submissions"), &took);
+    };
+    measure("nothing expires", 10_000_000, false).await;
+    measure("invitations go and consents stay", 20_000_000, true).await;
+    client.batch_execute("UPDATE invitations SET expires_at = 6").await.unwrap();
+    measure("all goes", 30_000_000, true).await;
+}
