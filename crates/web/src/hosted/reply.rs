@@ -125,7 +125,7 @@ pub(super) fn file(content_type: &'static str, served: &Served, request: &Header
         (CACHE_CONTROL, FOREVER),
         (VARY, "Accept-Encoding"),
         // A picture may hold a script, where it is opened alone.
-        (CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
