@@ -40,6 +40,8 @@ pub(super) struct Facts<'f> {
     pub(super) response: Option<ResponseId>,
     pub(super) redirect: Option<&'f str>,
     pub(super) done: Option<&'f str>,
+    /// Where the form may lead after it was sent.
+    pub(super) leads_to: Option<&'f str>,
     pub(super) opened: Option<&'f str>,
 }
 
@@ -71,7 +73,7 @@ impl Frame<'_> {
                 body.hosted data-embed=[self.embedded()] { (self.main(facts, content)) }
             }
         };
-        let policy = self.policy(accent.as_deref(), facts.redirect);
+        let policy = self.policy(accent.as_deref(), facts.leads_to);
         reply::page(kind, markup, &policy, self.request)
     }
 
@@ -126,17 +128,14 @@ impl Frame<'_> {
 
     /// What the browser lets this page do: nothing but what it is made of. A redirect after the form
     /// counts as its action in some browsers, so the place where the flow leads to is named.
-    fn policy(&self, accent: Option<&str>, redirect: Option<&str>) -> String {
-        let redirect = redirect.or_else(|| {
-            self.flow?.current.snapshot()?.definition().ending().redirect_url.as_deref()
-        });
+    fn policy(&self, accent: Option<&str>, leads_to: Option<&str>) -> String {
         let mut policy = format!("default-src 'none'; style-src {}", *STYLE_HASH);
         if let Some(accent) = accent {
             policy.push(' ');
             policy.push_str(&policy_hash(accent));
         }
         policy.push_str("; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'");
-        if let Some(origin) = redirect.and_then(origin_of) {
+        if let Some(origin) = leads_to.and_then(origin_of) {
             policy.push(' ');
             policy.push_str(&origin);
         }

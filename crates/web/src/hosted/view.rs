@@ -62,11 +62,10 @@ impl View<'_> {
             state: "asking",
             version: Some(self.version.id()),
             later: !self.is_first(),
-            redirect: None,
+            leads_to: definition.ending().redirect_url.as_deref(),
             opened: self.opened.as_deref(),
             ..Facts::default()
         };
-        debug_assert!(self.step.question(definition).is_some() || self.step == Step::End);
         let content = html! {
             (self.notices())
             (self.summary())
