@@ -103,6 +103,7 @@ def sluice(stack, name, store, count, about=None):
         "snapshot": lambda: sent.Request(snapshot),
         "snapshot-gzip": lambda: sent.Request(snapshot, headers={"accept-encoding": "gzip"}),
         "snapshot-304": not_modified,
+        "page": lambda: sent.Request(f"/f/{about['flowId']}", headers={"accept-encoding": "gzip"}),
     }
     return Contestant(name, url, pid, requests, count, about)
 

@@ -39,6 +39,9 @@ def closed(name, about, its_lanes, connections=64, pairs=PAIRS):
 
 SNAPSHOT_304 = lanes(WITHOUT_REFERENCE, "snapshot-304") + [Lane("sluice-sqlite 200", "sluice-sqlite", ["snapshot"])]
 
+# A page is made and compressed for each reader, since its key is its own; the questions are ready to send.
+PAGES = [Lane("page", "sluice-sqlite", ["page"]), Lane("snapshot-gzip", "sluice-sqlite", ["snapshot-gzip"])]
+
 SCENARIOS = [
     *(
         closed(f"submit-{count}", "submissions", lanes(NAMES, "submit"), count)
@@ -58,6 +61,10 @@ SCENARIOS = [
         pairs=[*PAIRS, ("sluice-sqlite", "sluice-sqlite 200")],
     ),
     closed("mixed", "80 % reads, 20 % submissions", lanes(WITHOUT_REFERENCE, *MIXED)),
+    closed(
+        "hosted", "the page of a flow beside its questions, one reader at a time", PAGES, 1,
+        pairs=[("page", "snapshot-gzip")],
+    ),
     of_file("latency", "at half of the peak, sent steadily", latency.measure, NAMES),
     of_file("memory", "resident, idle and under load", memory.measure, SLUICES),
     of_file("start-up", "until ready, with many responses stored", growth.start_up, ("sluice-sqlite",)),

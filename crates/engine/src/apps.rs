@@ -12,6 +12,7 @@ use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::engine::Engine;
 use crate::ids::random_bits;
+use crate::look::{HostedPatch, HostedSettings};
 use crate::retention::RETENTION_DAYS_MAX;
 use crate::verify::LIFETIME_MAX_SECONDS;
 
@@ -41,6 +42,8 @@ pub struct AppPatch {
     pub retention_days: Option<Option<u32>>,
     /// `Some(None)` goes back to the default.
     pub token_lifetime_seconds: Option<Option<u32>>,
+    /// `Some(None)` goes back to the defaults.
+    pub hosted: Option<Option<HostedPatch>>,
 }
 
 impl AppPatch {
@@ -81,6 +84,7 @@ impl Engine {
             grace_window_seconds: None,
             retention_days: None,
             token_lifetime_seconds: None,
+            hosted: None,
             created_at,
         };
         let key = new_key(app_id, created_at);
@@ -272,6 +276,15 @@ fn patched(row: &mut AppRow, patch: &AppPatch) -> serde_json::Value {
         row.token_lifetime_seconds = lifetime;
         changed.insert("tokenLifetimeSeconds".into(), json!(lifetime));
     }
+    if let Some(hosted) = &patch.hosted {
+        let mut settings = HostedSettings::of(row);
+        match hosted {
+            Some(patch) => patch.apply(&mut settings),
+            None => settings = HostedSettings::default(),
+        }
+        row.hosted = settings.to_stored();
+        changed.insert("hosted".into(), json!(hosted.as_ref().map(HostedPatch::told)));
+    }
     changed.into()
 }
 
@@ -306,6 +319,7 @@ fn patch_faults(patch: &AppPatch) -> Vec<Fault> {
         let range = format!("must be 1 to {RETENTION_DAYS_MAX} days, or null for ever");
         faults.push(fault("/retentionDays", range));
     }
+    faults.extend(patch.hosted.iter().flatten().flat_map(HostedPatch::faults));
     faults
 }
 

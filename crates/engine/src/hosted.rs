@@ -11,28 +11,11 @@ use sluice_flow::id::{FlowId, FlowVersionId, FormKey};
 use sluice_flow::lifecycle::{self, FlowStatus};
 use sluice_flow::snapshot::Snapshot;
 use sluice_flow::time::Window;
-use sluice_store::{AppRow, StoreResult};
+use sluice_store::StoreResult;
 
 use crate::engine::Engine;
+use crate::look::Look;
 use crate::registry::{AppView, NoFlow, VersionView};
-
-/// How an app wants its hosted pages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look {
-    /// Whether what looks like a robot is asked to send once more.
-    pub spam_protection: bool,
-}
-
-impl Look {
-    pub(crate) fn of(_app: &AppRow) -> Self {
-        Self { spam_protection: true }
-    }
-
-    /// What it takes of memory, for a bounded cache.
-    pub(crate) fn weight(&self) -> usize {
-        0
-    }
-}
 
 /// An app as its hosted pages need it.
 #[derive(Debug)]

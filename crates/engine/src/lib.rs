@@ -26,6 +26,7 @@ mod ids;
 pub mod intake;
 pub mod invitation_files;
 mod invitations;
+pub mod look;
 pub mod metrics;
 pub mod moving;
 mod publish;

@@ -31,7 +31,8 @@ use sluice_store::{
 
 use crate::clock::Clock;
 use crate::engine::Engine;
-use crate::hosted::{HostedApp, Look};
+use crate::hosted::HostedApp;
+use crate::look::Look;
 use crate::remembered::Remembered;
 use crate::served::Served;
 use crate::verify::{Verification, Verifying};

@@ -111,6 +111,7 @@ impl Bytes {
         self.seconds(row.grace_window_seconds);
         self.seconds(row.retention_days);
         self.seconds(row.token_lifetime_seconds);
+        self.optional_text(row.hosted.as_deref());
         self.time(row.created_at);
         self.number(*revision);
         self.number(*public_revision);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use sluice_engine::{FlowPatch, NoFlow};
+use sluice_engine::{AppPatch, FlowPatch, NoFlow};
 use sluice_flow::lifecycle::{FlowTimes, accepting};
 use sluice_flow::payload::Generation;
 use sluice_flow::time::{Timestamp, Window};
@@ -207,4 +207,29 @@ async fn publish_against_submit_stores_only_what_an_offline_replay_allows() {
         let state = accepting(&version.times, &FlowTimes::default(), row.response_id.made_at());
         assert_eq!(state.refusal(), None, "{row:?} against {version:?}");
     }
+}
+
+/// The page of a flow is asked for by its id alone, without a key that would lead to its app.
+#[tokio::test]
+async fn a_page_that_was_shown_costs_the_database_nothing_and_a_change_is_seen_at_once() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let text = flow.to_string();
+    assert_eq!(world.engine.hosted(&text).await.unwrap().unwrap_err(), NoFlow::NotPublished);
+    let first = world.publish(flow).await.flow_version_id;
+    assert_eq!(world.engine.hosted(&text).await.unwrap().unwrap().current.id(), first);
+    world.faults.set(Mood::Hanging(Duration::from_secs(60)));
+    let warm = tokio::time::timeout(Duration::from_secs(5), world.engine.hosted(&text)).await;
+    assert_eq!(warm.unwrap().unwrap().unwrap().current.id(), first);
+    world.faults.set(Mood::Well);
+    let hosted = sluice_engine::look::HostedPatch {
+        spam_protection: Some(false),
+        ..sluice_engine::look::HostedPatch::default()
+    };
+    let patch = AppPatch { hosted: Some(Some(hosted)), ..AppPatch::default() };
+    world.engine.update_app(&world.actor, app.row.app_id, &patch).await.unwrap();
+    assert!(!world.engine.hosted(&text).await.unwrap().unwrap().look().spam_protection);
+    world.engine.archive_flow(&world.actor, flow).await.unwrap();
+    assert_eq!(world.engine.hosted(&text).await.unwrap().unwrap_err(), NoFlow::NotFound);
 }

@@ -207,6 +207,14 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) jwks_allow_http: Option<bool>,
 
+    /// Forms that one address may send a minute on hosted pages; 0 is without limit [default: 60]
+    #[arg(long, env = "SLUICE_HOSTED_SENDS_PER_MINUTE", value_name = "COUNT")]
+    pub(crate) hosted_sends_per_minute: Option<u64>,
+
+    /// Networks of proxies whose X-Forwarded-For counts [default: none]
+    #[arg(long, env = "SLUICE_TRUSTED_PROXIES", value_name = "CIDR,…")]
+    pub(crate) trusted_proxies: Option<String>,
+
     /// Largest request body, in bytes [default: 262144]
     #[arg(long, env = "SLUICE_BODY_LIMIT", value_name = "BYTES")]
     pub(crate) body_limit: Option<u64>,

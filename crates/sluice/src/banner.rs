@@ -33,7 +33,10 @@ fn calls(base: &str, demo: &Demo) -> String {
     let Demo { api_key, flow_id, flow_version_id } = demo;
     let api = format!("{base}/api/v1/{api_key}");
     format!(
-        "\nA demo app with one published survey is ready. Paste these three calls:\n\
+        "\nA demo app with one published survey is ready. Answer it in a browser:\n\
+         \x20 {base}/f/{flow_id}\n\
+         \n\
+         Or paste these three calls:\n\
          \n\
          # 1. Resolve the latest published version\n\
          curl -sS {api}/flows/{flow_id}\n\

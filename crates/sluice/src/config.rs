@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args as _, ValueEnum};
 use serde::Deserialize;
-use sluice_web::Allowed;
+use sluice_web::{Allowed, HostedOptions, Network};
 
 use crate::args::ServeArgs;
 use crate::backend::StoreAddress;
@@ -37,6 +37,12 @@ const MAX_CONNECTIONS: Bounded = Bounded {
 };
 const DRAIN_TIMEOUT: Bounded =
     Bounded { flag: "drain-timeout", unit: "seconds", default: 30, allowed: 0..=3600 };
+const HOSTED_SENDS: Bounded = Bounded {
+    flag: "hosted-sends-per-minute",
+    unit: "forms",
+    default: 60,
+    allowed: 0..=1_000_000,
+};
 /// Read where no other file is named.
 const FILE_DEFAULT: &str = "sluice.toml";
 const ADMIN_TOKEN_VARIABLE: &str = "SLUICE_ADMIN_TOKEN";
@@ -77,6 +83,7 @@ pub(crate) struct Settings {
     pub(crate) admin_token: Option<Secret>,
     pub(crate) master_keys: MasterKeys,
     pub(crate) jwks: Allowed,
+    pub(crate) hosted: HostedOptions,
 }
 
 /// A number that has a default and a range.
@@ -126,6 +133,7 @@ impl Settings {
             not_tuned?;
         }
         let listen = given.listen.or(file.listen).unwrap_or_else(|| LISTEN_DEFAULT.into());
+        let sends = given.hosted_sends_per_minute.or(file.hosted_sends_per_minute);
         let drain_seconds = DRAIN_TIMEOUT.of(given.drain_timeout.or(file.drain_timeout))?;
         Ok(Self {
             listen: listen_address(listen)?,
@@ -141,8 +149,15 @@ impl Settings {
             admin_token: token.map(admin_token).transpose()?,
             master_keys: MasterKeys::of(master_key, &folder)?,
             jwks: Allowed {
-                networks: networks(given.jwks_allow.or(file.jwks_allow).as_deref())?,
+                networks: networks("jwks-allow", given.jwks_allow.or(file.jwks_allow))?,
                 plain_http: given.jwks_allow_http.or(file.jwks_allow_http).unwrap_or(false),
+            },
+            hosted: HostedOptions {
+                sends_per_minute: u32::try_from(HOSTED_SENDS.of(sends)?).unwrap_or(u32::MAX),
+                trusted_proxies: networks(
+                    "trusted-proxies",
+                    given.trusted_proxies.or(file.trusted_proxies),
+                )?,
             },
         })
     }
@@ -170,10 +185,11 @@ pub(crate) fn store_of(
     Ok((store, folder))
 }
 
-fn networks(given: Option<&str>) -> Result<Vec<sluice_web::Network>, Failure> {
-    let words = given.unwrap_or_default().split(',').map(str::trim).filter(|it| !it.is_empty());
+fn networks(flag: &str, given: Option<String>) -> Result<Vec<Network>, Failure> {
+    let given = given.unwrap_or_default();
+    let words = given.split(',').map(str::trim).filter(|it| !it.is_empty());
     words.map(str::parse).collect::<Result<_, String>>().map_err(|why| {
-        Failure::usage(format!("jwks-allow: {why}"), "write for example --jwks-allow 10.0.0.0/8")
+        Failure::usage(format!("{flag}: {why}"), format!("write for example --{flag} 10.0.0.0/8"))
     })
 }
 

@@ -43,6 +43,8 @@ pub struct AppRow {
     pub retention_days: Option<u32>,
     /// The longest that an identity token may be valid; absent means the default.
     pub token_lifetime_seconds: Option<u32>,
+    /// How hosted pages look and are guarded, as JSON; absent means the defaults.
+    pub hosted: Option<String>,
     pub created_at: Timestamp,
 }
 

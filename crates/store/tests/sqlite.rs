@@ -36,6 +36,7 @@ fn app_row(number: u64) -> AppRow {
         grace_window_seconds: None,
         retention_days: None,
         token_lifetime_seconds: None,
+        hosted: None,
         created_at: Timestamp::from_millis(1),
     }
 }

@@ -20,7 +20,7 @@ pub enum Mood {
     Slow(Duration),
     /// Commits fail and store nothing.
     Failing,
-    /// Keys, flows and versions are looked for in vain, for this long.
+    /// Keys, apps, flows and versions are looked for in vain, for this long.
     Hanging(Duration),
     /// Nothing of this app can be expired.
     FailingToExpire(AppId),
@@ -100,6 +100,7 @@ impl Store for FaultyStore {
         self.inner.find_app_by_key(key).await
     }
     async fn find_app(&self, app: AppId) -> StoreResult<Option<App>> {
+        self.hang().await?;
         self.inner.find_app(app).await
     }
     async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>> {

@@ -1,5 +1,7 @@
 //! The commands for apps and their settings.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use sluice_flow::id::AppId;
 
@@ -36,6 +38,7 @@ Examples:
   sluice app set app_… --retention-days 365
   sluice app set app_… --allowed-origin https://shop.example --allowed-origin https://www.shop.example
   sluice app set app_… --retention-days default
+  sluice app set app_… --accent-color '#0a7d4f' --logo logo.svg
 
 --retention-days deletes responses that are older, for good, and needs a token with the scope erase.")]
     Set(Box<AppSetArgs>),
@@ -44,7 +47,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("setting").required(true).multiple(true)
     .args(["name", "identity_verification", "token_lifetime_seconds", "retention_days",
-        "grace_window_seconds", "allowed_origin"]))]
+        "grace_window_seconds", "allowed_origin", "accent_color", "logo", "spam_protection"]))]
 pub(crate) struct AppSetArgs {
     #[arg(value_name = "APP_ID")]
     pub(crate) app: AppId,
@@ -71,6 +74,18 @@ pub(crate) struct AppSetArgs {
     /// An origin whose pages may call the API; repeat it for more, `any` alone for all
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allowed_origin: Vec<String>,
+
+    /// The colour of hosted pages, such as #0a7d4f, or default
+    #[arg(long, value_name = "COLOUR")]
+    pub(crate) accent_color: Option<String>,
+
+    /// The logo of hosted pages: a file of at most 64 KiB (png, jpeg, webp, svg), or default
+    #[arg(long, value_name = "FILE")]
+    pub(crate) logo: Option<PathBuf>,
+
+    /// Whether hosted pages ask what looks like a robot to send once more
+    #[arg(long, value_name = "BOOL")]
+    pub(crate) spam_protection: Option<bool>,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,

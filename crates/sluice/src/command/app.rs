@@ -1,10 +1,14 @@
 //! `sluice app list`, `create`, `show` and `set`.
 
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use crate::args::{AppCommand, AppSetArgs, Setting};
 use crate::client::{Server, field};
-use crate::failure::{Exit, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 use crate::output::{self, quoted};
 
 pub(crate) async fn run(command: AppCommand) -> Outcome {
@@ -30,7 +34,7 @@ pub(crate) async fn run(command: AppCommand) -> Outcome {
         }
         AppCommand::Set(args) => {
             let path = format!("/apps/{}", args.app);
-            let patch = patch(&args);
+            let patch = patch(&args)?;
             let server = Server::new(args.server)?;
             output::line(settings(&server.patch(&path, &patch).await?));
         }
@@ -53,6 +57,7 @@ fn settings(app: &Value) -> String {
         if shown.contains(&name.as_str()) {
             continue;
         }
+        let value = &without_picture(value);
         let value = match value {
             Value::Null => "default".to_owned(),
             Value::String(word) => word.clone(),
@@ -63,7 +68,18 @@ fn settings(app: &Value) -> String {
     text
 }
 
-fn patch(args: &AppSetArgs) -> Value {
+/// A logo is kilobytes of text that nobody reads.
+fn without_picture(value: &Value) -> Value {
+    let mut shown = value.clone();
+    if let Some(logo) = shown.get_mut("logo")
+        && let Some((kind, data)) = logo.as_str().and_then(|text| text.split_once(','))
+    {
+        *logo = json!(format!("{kind}, about {} bytes", data.len() / 4 * 3));
+    }
+    shown
+}
+
+fn patch(args: &AppSetArgs) -> Result<Value, Failure> {
     let mut patch = Map::new();
     let texts = [("name", &args.name), ("identityVerification", &args.identity_verification)];
     for (name, value) in texts {
@@ -81,5 +97,41 @@ fn patch(args: &AppSetArgs) -> Value {
         [any] if any == "any" => drop(patch.insert("allowedOrigins".to_owned(), json!([]))),
         origins => drop(patch.insert("allowedOrigins".to_owned(), json!(origins))),
     }
-    Value::Object(patch)
+    let hosted = hosted(args)?;
+    if !hosted.is_empty() {
+        patch.insert("hosted".to_owned(), Value::Object(hosted));
+    }
+    Ok(Value::Object(patch))
+}
+
+/// The settings of hosted pages; a file becomes the text that the API takes.
+fn hosted(args: &AppSetArgs) -> Result<Map<String, Value>, Failure> {
+    let mut hosted = Map::new();
+    let or_default = |text: &str| if text == "default" { Value::Null } else { json!(text) };
+    if let Some(color) = &args.accent_color {
+        hosted.insert("accentColor".to_owned(), or_default(color));
+    }
+    if let Some(path) = &args.logo {
+        let logo = if path.as_os_str() == "default" { Value::Null } else { json!(picture(path)?) };
+        hosted.insert("logo".to_owned(), logo);
+    }
+    if let Some(protection) = args.spam_protection {
+        hosted.insert("spamProtection".to_owned(), json!(protection));
+    }
+    Ok(hosted)
+}
+
+/// A picture as a `data:` address. Whether it is one is the server's to say.
+fn picture(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        Failure::usage(format!("cannot read {}: {error}", path.display()), "name a picture with --logo")
+    })?;
+    let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let kind = match ending.as_str() {
+        "jpg" | "jpeg" => "jpeg",
+        "webp" => "webp",
+        "svg" => "svg+xml",
+        _ => "png",
+    };
+    Ok(format!("data:image/{kind};base64,{}", STANDARD.encode(bytes)))
 }

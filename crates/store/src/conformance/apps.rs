@@ -13,6 +13,7 @@ pub(super) async fn an_active_key_finds_its_app(store: TheStore) {
     app.allowed_origins = vec!["https://a.example".to_owned(), "https://b.example".to_owned()];
     app.grace_window_seconds = Some(3600);
     app.token_lifetime_seconds = Some(600);
+    app.hosted = Some(r#"{"spamProtection":false}"#.to_owned());
     let (one, two) = (key_row(app.app_id), key_row(app.app_id));
     let rows = vec![Write::App(app.clone()), Write::Key(one.clone()), Write::Key(two.clone())];
     store.apply(At::Instance, Change::new(|| rows)).await.unwrap();

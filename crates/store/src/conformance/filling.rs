@@ -66,6 +66,7 @@ fn app_records(app: u32) -> Vec<Record> {
         grace_window_seconds: (app > 0).then_some(3600 * app),
         retention_days: (app == 1).then_some(365),
         token_lifetime_seconds: (app > 1).then_some(600 * app),
+        hosted: (app == 1).then(|| r##"{"accentColor":"#0a7d4f"}"##.to_owned()),
         created_at: at(i64::from(app)),
     };
     let public_revision = u64::from(app) + 5;

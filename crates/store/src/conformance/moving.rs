@@ -296,6 +296,7 @@ fn records() -> Vec<Record> {
             app.row.grace_window_seconds = Some(0);
             app.row.retention_days = Some(90);
             app.row.token_lifetime_seconds = Some(86_400);
+            app.row.hosted = Some(r#"{"spamProtection":false}"#.into());
             identity_key.kind = IdentityKeyKind::Jwks;
             identity_key.material = "https://id.example/keys".into();
             identity_key.issuer = Some("https://id.example".into());

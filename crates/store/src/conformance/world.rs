@@ -49,6 +49,7 @@ pub(super) fn app_row() -> AppRow {
         grace_window_seconds: None,
         retention_days: None,
         token_lifetime_seconds: None,
+        hosted: None,
         created_at: at(0),
     }
 }

@@ -122,7 +122,7 @@ pub(super) fn json<T: Serialize>(value: &T) -> StoreResult<String> {
 
 pub(super) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
      apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, \
-     apps.token_lifetime_seconds, apps.created_at, apps.revision, apps.public_revision";
+     apps.token_lifetime_seconds, apps.hosted, apps.created_at, apps.revision, apps.public_revision";
 
 pub(super) fn app(cells: &mut Cells) -> StoreResult<App> {
     let row = AppRow {
@@ -133,6 +133,7 @@ pub(super) fn app(cells: &mut Cells) -> StoreResult<App> {
         grace_window_seconds: cells.optional_number()?,
         retention_days: cells.optional_number()?,
         token_lifetime_seconds: cells.optional_number()?,
+        hosted: cells.take()?,
         created_at: cells.time()?,
     };
     Ok(App { row, revision: cells.revision()?, public_revision: cells.revision()? })

@@ -17,14 +17,15 @@ type Done<T = ()> = Result<T, Stop>;
 
 pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
     let sql = "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
-         grace_window_seconds, token_lifetime_seconds, created_at, retention_days) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+         grace_window_seconds, token_lifetime_seconds, created_at, retention_days, hosted) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
          ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
          identity_verification = excluded.identity_verification, \
          allowed_origins = excluded.allowed_origins, \
          grace_window_seconds = excluded.grace_window_seconds, \
          token_lifetime_seconds = excluded.token_lifetime_seconds, \
-         created_at = excluded.created_at, retention_days = excluded.retention_days";
+         created_at = excluded.created_at, retention_days = excluded.retention_days, \
+         hosted = excluded.hosted";
     let verification = codec::word(&row.identity_verification)?;
     let origins = codec::json(&row.allowed_origins)?;
     let grace = row.grace_window_seconds.map(i64::from);
@@ -32,8 +33,9 @@ pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
     let created_at = row.created_at.as_millis();
     let app = row.app_id.uuid();
     let days = row.retention_days.map(i64::from);
+    let (name, hosted) = (&row.name, &row.hosted);
     let params: Params =
-        &[&app, &row.name, &verification, &origins, &grace, &lifetime, &created_at, &days];
+        &[&app, name, &verification, &origins, &grace, &lifetime, &created_at, &days, hosted];
     transaction.execute(sql, params).await.map(|_| ())
 }
 

@@ -120,14 +120,15 @@ pub(super) fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
-             grace_window_seconds, token_lifetime_seconds, created_at, retention_days) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+             grace_window_seconds, token_lifetime_seconds, created_at, retention_days, hosted) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
              ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
              identity_verification = excluded.identity_verification, \
              allowed_origins = excluded.allowed_origins, \
              grace_window_seconds = excluded.grace_window_seconds, \
              token_lifetime_seconds = excluded.token_lifetime_seconds, \
-             created_at = excluded.created_at, retention_days = excluded.retention_days",
+             created_at = excluded.created_at, retention_days = excluded.retention_days, \
+             hosted = excluded.hosted",
         )?
         .execute(params![
             bytes!(row.app_id),
@@ -138,6 +139,7 @@ pub(super) fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
             row.token_lifetime_seconds,
             row.created_at.as_millis(),
             row.retention_days,
+            row.hosted,
         ])
         .map(|_| ())
 }

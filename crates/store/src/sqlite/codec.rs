@@ -126,7 +126,7 @@ fn unwritable(why: impl fmt::Display) -> rusqlite::Error {
 
 pub(super) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
      apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, \
-     apps.token_lifetime_seconds, apps.created_at, apps.revision, apps.public_revision";
+     apps.token_lifetime_seconds, apps.hosted, apps.created_at, apps.revision, apps.public_revision";
 
 pub(super) fn app(cells: &mut Cells) -> Result<App> {
     let row = AppRow {
@@ -137,6 +137,7 @@ pub(super) fn app(cells: &mut Cells) -> Result<App> {
         grace_window_seconds: cells.take()?,
         retention_days: cells.take()?,
         token_lifetime_seconds: cells.take()?,
+        hosted: cells.take()?,
         created_at: cells.time()?,
     };
     Ok(App { row, revision: cells.revision()?, public_revision: cells.revision()? })

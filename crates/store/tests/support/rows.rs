@@ -15,6 +15,7 @@ pub(crate) fn app_row() -> AppRow {
         grace_window_seconds: None,
         retention_days: None,
         token_lifetime_seconds: None,
+        hosted: None,
         created_at: Timestamp::from_millis(1),
     }
 }

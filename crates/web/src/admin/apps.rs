@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use sluice_engine::look::HostedSettings;
 use sluice_engine::rows::{IdentityVerification, Page};
 use sluice_engine::{AppDetail, Engine};
 use sluice_flow::id::{ApiKey, AppId};
@@ -61,6 +62,43 @@ struct AppPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     token_lifetime_seconds: Option<Option<u32>>,
+    /// How hosted pages look and are guarded; null for the defaults.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<HostedPatch>, required = false)]
+    hosted: Option<Option<HostedPatch>>,
+}
+
+/// What to change of an app's hosted pages; what is absent stays, null goes back to the default.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({"accentColor": "#0a7d4f", "spamProtection": true}))]
+struct HostedPatch {
+    /// The colour of buttons and marks, such as `#0a7d4f`. Texts upon it are black or white, whichever is
+    /// read more easily.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, required = false)]
+    accent_color: Option<Option<String>>,
+    /// A picture of at most 65,536 bytes as `data:image/png;base64,…`: png, jpeg, webp or svg+xml.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, required = false)]
+    logo: Option<Option<String>>,
+    /// Whether a form that is sent within two seconds, or with a field filled in that people do not see, is
+    /// shown again to be sent once more.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    spam_protection: Option<bool>,
+}
+
+/// How an app's hosted pages look and are guarded.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct HostedLook {
+    #[schema(required = true)]
+    accent_color: Option<String>,
+    /// A `data:` address.
+    #[schema(required = true)]
+    logo: Option<String>,
+    spam_protection: bool,
 }
 
 /// One tenant, with its publishable keys and its own flows.
@@ -70,7 +108,9 @@ struct AppPatch {
     "appId": "app_01KA2VgdPrWYDVgYy3wLpA", "name": "Acme",
     "apiKeys": ["pk_7n42DGM5Tflk9n8mt7Fhc7"], "identityVerification": "off",
     "allowedOrigins": [], "graceWindowSeconds": null, "retentionDays": null,
-    "tokenLifetimeSeconds": null, "createdAt": "2026-11-15T02:00:00.000Z"
+    "tokenLifetimeSeconds": null,
+    "hosted": {"accentColor": null, "logo": null, "spamProtection": true},
+    "createdAt": "2026-11-15T02:00:00.000Z"
 }))]
 struct App {
     #[schema(value_type = String)]
@@ -89,12 +129,15 @@ struct App {
     retention_days: Option<u32>,
     #[schema(required = true)]
     token_lifetime_seconds: Option<u32>,
+    hosted: HostedLook,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
 impl From<AppDetail> for App {
     fn from(detail: AppDetail) -> Self {
+        let HostedSettings { accent_color, logo, spam_protection } =
+            HostedSettings::of(&detail.row);
         Self {
             app_id: detail.row.app_id,
             name: detail.row.name,
@@ -104,6 +147,7 @@ impl From<AppDetail> for App {
             grace_window_seconds: detail.row.grace_window_seconds,
             retention_days: detail.row.retention_days,
             token_lifetime_seconds: detail.row.token_lifetime_seconds,
+            hosted: HostedLook { accent_color, logo, spam_protection },
             created_at: detail.row.created_at,
         }
     }
@@ -167,7 +211,7 @@ async fn get(
 /// Change an app
 ///
 /// What is absent stays as it is; `graceWindowSeconds: null` and `tokenLifetimeSeconds: null` go back to
-/// the default, and `retentionDays: null` keeps responses for ever.
+/// the default, and `retentionDays: null` keeps responses for ever. Of `hosted`, too, what is absent stays.
 #[utoipa::path(
     patch, path = "/apps/{appId}", operation_id = "updateApp", tag = "Apps",
     security(("adminToken" = ["write"])),
@@ -192,6 +236,13 @@ async fn update(
         grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
         retention_days: patch.retention_days.map(|days| days.map(u32::from)),
         token_lifetime_seconds: patch.token_lifetime_seconds,
+        hosted: patch.hosted.map(|hosted| {
+            hosted.map(|patch| sluice_engine::look::HostedPatch {
+                accent_color: patch.accent_color,
+                logo: patch.logo,
+                spam_protection: patch.spam_protection,
+            })
+        }),
     };
     reply::ok(App::from(engine.update_app(&actor, app, &patch).await?))
 }

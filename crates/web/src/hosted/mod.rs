@@ -54,6 +54,7 @@ use crate::{Limits, Network, body, query};
 const PAGE: &str = "/f/{flowId}";
 const DONE: &str = "/f/{flowId}/done";
 const OPENED: &str = "/f/{flowId}/opened";
+const LOGO: &str = "/f/{flowId}/{file}";
 const SCRIPT_FILE: &str = "/f/assets/{file}";
 
 /// What an operator can set of hosted pages.
@@ -95,6 +96,7 @@ pub(crate) fn router(hosted: Arc<Hosted>) -> Router {
         .route(PAGE, get(show).post(answer))
         .route(DONE, get(done))
         .route(OPENED, posted(opened))
+        .route(LOGO, get(logo))
         .route(SCRIPT_FILE, get(script))
         .with_state(hosted)
 }
@@ -214,6 +216,27 @@ async fn script(request: Request) -> Response {
         return crate::reply::Refusal::RouteNotFound.reply();
     }
     reply::file("text/javascript; charset=utf-8", &SCRIPT.served, &head.headers)
+}
+
+/// The picture of the app. It is the app's, not the flow's, and a browser asks for it without a token.
+async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
+    let head = head_of(request);
+    let mut parts = head.uri.path().split('/').skip(2);
+    let (flow, file) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let found = hosted.engine.hosted(flow).await;
+    let flow = match &found {
+        Ok(Ok(flow)) => Some(flow),
+        Ok(Err(_)) => None,
+        Err(error) => {
+            store_down(error);
+            return crate::reply::Refusal::StoreDown.reply();
+        }
+    };
+    let logo = flow.and_then(|flow| flow.look().logo.as_ref());
+    match logo.filter(|logo| file.strip_prefix("logo-") == Some(&logo.name)) {
+        Some(logo) => reply::file(logo.media_type, &logo.served, &head.headers),
+        None => crate::reply::Refusal::RouteNotFound.reply(),
+    }
 }
 
 /// Where the ending of a stored response is shown.

@@ -8,6 +8,7 @@ use axum::response::Response;
 use http::HeaderMap;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sluice_engine::HostedFlow;
+use sluice_engine::look::Accent;
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::locale;
 use sluice_flow::time::Timestamp;
@@ -64,7 +65,7 @@ impl Frame<'_> {
                     meta name="robots" content="noindex";
                     title { (title) }
                     // Else browsers ask for one of their own accord.
-                    link rel="icon" href="data:,";
+                    link rel="icon" href=(self.logo().unwrap_or_else(|| "data:,".to_owned()));
                     style { (PreEscaped(STYLE.as_str())) }
                     @if let Some(accent) = &accent { style { (PreEscaped(accent)) } }
                     script type="module" src={ "/f/assets/" (SCRIPT.name) } {}
@@ -97,12 +98,24 @@ impl Frame<'_> {
     }
 
     fn brand(&self) -> Markup {
-        html! {}
+        html! {
+            @if let Some(address) = self.logo() {
+                header.brand { img.logo src=(address) alt=""; }
+            }
+        }
+    }
+
+    /// Where the app's logo is; its hash is in the name, so that it may be kept for ever.
+    fn logo(&self) -> Option<String> {
+        let flow = self.flow?;
+        let logo = flow.look().logo.as_ref()?;
+        Some(format!("/f/{}/logo-{}", flow.flow_id, logo.name))
     }
 
     /// The accent colour of the app, as the second style of the page.
     fn accent(&self) -> Option<String> {
-        None
+        let Accent { color, on } = self.flow?.look().accent.as_ref()?;
+        Some(format!(":root{{--accent:{color};--on-accent:{on}}}"))
     }
 
     fn embedded(&self) -> Option<&'static str> {

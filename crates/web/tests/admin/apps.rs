@@ -13,7 +13,8 @@ async fn an_app_is_made_with_one_key_and_read_back() {
     let expected = json!({
         "appId": id, "name": "Acme", "apiKeys": [key], "identityVerification": "off",
         "allowedOrigins": [], "graceWindowSeconds": null, "retentionDays": null,
-        "tokenLifetimeSeconds": null, "createdAt": at(0)
+        "tokenLifetimeSeconds": null,
+        "hosted": {"accentColor": null, "logo": null, "spamProtection": true}, "createdAt": at(0)
     });
     assert_eq!(app, expected);
     assert_eq!(site.get(&format!("/apps/{id}")).await.ok(200), expected);
@@ -58,6 +59,10 @@ async fn a_wrong_patch_is_refused_with_every_fault_and_changes_nothing() {
             [("/allowedOrigins/1", "must be a string")],
         ),
         (json!({"graceWindowSeconds": -1}), [("/graceWindowSeconds", whole)]),
+        (json!({"hosted": {"accentColor": "red"}}), [("/hosted/accentColor", "must be a colour")]),
+        (json!({"hosted": {"logo": "https://x"}}), [("/hosted/logo", "must be a picture as data:")]),
+        (json!({"hosted": {"color": "red"}}), [("/hosted/color", "is not known here")]),
+        (json!({"hosted": {"spamProtection": null}}), [("/hosted/spamProtection", "must be")]),
         (json!({"graceWindowSeconds": 4_294_967_296_u64}), [("/graceWindowSeconds", whole)]),
         (json!({"graceWindowSeconds": 1.5}), [("/graceWindowSeconds", whole)]),
         (
@@ -152,4 +157,28 @@ async fn what_is_unknown_or_no_id_at_all_is_not_found() {
     }
     let elsewhere = site.delete(&format!("/apps/{other}/keys/{key}")).await;
     elsewhere.problem(404, "api_key_not_found");
+}
+
+#[tokio::test]
+async fn of_the_look_of_hosted_pages_what_is_absent_stays_and_null_resets() {
+    let site = Site::start().await;
+    let (id, _) = site.app().await;
+    let path = format!("/apps/{id}");
+    let svg = "data:image/svg+xml;base64,PHN2Zy8+";
+    let of = |color: Value, logo: Value, spam: bool| {
+        json!({"accentColor": color, "logo": logo, "spamProtection": spam})
+    };
+    for (patch, hosted) in [
+        (json!({"accentColor": "#FC0"}), of(json!("#ffcc00"), Value::Null, true)),
+        (json!({"logo": svg, "spamProtection": false}), of(json!("#ffcc00"), json!(svg), false)),
+        (json!({"accentColor": null}), of(Value::Null, json!(svg), false)),
+        (json!({}), of(Value::Null, json!(svg), false)),
+        (Value::Null, of(Value::Null, Value::Null, true)),
+    ] {
+        let app = site.patch(&path, json!({"hosted": patch})).await.ok(200);
+        assert_eq!(app["hosted"], hosted, "{patch}");
+        assert_eq!(site.get(&path).await.ok(200)["hosted"], hosted);
+    }
+    let trail = site.get("/audit").await.ok(200).to_string();
+    assert!(trail.contains("image/svg+xml, 6 bytes") && !trail.contains("PHN2Zy8"), "{trail}");
 }

@@ -11,6 +11,7 @@ mod consent;
 mod form;
 mod frame;
 mod identity;
+mod look;
 mod once;
 mod parameters;
 mod shield;
