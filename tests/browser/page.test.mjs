@@ -23,10 +23,11 @@ test("the page with script, style and logo is at most 15 KB and three requests",
   const logo = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>').toString("base64")}`;
   await world.server.admin("PATCH", `/apps/${appId}`, { hosted: { accentColor: "#0a7d4f", logo } });
   const page = await world.visit("/healthz");
-  const finished = [];
-  page.on("requestfinished", (request) => finished.push(request.sizes()));
+  const finished = new Map();
+  // By address: the logo is the icon of the page as well, which the browser takes from its cache.
+  page.on("requestfinished", (request) => finished.has(request.url()) || finished.set(request.url(), request.sizes()));
   await page.goto(world.address(`/f/${flowId}`), { waitUntil: "networkidle" });
-  const replies = (await Promise.all(finished)).map(({ responseBodySize }) => responseBodySize);
+  const replies = (await Promise.all(finished.values())).map(({ responseBodySize }) => responseBodySize);
   const bytes = replies.reduce((sum, each) => sum + each, 0);
   console.log(`the page of the demo: ${bytes} bytes in ${replies.length} requests (${replies.join(", ")})`);
   assert.ok(bytes <= PAGE_BYTES_MAX, `${bytes} bytes`);
