@@ -17,7 +17,7 @@ const FEEDBACK = {
   questions: [
     { id: "nps", type: "nps", prompt: "How likely are you to recommend us to a friend or colleague?", required: true,
       lowLabel: "Not at all likely", highLabel: "Extremely likely" },
-    { id: "use", type: "multipleChoice", prompt: "What do you use?", help: "Choose up to three.", maxSelected: 3,
+    { id: "use", type: "multipleChoice", prompt: "What do you use?",
       options: [{ id: "api", label: "The API" }, { id: "console", label: "The web console" }, { id: "exports", label: "Exports" }], allowOther: true },
     { id: "docs", type: "rating", prompt: "How good is our documentation?", lowLabel: "Poor", highLabel: "Excellent" },
     { id: "order", type: "ranking", prompt: "What matters most to you?",
@@ -48,7 +48,7 @@ async function takeForReadme() {
   await fill(wide.locator("#q-nps"), "9");
   await wide.mouse.move(0, 0);
   await take(wide, `${IMAGES}/hosted.png`);
-  const narrow = await world.visit(flow.path, { size: "phone", theme: "dark", viewport: { width: 390, height: 560 } });
+  const narrow = await world.visit(flow.path, { size: "phone", theme: "dark", viewport: { width: 390, height: 570 } });
   await fill(narrow.locator("#q-nps"), "9");
   await goOn(narrow);
   await fill(narrow.locator("#q-use"), ["api", "exports"]);

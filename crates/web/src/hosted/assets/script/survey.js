@@ -175,6 +175,7 @@ class Survey {
       const button = element("button", { type: "button" }, label);
       notice = element("div", { className: "notice live", role: "status" }, element("p", {}, text), button);
       place.before(notice);
+      notice.scrollIntoView({ block: "nearest" });
     }
     await Promise.race([over, new Promise((done) => notice.lastChild.addEventListener("click", done))]);
   }
