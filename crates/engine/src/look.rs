@@ -79,7 +79,10 @@ impl HostedPatch {
         }
         if let Some(logo) = &self.logo {
             let bytes = logo.as_deref().and_then(|logo| picture(logo).ok());
-            told.insert("logo".into(), json!(bytes.map(|(kind, bytes)| format!("{kind}, {} bytes", bytes.len()))));
+            told.insert(
+                "logo".into(),
+                json!(bytes.map(|(kind, bytes)| format!("{kind}, {} bytes", bytes.len()))),
+            );
         }
         if let Some(protection) = self.spam_protection {
             told.insert("spamProtection".into(), json!(protection));
@@ -125,9 +128,12 @@ fn picture(address: &str) -> Result<(&'static str, Vec<u8>), String> {
         Some((*kind, *start, data))
     });
     let Some((kind, start, data)) = kind else {
-        return Err("must be a picture as data:image/png;base64,… (png, jpeg, webp or svg+xml)".into());
+        return Err(
+            "must be a picture as data:image/png;base64,… (png, jpeg, webp or svg+xml)".into()
+        );
     };
-    let bytes = STANDARD.decode(data).map_err(|_| "must have its bytes in base64 after the comma")?;
+    let bytes =
+        STANDARD.decode(data).map_err(|_| "must have its bytes in base64 after the comma")?;
     if bytes.len() > LOGO_BYTES_MAX {
         return Err(format!("has {} bytes; at most {LOGO_BYTES_MAX} are allowed", bytes.len()));
     }
@@ -187,7 +193,11 @@ impl Accent {
     fn of(color: String) -> Option<Self> {
         let channel = |at: usize| -> Option<f64> {
             let value = f64::from(u8::from_str_radix(color.get(at..at + 2)?, 16).ok()?) / 255.0;
-            Some(if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) })
+            Some(if value <= 0.040_45 {
+                value / 12.92
+            } else {
+                ((value + 0.055) / 1.055).powf(2.4)
+            })
         };
         let light = 0.2126 * channel(1)? + 0.7152 * channel(3)? + 0.0722 * channel(5)?;
         let (on_white, on_black) = (1.05 / (light + 0.05), (light + 0.05) / 0.05);
@@ -220,7 +230,8 @@ mod tests {
 
     #[test]
     fn a_logo_is_a_small_picture_of_the_type_that_it_names() {
-        let of = |kind: &str, bytes: &[u8]| format!("data:{kind};base64,{}", STANDARD.encode(bytes));
+        let of =
+            |kind: &str, bytes: &[u8]| format!("data:{kind};base64,{}", STANDARD.encode(bytes));
         let png = b"\x89PNG\r\n\x1a\nrest";
         let large = [&png[..], &vec![0; LOGO_BYTES_MAX]].concat();
         for (address, fits) in [
@@ -252,7 +263,8 @@ mod tests {
         patch.apply(&mut settings);
         let stored = settings.to_stored().unwrap();
         assert_eq!(serde_json::from_str::<HostedSettings>(&stored).unwrap(), settings);
-        let back = HostedPatch { accent_color: Some(None), spam_protection: Some(true), logo: Some(None) };
+        let back =
+            HostedPatch { accent_color: Some(None), spam_protection: Some(true), logo: Some(None) };
         back.apply(&mut settings);
         assert_eq!(settings.to_stored(), None);
     }

@@ -135,6 +135,31 @@ impl Server {
         }
     }
 
+    /// Hands over every item of a list, page by page as they come; ends where nobody wants more.
+    pub(crate) async fn each(
+        &self,
+        path: &str,
+        query: &[(&str, String)],
+        mut hand_over: impl FnMut(&Value) -> std::io::Result<()>,
+    ) -> Result<(), CallError> {
+        let mut after: Option<String> = None;
+        loop {
+            let mut asked = query.to_vec();
+            asked.push(("limit", PAGE_ITEMS.to_string()));
+            asked.extend(after.map(|after| ("after", after)));
+            let page = self.get(path, &asked).await?;
+            for item in page["items"].as_array().into_iter().flatten() {
+                if hand_over(item).is_err() {
+                    return Ok(());
+                }
+            }
+            after = page["next"].as_str().map(str::to_owned);
+            if after.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
     async fn call(
         &self,
         method: Method,

@@ -37,12 +37,8 @@ const MAX_CONNECTIONS: Bounded = Bounded {
 };
 const DRAIN_TIMEOUT: Bounded =
     Bounded { flag: "drain-timeout", unit: "seconds", default: 30, allowed: 0..=3600 };
-const HOSTED_SENDS: Bounded = Bounded {
-    flag: "hosted-sends-per-minute",
-    unit: "forms",
-    default: 60,
-    allowed: 0..=1_000_000,
-};
+const HOSTED_SENDS: Bounded =
+    Bounded { flag: "hosted-sends-per-minute", unit: "forms", default: 60, allowed: 0..=1_000_000 };
 /// Read where no other file is named.
 const FILE_DEFAULT: &str = "sluice.toml";
 const ADMIN_TOKEN_VARIABLE: &str = "SLUICE_ADMIN_TOKEN";

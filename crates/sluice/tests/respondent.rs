@@ -69,6 +69,15 @@ async fn somebody_is_found_shown_and_exported_by_whoever_may() {
     assert_eq!(whys, ["first", "second"], "{whole}");
     assert!(!whole.to_string().contains("bob"), "{whole}");
 
+    let listed = printed(&run(&["list", app]));
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    let known = |line: &str| line.starts_with(id) && line.ends_with("  u-ann  ann@mail.example");
+    assert!(listed.lines().any(known), "{listed}");
+    let responses = printed(&run(&["responses", id]));
+    let ids: Vec<Value> = responses.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let ids: Vec<&Value> = ids.iter().map(|it| &it["responseId"]).collect();
+    assert_eq!(ids, [&json!(first), &json!(second)]);
+
     let nobody = run(&["show", "--app", app, "--email", "eve@mail.example"]);
     assert_complains(&nobody, 1, &["nobody in this app has this traits.email"]);
     for usage in [&["show"] as &[&str], &["show", "--email", "x@mail.example"], &["erase", id]] {

@@ -50,9 +50,15 @@ async fn settings_of_an_app_are_shown_and_changed() {
     std::fs::write(&logo, "<svg/>").unwrap();
     let (code, shown, said) = set(&["--accent-color", "#fc0", "--logo", logo.to_str().unwrap()]);
     assert_eq!(code, 0, "{said}");
-    assert!(shown.contains("#ffcc00") && shown.contains("data:image/svg+xml;base64, about"), "{shown}");
+    assert!(
+        shown.contains("#ffcc00") && shown.contains("data:image/svg+xml;base64, about"),
+        "{shown}"
+    );
     let (_, shown, _) = set(&["--logo", "default", "--spam-protection", "false"]);
-    assert!(shown.contains("\"logo\":null") && shown.contains("\"spamProtection\":false"), "{shown}");
+    assert!(
+        shown.contains("\"logo\":null") && shown.contains("\"spamProtection\":false"),
+        "{shown}"
+    );
 
     assert_eq!(set(&[]).0, 2, "nothing to set is no order");
     assert_eq!(set(&["--retention-days", "soon"]).0, 2);

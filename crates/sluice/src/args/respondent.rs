@@ -7,6 +7,22 @@ use super::ServerArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RespondentCommand {
+    /// List the respondents of an app, in the order of the days they were first seen
+    List {
+        #[arg(value_name = "APP_ID")]
+        app: AppId,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Print the responses of a respondent over all flows, one JSON document a line
+    Responses {
+        #[command(flatten)]
+        who: WhoArgs,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
     /// Show a respondent: what they are known by, what they answered and agreed to
     #[command(after_long_help = "\
 Examples:

@@ -124,9 +124,13 @@ fn hosted(args: &AppSetArgs) -> Result<Map<String, Value>, Failure> {
 /// A picture as a `data:` address. Whether it is one is the server's to say.
 fn picture(path: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|error| {
-        Failure::usage(format!("cannot read {}: {error}", path.display()), "name a picture with --logo")
+        Failure::usage(
+            format!("cannot read {}: {error}", path.display()),
+            "name a picture with --logo",
+        )
     })?;
-    let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let ending =
+        path.extension().and_then(|it| it.to_str()).unwrap_or_default().to_ascii_lowercase();
     let kind = match ending.as_str() {
         "jpg" | "jpeg" => "jpeg",
         "webp" => "webp",

@@ -1,4 +1,4 @@
-//! `sluice respondent show`, `export` and `erase`.
+//! `sluice respondent list`, `responses`, `show`, `export` and `erase`.
 
 use serde_json::Value;
 
@@ -9,6 +9,17 @@ use crate::output::{self, quoted};
 
 pub(crate) async fn run(command: RespondentCommand) -> Outcome {
     match command {
+        RespondentCommand::List { app, server } => {
+            let server = Server::new(server)?;
+            let query = [("appId", app.to_string())];
+            server.each("/respondents", &query, |item| output::print(&row(item))).await?;
+        }
+        RespondentCommand::Responses { who, server } => {
+            let server = Server::new(server)?;
+            let id = id_of(&server, who).await?;
+            let path = format!("/respondents/{id}/responses");
+            server.each(&path, &[], |item| output::print(&format!("{item}\n"))).await?;
+        }
         RespondentCommand::Show { who, server } => {
             let server = Server::new(server)?;
             let id = id_of(&server, who).await?;
@@ -70,6 +81,16 @@ async fn id_of(server: &Server, who: WhoArgs) -> Result<String, Failure> {
 fn told(erased: &Value) -> String {
     let id = erased["respondentId"].as_str().unwrap_or("no profile");
     format!("{id}  {} responses  {} invitations", erased["responses"], erased["invitations"])
+}
+
+/// The id, when they were seen last, and what they are known by.
+fn row(item: &Value) -> String {
+    let mut line = format!("{}  {}", field(item, "respondentId"), field(item, "lastSeenAt"));
+    for identity in item["identities"].as_array().into_iter().flatten() {
+        line.push_str(&format!("  {}", quoted(field(identity, "value"))));
+    }
+    line.push('\n');
+    line
 }
 
 /// The id and the times on a line, then a line for each thing that is known or was done.

@@ -60,7 +60,10 @@ async fn a_wrong_patch_is_refused_with_every_fault_and_changes_nothing() {
         ),
         (json!({"graceWindowSeconds": -1}), [("/graceWindowSeconds", whole)]),
         (json!({"hosted": {"accentColor": "red"}}), [("/hosted/accentColor", "must be a colour")]),
-        (json!({"hosted": {"logo": "https://x"}}), [("/hosted/logo", "must be a picture as data:")]),
+        (
+            json!({"hosted": {"logo": "https://x"}}),
+            [("/hosted/logo", "must be a picture as data:")],
+        ),
         (json!({"hosted": {"color": "red"}}), [("/hosted/color", "is not known here")]),
         (json!({"hosted": {"spamProtection": null}}), [("/hosted/spamProtection", "must be")]),
         (json!({"graceWindowSeconds": 4_294_967_296_u64}), [("/graceWindowSeconds", whole)]),
@@ -165,9 +168,7 @@ async fn of_the_look_of_hosted_pages_what_is_absent_stays_and_null_resets() {
     let (id, _) = site.app().await;
     let path = format!("/apps/{id}");
     let svg = "data:image/svg+xml;base64,PHN2Zy8+";
-    let of = |color: Value, logo: Value, spam: bool| {
-        json!({"accentColor": color, "logo": logo, "spamProtection": spam})
-    };
+    let of = |color: Value, logo: Value, spam: bool| json!({"accentColor": color, "logo": logo, "spamProtection": spam});
     for (patch, hosted) in [
         (json!({"accentColor": "#FC0"}), of(json!("#ffcc00"), Value::Null, true)),
         (json!({"logo": svg, "spamProtection": false}), of(json!("#ffcc00"), json!(svg), false)),

@@ -37,8 +37,14 @@ async fn the_accent_and_the_logo_of_an_app_are_on_its_pages() {
     let logo = site.get(&address, &[]).await;
     assert_eq!((logo.status, logo.text().as_str()), (200, "<svg/>"));
     assert_eq!(logo.header("content-type").as_deref(), Some("image/svg+xml"));
-    assert_eq!(logo.header("content-security-policy").as_deref(), Some("default-src 'none'; sandbox"));
-    assert_eq!(logo.header("cache-control").as_deref(), Some("public, max-age=31536000, immutable"));
+    assert_eq!(
+        logo.header("content-security-policy").as_deref(),
+        Some("default-src 'none'; sandbox")
+    );
+    assert_eq!(
+        logo.header("cache-control").as_deref(),
+        Some("public, max-age=31536000, immutable")
+    );
     for wrong in [format!("/f/{flow}/logo-0000000000000000"), format!("/f/{flow}/nothing")] {
         assert_eq!(site.get(&wrong, &[]).await.status, 404, "{wrong}");
     }

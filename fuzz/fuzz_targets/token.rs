@@ -1,0 +1,126 @@
+//! Any bytes as a token, by the way that every transport takes: `Engine::identify` of an app that enforces.
+//!
+//! The first byte says what the rest is: a token as it stands; a header and claims that are signed with the
+//! right key, so that what comes after the signature is reached as well; or changes to a good token. Nothing may
+//! panic. Nobody may be let in by what was not signed, and whoever is let in must be the one that the claims name.
+
+#![no_main]
+
+use std::sync::{Arc, OnceLock};
+
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Value, json};
+use sluice_engine::clock::ManualClock;
+use sluice_engine::rows::{IdentityKeyKind, IdentityVerification};
+use sluice_engine::verify::{MasterKey, Presented};
+use sluice_engine::{Actor, AppPatch, AppView, Engine, NewIdentityKey, Options};
+use sluice_flow::time::Timestamp;
+use sluice_store::sqlite::{self, SqliteStore};
+use tokio::runtime::Runtime;
+
+/// 2026-11-15T02:00:00Z, always, so that a finding is found again.
+const NOW_SECONDS: i64 = 1_794_708_000;
+/// Where the header ends and the claims begin, in what is to be signed.
+const BETWEEN: char = '\n';
+/// What stands for the app's id in claims, which cannot know it.
+const APP: &str = "APP";
+
+struct Gate {
+    runtime: Runtime,
+    engine: Arc<Engine>,
+    app: Arc<AppView>,
+    app_id: String,
+    key: hmac::Key,
+    good: String,
+    _folder: tempfile::TempDir,
+}
+
+fn gate() -> &'static Gate {
+    static GATE: OnceLock<Gate> = OnceLock::new();
+    GATE.get_or_init(|| {
+        let runtime = Runtime::new().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("sluice.db"), sqlite::Options::default());
+        let store = Arc::new(store.unwrap());
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(NOW_SECONDS * 1000)));
+        let options = Options {
+            master_keys: Some(Arc::new(vec![MasterKey::random()])),
+            ..Options::default()
+        };
+        let (engine, app, app_id, secret) = runtime.block_on(async {
+            let engine = Engine::start(store, clock, options).await.unwrap();
+            let actor = Actor::trusted("fuzz");
+            let made = engine.create_app(&actor, "Fuzzed").await.unwrap();
+            let id = made.row.app_id;
+            let kind = IdentityKeyKind::Hs256;
+            let new =
+                NewIdentityKey { kind, pem: None, jwk: None, url: None, kid: None, issuer: None };
+            let (_, secret) = engine.create_identity_key(&actor, id, &new).await.unwrap();
+            let enforce = Some(IdentityVerification::Enforce);
+            let patch = AppPatch { identity_verification: enforce, ..AppPatch::default() };
+            engine.update_app(&actor, id, &patch).await.unwrap();
+            let app = engine.app(made.api_keys[0].as_str()).await.unwrap().unwrap();
+            (engine, app, id.to_string(), secret.unwrap().0)
+        });
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+        let claims =
+            json!({"sub": "u", "aud": app_id, "iat": NOW_SECONDS, "exp": NOW_SECONDS + 300});
+        let good = signed(&key, r#"{"alg":"HS256"}"#, &claims.to_string());
+        Gate { runtime, engine, app, app_id, key, good, _folder: folder }
+    })
+}
+
+fn signed(key: &hmac::Key, header: &str, claims: &str) -> String {
+    let message = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
+    let signature = URL_SAFE_NO_PAD.encode(hmac::sign(key, message.as_bytes()));
+    format!("{message}.{signature}")
+}
+
+impl Gate {
+    /// Who is let in by this text.
+    fn enter(&self, text: &str) -> Option<String> {
+        let checked = self.engine.identify(&self.app, Presented::Token(text));
+        self.runtime.block_on(checked).ok().flatten().map(|claims| claims.user_id)
+    }
+
+    /// Signed with the right key: whoever is let in is who the claims name, and they name this app.
+    fn check_signed(&self, text: &str) {
+        let (header, claims) = text.split_once(BETWEEN).unwrap_or((text, ""));
+        let claims = claims.replace(APP, &self.app_id);
+        let Some(bearer) = self.enter(&signed(&self.key, header, &claims)) else { return };
+        let header: Value = serde_json::from_str(header).unwrap();
+        let claims: Value = serde_json::from_str(&claims).unwrap();
+        assert_eq!(header["alg"], "HS256");
+        assert_eq!(claims["sub"], bearer);
+        assert!(claims["aud"].to_string().contains(&self.app_id));
+        let seconds = |name: &str| claims[name].as_f64().unwrap();
+        let now = NOW_SECONDS as f64;
+        assert!(seconds("exp") > now - 61.0 && seconds("iat") < now + 61.0);
+        assert!(seconds("exp") - seconds("iat") <= 3600.001);
+    }
+
+    /// A good token of which bytes are replaced: pairs of a place and what is put there.
+    fn check_changed(&self, changes: &[u8]) {
+        let mut bytes = self.good.clone().into_bytes();
+        for change in changes.chunks_exact(3) {
+            let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % bytes.len();
+            bytes[at] = change[2];
+        }
+        let Ok(text) = String::from_utf8(bytes) else { return };
+        assert_eq!(self.enter(&text).is_some(), text == self.good);
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&kind, rest)) = data.split_first() else { return };
+    let gate = gate();
+    match (kind % 3, std::str::from_utf8(rest)) {
+        (0, Ok(text)) => assert_eq!(gate.enter(text), None),
+        (1, Ok(text)) => gate.check_signed(text),
+        (2, _) => gate.check_changed(rest),
+        _ => {}
+    }
+});
