@@ -30,7 +30,6 @@ for (const look of LOOKS) {
     const page = await world.visit(flow.path, look);
     for (const [at, [question, answer]] of EVERY_TYPE.entries()) {
       await page.locator(`#q-${question.id}`).waitFor();
-      await check(page, question.id);
       if (question.required) {
         await page.locator(".primary").click();
         await page.locator("#errors").waitFor();
