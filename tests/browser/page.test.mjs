@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { after, test } from "node:test";
 
-import { SHORT } from "./support/flows.mjs";
+import { logo, SHORT } from "./support/flows.mjs";
 import { press, sendAll, walk } from "./support/walk.mjs";
 import { openWorld, SIZES } from "./support/world.mjs";
 
@@ -20,8 +20,7 @@ after(() => world.close());
 test("the page with script, style and logo is at most 15 KB and three requests", async () => {
   const [{ appId }] = (await world.server.admin("GET", "/apps")).items;
   const [{ flowId }] = (await world.server.admin("GET", `/apps/${appId}/flows`)).items;
-  const logo = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>').toString("base64")}`;
-  await world.server.admin("PATCH", `/apps/${appId}`, { hosted: { accentColor: "#0a7d4f", logo } });
+  await world.server.admin("PATCH", `/apps/${appId}`, { hosted: { accentColor: "#0a7d4f", logo: logo() } });
   const page = await world.visit("/healthz");
   const finished = new Map();
   // By address: the logo is the icon of the page as well, which the browser takes from its cache.
@@ -56,8 +55,10 @@ for (const script of [true, false]) {
       { id: "pick", type: "singleChoice", prompt: "Pick", options: [{ id: "a", label: HOSTILE }], allowOther: true },
       { id: "mail", type: "email", prompt: "Mail", required: true },
     ];
-    const flow = await world.flow({ title: HOSTILE, description: HOSTILE, questions, respondentAnalytics: "never", ending: { title: HOSTILE, body: HOSTILE } });
-    const page = await world.visit(`${flow.path}?tags.a=${encodeURIComponent(HOSTILE)}&tags.${encodeURIComponent(HOSTILE)}=${"x".repeat(600)}&context.locale=${encodeURIComponent(HOSTILE)}`, { script });
+    const texts = { title: HOSTILE, description: HOSTILE, ending: { title: HOSTILE, body: HOSTILE } };
+    const flow = await world.flow({ ...texts, questions, respondentAnalytics: "never" });
+    const query = new URLSearchParams({ "tags.a": HOSTILE, [`tags.${HOSTILE}`]: "x".repeat(600), "context.locale": HOSTILE });
+    const page = await world.visit(`${flow.path}?${query}`, { script });
     await walk(page, [["name", HOSTILE], ["pick", `other:${HOSTILE}`], ["mail", "no"]], { send: false });
     await press(page, "send");
     await page.locator("#errors").waitFor();
@@ -112,9 +113,7 @@ test("the reader's language is spoken, by the address or by the browser", async 
 });
 
 test("the colour and the logo of the app are shown, the logo in its own style", async () => {
-  const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="96" height="32"><style>rect { fill: #c2185b }</style><rect width="96" height="32"/></svg>';
-  const logo = `data:image/svg+xml;base64,${Buffer.from(drawing).toString("base64")}`;
-  const flow = await world.flow(SHORT, { app: { hosted: { accentColor: "#ffd400", logo } } });
+  const flow = await world.flow(SHORT, { app: { hosted: { accentColor: "#ffd400", logo: logo("#c2185b") } } });
   const page = await world.visit(flow.path);
   const pixel = await page.locator(".logo").evaluate(async (image) => {
     await image.decode();

@@ -18,7 +18,8 @@ const FEEDBACK = {
     { id: "nps", type: "nps", prompt: "How likely are you to recommend us to a friend or colleague?", required: true,
       lowLabel: "Not at all likely", highLabel: "Extremely likely" },
     { id: "use", type: "multipleChoice", prompt: "What do you use?",
-      options: [{ id: "api", label: "The API" }, { id: "console", label: "The web console" }, { id: "exports", label: "Exports" }], allowOther: true },
+      options: [{ id: "api", label: "The API" }, { id: "console", label: "The web console" }, { id: "exports", label: "Exports" }],
+      allowOther: true, maxSelected: 3 },
     { id: "docs", type: "rating", prompt: "How good is our documentation?", lowLabel: "Poor", highLabel: "Excellent" },
     { id: "order", type: "ranking", prompt: "What matters most to you?",
       options: [{ id: "price", label: "Price" }, { id: "speed", label: "Speed" }, { id: "care", label: "Support" }] },
@@ -30,7 +31,9 @@ const ARABIC = {
   title: "رأيك في المنتج",
   description: "دقيقتان تساعداننا على تقرير ما نبنيه.",
   defaultLocale: "ar",
-  questions: [{ id: "nps", type: "nps", prompt: "ما مدى احتمال أن توصي بنا صديقًا أو زميلًا؟", lowLabel: "غير محتمل", highLabel: "محتمل جدًا" }],
+  questions: [
+    { id: "nps", type: "nps", prompt: "ما مدى احتمال أن توصي بنا صديقًا أو زميلًا؟", lowLabel: "غير محتمل", highLabel: "محتمل جدًا" },
+  ],
 };
 
 const world = await openWorld();
