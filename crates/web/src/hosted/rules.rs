@@ -92,10 +92,10 @@ pub(super) fn rule(words: &Words, question_type: &QuestionType) -> Option<String
         QuestionType::Date(_) => Some(with_range(rule.date)),
         QuestionType::Ranking(_) => Some(rule.ranking.to_owned()),
         QuestionType::MultipleChoice(_) => {
-            range.map(|range| format!("{}: {range}.", rule.selected))
+            range.map(|range| fill(rule.selected, &[("range", &range)]))
         }
         QuestionType::ShortText(_) | QuestionType::LongText(_) => {
-            range.map(|range| format!("{}: {range}.", rule.length))
+            range.map(|range| fill(rule.length, &[("range", &range)]))
         }
         _ => None,
     }
@@ -122,7 +122,7 @@ pub(super) fn complaint(
         Code::TooLong => texts.too_long,
         Code::OutOfRange if has_format => {
             let range = Bounds::of(kind).range(words).unwrap_or_default();
-            return format!("{}: {range}.", texts.length);
+            return fill(texts.length, &[("range", &range)]);
         }
         Code::InvalidFormat | Code::OutOfRange | Code::InvalidSelection => {
             return rule(words, kind).unwrap_or_else(|| texts.option.to_owned());

@@ -230,13 +230,13 @@ async fn each_rule_has_a_sentence_that_says_what_to_do() {
             "shortText",
             json!({"maxLength": 3}),
             [("answers.q", "four")],
-            "Number of characters: at most 3.",
+            "Write at most 3 characters.",
         ),
         (
             "multipleChoice",
             json!({"options": options, "minSelected": 2}),
             [("answers.q", "a")],
-            "Number of options to choose: at least 2.",
+            "Choose at least 2.",
         ),
         (
             "singleChoice",

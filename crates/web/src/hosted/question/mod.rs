@@ -64,17 +64,13 @@ impl<'a> Asking<'a> {
         html! { @if is_optional { " " span.optional { (self.words.form.optional) } } }
     }
 
-    /// The author's help, and how many options may be chosen.
+    /// The author's help; without one, how many options may be chosen.
     fn hint(&self) -> Option<String> {
         let help = self.wording.help(self.question).map(str::to_owned);
-        let selected = match &self.question.question_type {
+        help.or_else(|| match &self.question.question_type {
             kind @ QuestionType::MultipleChoice(_) => rules::rule(self.words, kind),
             _ => None,
-        };
-        match (help, selected) {
-            (Some(help), Some(selected)) => Some(format!("{help}\n{selected}")),
-            (help, selected) => help.or(selected),
-        }
+        })
     }
 
     /// Whether the control is several fields, which the fieldset describes together.

@@ -67,6 +67,7 @@ pub(super) struct Rule {
     pub(super) number: &'static str,
     pub(super) whole_number: &'static str,
     pub(super) date: &'static str,
+    /// With `{range}`, as is the next.
     pub(super) length: &'static str,
     pub(super) selected: &'static str,
     pub(super) option: &'static str,
@@ -214,6 +215,8 @@ mod tests {
             [
                 words.form.of,
                 words.form.position,
+                words.rule.length,
+                words.rule.selected,
                 words.rule.between,
                 words.rule.at_least,
                 words.rule.at_most,
