@@ -47,7 +47,7 @@ pub struct Erased {
 }
 
 impl Engine {
-    /// The app's respondents in the order they were first seen.
+    /// The app's respondents in the order of the days they were first seen.
     pub async fn list_respondents(
         &self,
         actor: &Actor,
@@ -92,8 +92,8 @@ impl Engine {
         id: RespondentId,
         page: Page<ResponseId>,
     ) -> AdminResult<Vec<ResponseRow>> {
-        let respondent = self.respondent_for(actor, Scope::Read, id).await?;
-        Ok(self.store.list_responses_of(respondent.row.app_id, id, page).await?)
+        let app = self.app_of_respondent(actor, Scope::Read, id).await?;
+        Ok(self.store.list_responses_of(app, id, page).await?)
     }
 
     /// All that is kept of a respondent. That it was handed out is in the audit log.
@@ -207,8 +207,7 @@ impl Engine {
         id: RespondentId,
         answers: Answers,
     ) -> AdminResult<Erased> {
-        let respondent = self.respondent_for(actor, Scope::Erase, id).await?;
-        let app = respondent.row.app_id;
+        let app = self.app_of_respondent(actor, Scope::Erase, id).await?;
         let audit = self.audit(actor, Some(app), "respondent.erased", id, &detail(answers));
         let erased = self.erase(app, Person::Respondent(id), answers, audit).await?;
         Ok(Erased { respondent_id: Some(id), ..erased })
@@ -227,7 +226,16 @@ impl Engine {
             return self.erase_respondent(actor, id, answers).await;
         }
         let audit = self.audit(actor, Some(app), "invitee.erased", app, &detail(answers));
-        let erased = self.erase(app, Person::Invitee(known), answers, audit).await?;
+        let erased = self.erase(app, Person::Invitee(known.clone()), answers, audit).await?;
+        // Whoever answered meanwhile has a profile now, and is erased with it.
+        if let Some(id) = self.store.find_respondent_by(app, &known).await? {
+            let more = self.erase_respondent(actor, id, answers).await?;
+            return Ok(Erased {
+                responses: erased.responses + more.responses,
+                invitations: erased.invitations + more.invitations,
+                ..more
+            });
+        }
         match erased == Erased::default() {
             true => Err(AdminError::NotFound(Missing::Respondent)),
             false => Ok(erased),
@@ -261,10 +269,21 @@ impl Engine {
         scope: Scope,
         id: RespondentId,
     ) -> AdminResult<Respondent> {
+        self.app_of_respondent(actor, scope, id).await?;
         let found = self.store.find_respondent(id).await?;
-        let respondent = found.ok_or(AdminError::NotFound(Missing::Respondent))?;
-        actor.need_in(scope, respondent.row.app_id, Missing::Respondent)?;
-        Ok(respondent)
+        found.ok_or(AdminError::NotFound(Missing::Respondent))
+    }
+
+    async fn app_of_respondent(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        id: RespondentId,
+    ) -> AdminResult<AppId> {
+        let found = self.store.find_app_of_respondent(id).await?;
+        let app = found.ok_or(AdminError::NotFound(Missing::Respondent))?;
+        actor.need_in(scope, app, Missing::Respondent)?;
+        Ok(app)
     }
 }
 

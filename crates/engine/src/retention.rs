@@ -115,10 +115,23 @@ impl Retention {
         let (mut gone, mut rows) = (Expired::default(), 0);
         let audit = self.audit(app, before, None);
         let mut place = ExpiryPlace::default();
+        let mut failed = None;
         for part in 1_u64.. {
             let audit = audit.clone();
             let expiry = Expiry { app_id: app, before, place, audit, limit: PART_ROWS };
-            let part_gone = self.store.expire(expiry).await?;
+            let part_gone = match self.store.expire(expiry).await {
+                Ok(gone) => gone,
+                Err(error) if is_the_end(&error) => return Err(error),
+                // What comes after it is not kept for its sake.
+                Err(error) => {
+                    failed = Some(error);
+                    match place.following() {
+                        Some(next) => place = next,
+                        None => break,
+                    }
+                    continue;
+                }
+            };
             for it in [&mut *all, &mut gone] {
                 it.responses += part_gone.responses;
                 it.respondents += part_gone.respondents;
@@ -139,12 +152,13 @@ impl Retention {
             tokio::time::sleep(PART_PAUSE).await;
         }
         if rows == 0 {
-            return Ok(());
+            return failed.map_or(Ok(()), Err);
         }
         let Expired { responses, respondents, invitations, .. } = gone;
         tracing::info!(%app, responses, respondents, invitations, "kept long enough, and deleted");
         let entry = AuditRow { detail: self.audit(app, before, Some(gone)).detail, ..audit };
-        self.store.apply(At::Instance, Change::new(move || vec![Write::Audit(entry)])).await
+        self.store.apply(At::Instance, Change::new(move || vec![Write::Audit(entry)])).await?;
+        failed.map_or(Ok(()), Err)
     }
 
     /// The entry of one look at an app: written with the first rows that go, and with the counts at the end.

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use sluice_flow::identity::Claims;
-use sluice_flow::submission::parse;
+use sluice_flow::submission::{parse, without_respondent};
 
 const INVITATION: &str = "fa_034y0tSn8q8agXyZ012345";
 
@@ -53,10 +53,17 @@ fn an_address_keeps_nothing_that_names_its_reader() {
         ("?mail=ann%40mail.example", "?mail="),
         ("mailto:Ann@Mail.example", "mailto:"),
         ("?u=7", "?u="),
+        // Ids with marks in them, escaped or not.
+        ("?u=VXNlcjo3Nw==&a=1", "?u=&a=1"),
+        ("?u=VXNlcjo3Nw%3D%3D", "?u="),
+        ("/VXNlcjo3Nw==/x", "//x"),
+        ("?next=%2FVXNlcjo3Nw%3D%3D%2Fx&a=1", "?next=&a=1"),
+        ("?mail=ann%2Blist@x.org", "?mail=ann%2Blist@x.org"),
     ] {
         let page = json!({"page": {"path": sent, "referrer": sent}, "userAgent": sent});
         let expected = json!({"page": {"path": kept, "referrer": kept}, "userAgent": kept});
-        assert_eq!(stored(&page, &json!({}), None).0, expected, "{sent}");
+        let claims = Claims { user_id: "VXNlcjo3Nw==".into(), email: None };
+        assert_eq!(stored(&page, &json!({}), Some(&claims)).0, expected, "{sent}");
     }
 }
 
@@ -70,6 +77,10 @@ fn a_tag_keeps_no_invitation_and_no_name_that_is_one_for_sure() {
         (INVITATION, "fa_"),
         ("100 %", "100 %"),
         ("bob@x.org", "bob@x.org"),
+        ("a + b", "a + b"),
+        ("seats=7", "seats=7"),
+        ("https://x.example/?email=ann%40mail.example&a=1", "https://x.example/?email=&a=1"),
+        ("/f/fl?identities.userId=u-7", "/f/fl?identities.userId="),
     ] {
         let tags = json!({"a": sent, "b": [sent, "x"]});
         let expected = json!({"a": kept, "b": [kept, "x"]});
@@ -103,4 +114,27 @@ fn an_assignment_id_keeps_an_invitation_only_where_it_is_nothing_else() {
         submission.withhold(None);
         assert_eq!(submission.flow_assignment_id.as_deref(), Some(kept));
     }
+}
+
+#[test]
+fn a_user_id_with_a_space_is_found_where_the_space_is_escaped() {
+    let claims = Claims { user_id: "ann lee".into(), email: None };
+    let page = json!({"page": {"search": "?u=ann+lee&v=ann%20lee&w=ann"}});
+    let (context, _) = stored(&page, &json!({"who": "ann+lee"}), Some(&claims));
+    assert_eq!(context["page"]["search"], "?u=&v=&w=ann");
+}
+
+#[test]
+fn a_stored_response_is_looked_through_by_the_same_rules() {
+    let identities = r#"[{"type":"userId","value":"user-7"}]"#;
+    let tags = r#"{"plan":"pro","who":"user-7"}"#;
+    let context = r#"{"page":{"search":"?identities.userId=user-7&a=1"}}"#;
+    let kept = without_respondent(Some(identities), Some(tags), Some(context));
+    let expected = (
+        Some(r#"{"plan":"pro","who":""}"#.to_owned()),
+        Some(r#"{"page":{"search":"?identities.userId=&a=1"}}"#.to_owned()),
+    );
+    assert_eq!(kept, expected);
+    assert_eq!(without_respondent(None, None, None), (None, None));
+    assert_eq!(without_respondent(None, Some("broken"), Some(context)), (None, None));
 }

@@ -1,8 +1,9 @@
 //! The digest of what a response says.
 //!
-//! It is kept with the response, so that a retry can be told from another submission and a damaged row
-//! from a whole one. It is made here and not by whoever stores, because a row that loses its identities
+//! It is kept with the response, so that a retry can be told from another submission. It is made here and not by whoever stores, because a row that loses its identities
 //! to an erasure gets a new one in the same transaction.
+
+use sluice_flow::submission::without_respondent;
 
 use crate::{Digest, ResponseRow};
 
@@ -31,10 +32,16 @@ impl ResponseRow {
         *blake3::hash(&whole).as_bytes()
     }
 
-    /// The same answers without anything that connects them with a person.
+    /// The same answers without anything that connects them with a person; what a page's address or a tag
+    /// said of them goes too.
     #[must_use]
     pub fn unlinked(self) -> Self {
+        let [identities, tags, context] =
+            [&self.identities, &self.tags, &self.context].map(Option::as_deref);
+        let (tags, context) = without_respondent(identities, tags, context);
         let mut row = Self {
+            tags,
+            context,
             identities: None,
             identity_verified: false,
             respondent_id: None,

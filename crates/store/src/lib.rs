@@ -125,6 +125,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// A respondent, with what is known of them and how many of their responses are stored by flow.
     async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>>;
+    /// The app of a respondent: what is asked before anything is done with one, so nothing is counted.
+    async fn find_app_of_respondent(&self, respondent: RespondentId) -> StoreResult<Option<AppId>>;
     /// The respondent of the app of whom this is known.
     async fn find_respondent_by(
         &self,

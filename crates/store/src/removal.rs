@@ -76,6 +76,18 @@ pub enum ExpiryPlace {
     Invitations(Option<(Timestamp, AssignmentId)>),
 }
 
+impl ExpiryPlace {
+    /// What is taken after all of this.
+    pub fn following(self) -> Option<Self> {
+        match self {
+            Self::Responses(_) => Some(Self::Consents(None)),
+            Self::Consents(_) => Some(Self::Keys(None)),
+            Self::Keys(_) => Some(Self::Invitations(None)),
+            Self::Invitations(_) => None,
+        }
+    }
+}
+
 impl Default for ExpiryPlace {
     fn default() -> Self {
         Self::Responses(None)

@@ -141,6 +141,9 @@ impl Store for FaultyStore {
     async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>> {
         self.inner.find_respondent(respondent).await
     }
+    async fn find_app_of_respondent(&self, respondent: RespondentId) -> StoreResult<Option<AppId>> {
+        self.inner.find_app_of_respondent(respondent).await
+    }
     async fn find_respondent_by(
         &self,
         app: AppId,

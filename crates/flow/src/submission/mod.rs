@@ -30,6 +30,7 @@ pub(crate) use identities::{EMAIL, USER_ID};
 pub use stored::identities_json;
 pub use text_map::{TextMap, Texts};
 pub use texts::TAGS_MAX;
+pub use withheld::without_respondent;
 
 /// A submission of the right shape; nothing is judged yet.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,6 +14,31 @@ use super::{EMAIL, Identity, Submission, Texts, USER_ID};
 use crate::id::AssignmentId;
 use crate::identity::Claims;
 
+/// Context and tags of a stored response without what leads to its respondent, who is named by the
+/// identities stored with it: for a response that is kept when its respondent is erased.
+pub fn without_respondent(
+    identities: Option<&str>,
+    tags: Option<&str>,
+    context: Option<&str>,
+) -> (Option<String>, Option<String>) {
+    // Read as it came in, so that the rules are the same.
+    let sent = format!(
+        r#"{{"flowVersionId":"","flowVersionPayloadGeneration":"4","respondentAnalyticsAdmission":
+        "collection_only","identities":{},"metadata":{{"tags":{}}},"context":{}}}"#,
+        identities.unwrap_or("[]"),
+        tags.unwrap_or("{}"),
+        context.unwrap_or("{}"),
+    );
+    match super::parse(sent.as_bytes()) {
+        Ok(mut submission) => {
+            submission.withhold(None);
+            (submission.tags_json(), submission.context_json())
+        }
+        // What breaks the rules of today cannot be looked through, so nothing of it stays.
+        Err(_) => (None, None),
+    }
+}
+
 /// Parameters of a page's address whose values name somebody.
 const IDENTITIES: &str = "identities.";
 const ASSIGNMENT: &str = "flowAssignmentId";
@@ -75,19 +100,14 @@ impl Names<'_> {
         if let Some(text) = text
             && self.may_be_in(text)
         {
-            *text = Cow::Owned(self.without(text, ESCAPES_MAX));
+            *text = Cow::Owned(self.without(text, ESCAPES_MAX, 1));
         }
     }
 
     fn cut_from_tag(&self, text: &mut Cow<'_, str>) {
-        if !self.may_be_in(text) {
-            return;
+        if self.may_be_in(text) {
+            *text = Cow::Owned(self.without(text, ESCAPES_MAX, NAME_BYTES_MIN));
         }
-        let cut = match self.names_whole(text) && text.len() >= NAME_BYTES_MIN {
-            true => String::new(),
-            false => without_invitations(&self.without_names(text)),
-        };
-        *text = Cow::Owned(cut);
     }
 
     /// Whether it is worth looking closer; nearly never. Every text of every such submission comes here.
@@ -101,8 +121,10 @@ impl Names<'_> {
     }
 
     /// An address without what names somebody. It is taken apart at its own marks, so that a short id is
-    /// found where it stands alone.
-    fn without(&self, text: &str, escapes: usize) -> String {
+    /// found where it stands alone, if it has at least so many bytes.
+    fn without(&self, text: &str, escapes: usize, least: usize) -> String {
+        // Before it is taken apart: an id may hold a mark.
+        let text = self.without_names(text);
         let mut out = String::with_capacity(text.len());
         let mut is_value_of_name = false;
         for piece in text.split_inclusive(['/', '?', '&', '=', '#', ';', ',', ' ']) {
@@ -110,7 +132,7 @@ impl Names<'_> {
             let mark = &piece[word.len()..];
             let ends_value = matches!(mark, "&" | "#");
             if !is_value_of_name {
-                out.push_str(&self.word(word, escapes));
+                out.push_str(&self.word(word, escapes, least));
             }
             if !is_value_of_name || ends_value {
                 out.push_str(mark);
@@ -121,16 +143,13 @@ impl Names<'_> {
         out
     }
 
-    fn word<'a>(&self, word: &'a str, escapes: usize) -> Cow<'a, str> {
+    fn word(&self, word: &str, escapes: usize, least: usize) -> String {
         let plain = unescaped(word);
-        if self.names_whole(&plain) {
-            return Cow::Borrowed("");
-        }
-        if plain != word && escapes > 0 && self.without(&plain, escapes - 1) != plain {
-            // What is within is not worth escaping anew.
-            return Cow::Borrowed("");
-        }
-        Cow::Owned(without_invitations(&self.without_names(word)))
+        let names_somebody = plain.len() >= least && self.names_whole(&plain);
+        // What is escaped within is not worth escaping anew.
+        let holds_a_name =
+            || plain != word && escapes > 0 && self.without(&plain, escapes - 1, least) != plain;
+        if names_somebody || holds_a_name() { String::new() } else { without_invitations(word) }
     }
 
     fn names_whole(&self, text: &str) -> bool {
@@ -142,7 +161,9 @@ impl Names<'_> {
         let long = |name: &&str| name.len() >= NAME_BYTES_MIN;
         let mut text = text.to_owned();
         for id in self.user_ids().filter(long) {
-            text = text.replace(id, "");
+            while text.contains(id) {
+                text = text.replace(id, "");
+            }
         }
         for email in self.emails().filter(long).map(str::to_ascii_lowercase) {
             while let Some(at) = text.to_ascii_lowercase().find(&email) {
@@ -166,7 +187,7 @@ impl Telling {
     /// Without branches, so that compilers look at many bytes at once.
     fn and(self, byte: u8) -> Self {
         Self {
-            escape: self.escape | (byte == b'%'),
+            escape: self.escape | (byte == b'%') | (byte == b'+'),
             at: self.at | (byte == b'@'),
             underscore: self.underscore | (byte == b'_'),
             equals: self.equals | (byte == b'='),

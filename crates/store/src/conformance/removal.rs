@@ -26,6 +26,8 @@ pub(super) async fn telling(shop: &Shop, store: &TheStore, user: &str, millis: i
     response.row.identity_verified = true;
     response.row.flow_assignment_id = Some("assignment".to_owned());
     response.row.tags = Some(r#"{"plan":"pro"}"#.to_owned());
+    let search = "?identities.traits.email=7%40x.org&mail=7@x.org&a=1";
+    response.row.context = Some(format!(r#"{{"page":{{"search":"{search}"}}}}"#));
     response.row.digest = response.row.digest_of_content();
     response
 }
@@ -56,10 +58,12 @@ pub(super) async fn an_erasure_keeps_answers_without_the_person(store: TheStore)
     let after = store.find_response(before.response_id).await.unwrap().unwrap();
     assert_eq!(after.digest, after.digest_of_content(), "a row is still known to be whole");
     assert_ne!(after.digest, before.digest);
+    let search = "?identities.traits.email=&mail=&a=1";
     let expected = ResponseRow {
         identities: None,
         identity_verified: false,
         respondent_id: None,
+        context: Some(format!(r#"{{"page":{{"search":"{search}"}}}}"#)),
         flow_assignment_id: None,
         digest: after.digest,
         ..before

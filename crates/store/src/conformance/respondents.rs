@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluice_flow::id::RespondentId;
 use sluice_flow::respondent::{Claim, IdentityType, Known};
-use sluice_flow::submission::Identity;
+use sluice_flow::submission::{Identity, identities_json};
 
 use super::world::{Shop, TheStore, apply, at, flow_row, respondent_id};
 use crate::{ConsentRow, NewResponse, Outcome, Page, Respondent, Write};
@@ -36,7 +36,8 @@ pub(super) async fn claiming(
     millis: i64,
 ) -> NewResponse {
     let mut response = shop.response(store, millis).await;
-    response.row.identities = Some(format!("{texts:?}"));
+    let identities: Vec<Identity> = texts.iter().map(|text| identity(text)).collect();
+    response.row.identities = Some(identities_json(&identities));
     response.claim = claim(texts, millis);
     response
 }

@@ -106,8 +106,9 @@ async fn responses(
     expiry: &Expiry,
     after: Option<ResponseId>,
 ) -> Result<Expired, Stop> {
+    // Locked in their order, as by an erasure, so that neither waits for the other's.
     let sql = "SELECT response_id FROM responses WHERE app_id = $1 AND response_id > $2 \
-         AND response_id < $3 ORDER BY response_id LIMIT $4";
+         AND response_id < $3 ORDER BY response_id LIMIT $4 FOR UPDATE";
     let old = found(transaction, expiry, after, sql).await?;
     let old = old.iter().map(|row| Cells::of(row).take()).collect::<StoreResult<Vec<Uuid>>>()?;
     let gone = match old.is_empty() {

@@ -228,6 +228,10 @@ impl Store for PgStore {
         respondents::by_id(&self.pool, respondent).await
     }
 
+    async fn find_app_of_respondent(&self, respondent: RespondentId) -> StoreResult<Option<AppId>> {
+        respondents::app_of(&self.pool, respondent).await
+    }
+
     async fn find_respondent_by(
         &self,
         app: AppId,

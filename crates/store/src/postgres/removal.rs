@@ -243,7 +243,7 @@ async fn rewrite(
     }
     let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
     let held = "SELECT response_id, idempotency_key FROM responses \
-         WHERE app_id = $1 AND response_id = ANY($2)";
+         WHERE app_id = $1 AND response_id = ANY($2) ORDER BY response_id FOR UPDATE";
     let held = transaction.query(held, &[&app.uuid(), &ids]).await?;
     settle_keys(transaction, app, &held, MARK_KEYS).await?;
     let identities: Vec<_> = rows.iter().map(|row| row.identities.as_deref()).collect();
@@ -253,12 +253,25 @@ async fn rewrite(
     let digests: Vec<&[u8]> = rows.iter().map(|row| row.digest.as_slice()).collect();
     let sql = "UPDATE responses SET identities = given.identities, \
          identity_verified = given.verified, respondent_id = given.whose, \
-         flow_assignment_id = given.assignment, digest = given.digest, idempotency_key = NULL \
-         FROM unnest($2::uuid[], $3::text[], $4::bool[], $5::uuid[], $6::text[], $7::bytea[]) \
-         AS given (id, identities, verified, whose, assignment, digest) \
+         flow_assignment_id = given.assignment, digest = given.digest, tags = given.tags, \
+         context = given.context, idempotency_key = NULL \
+         FROM unnest($2::uuid[], $3::text[], $4::bool[], $5::uuid[], $6::text[], $7::bytea[], \
+         $8::text[], $9::text[]) \
+         AS given (id, identities, verified, whose, assignment, digest, tags, context) \
          WHERE app_id = $1 AND response_id = given.id";
-    let params: Params =
-        &[&app.uuid(), &ids, &identities, &verified, &whose, &assignments, &digests];
+    let tags: Vec<_> = rows.iter().map(|row| row.tags.as_deref()).collect();
+    let contexts: Vec<_> = rows.iter().map(|row| row.context.as_deref()).collect();
+    let params: Params = &[
+        &app.uuid(),
+        &ids,
+        &identities,
+        &verified,
+        &whose,
+        &assignments,
+        &digests,
+        &tags,
+        &contexts,
+    ];
     transaction.execute(sql, params).await.map(|_| ())
 }
 

@@ -156,6 +156,10 @@ impl Store for SqliteStore {
         self.readers.read(move |it| respondents::by_id(it, respondent)).await
     }
 
+    async fn find_app_of_respondent(&self, respondent: RespondentId) -> StoreResult<Option<AppId>> {
+        self.readers.read(move |it| respondents::app_of(it, respondent)).await
+    }
+
     async fn find_respondent_by(
         &self,
         app: AppId,

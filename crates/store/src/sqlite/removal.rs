@@ -160,7 +160,8 @@ fn rewrite(connection: &Connection, row: &ResponseRow) -> Result<()> {
         .prepare_cached("SELECT idempotency_key FROM responses WHERE response_id = ?1")?
         .query_row([bytes!(response_id)], |row| row.get(0))?;
     let sql = "UPDATE responses SET identities = ?2, identity_verified = ?3, respondent_id = ?4, \
-         flow_assignment_id = ?5, digest = ?6, idempotency_key = NULL WHERE response_id = ?1";
+         flow_assignment_id = ?5, digest = ?6, tags = ?7, context = ?8, idempotency_key = NULL \
+         WHERE response_id = ?1";
     connection.prepare_cached(sql)?.execute(params![
         bytes!(response_id),
         row.identities,
@@ -168,6 +169,8 @@ fn rewrite(connection: &Connection, row: &ResponseRow) -> Result<()> {
         row.respondent_id.map(|id| bytes!(id)),
         row.flow_assignment_id,
         row.digest,
+        row.tags,
+        row.context,
     ])?;
     match key {
         Some(key) => put_used_key(connection, &UsedKeyRow { app_id, response_id, key }),

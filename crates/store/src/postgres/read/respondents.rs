@@ -17,9 +17,7 @@ pub(in super::super) async fn by_id(
     pool: &Pool,
     respondent: RespondentId,
 ) -> StoreResult<Option<Respondent>> {
-    let of_app = "SELECT app_id FROM respondents WHERE respondent_id = $1";
-    let read = |cells: &mut Cells| cells.id(AppId::from_uuid);
-    let Some(app_id) = pool.one(of_app, &[&respondent.uuid()], read).await? else {
+    let Some(app_id) = app_of(pool, respondent).await? else {
         return Ok(None);
     };
     let row = RespondentRow { app_id, respondent_id: respondent };
@@ -35,6 +33,14 @@ pub(in super::super) async fn by_id(
         found.flows = pool.many(counts, &[&ids.0, &ids.1], read).await?;
     }
     Ok(found)
+}
+
+pub(in super::super) async fn app_of(
+    pool: &Pool,
+    respondent: RespondentId,
+) -> StoreResult<Option<AppId>> {
+    let sql = "SELECT app_id FROM respondents WHERE respondent_id = $1";
+    pool.one(sql, &[&respondent.uuid()], |cells: &mut Cells| cells.id(AppId::from_uuid)).await
 }
 
 pub(in super::super) async fn by_known(

@@ -29,6 +29,14 @@ pub(in super::super) fn by_id(
     Ok(Some(respondent))
 }
 
+pub(in super::super) fn app_of(
+    connection: &Connection,
+    respondent: RespondentId,
+) -> Result<Option<AppId>> {
+    let sql = "SELECT app_id FROM respondents WHERE respondent_id = ?1";
+    one(connection, sql, [bytes!(respondent)], |cells| cells.id(AppId::from_uuid))
+}
+
 pub(in super::super) fn by_known(
     connection: &Connection,
     app: AppId,
