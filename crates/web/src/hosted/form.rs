@@ -144,20 +144,15 @@ impl Form {
         }
     }
 
-    /// The options chosen, one's own answer among them. Who wrote one and chose nothing else means it.
+    /// The options chosen, one's own answer among them. What was written beside it counts
+    /// only while it is chosen: its field is sent all the same.
     fn chosen<'f>(&'f self, id: &str, field: &str) -> Vec<Cow<'f, str>> {
         let own = self.get(&format!("other.{id}")).map_or("", str::trim);
-        let mut chosen: Vec<Cow<'f, str>> = self
-            .all(field)
-            .map(|value| match value {
-                OTHER_PREFIX => Cow::Owned(format!("{OTHER_PREFIX}{own}")),
-                option => Cow::Borrowed(option),
-            })
-            .collect();
-        if chosen.is_empty() && !own.is_empty() {
-            chosen.push(Cow::Owned(format!("{OTHER_PREFIX}{own}")));
-        }
-        chosen
+        let option = |value| match value {
+            OTHER_PREFIX => Cow::Owned(format!("{OTHER_PREFIX}{own}")),
+            option => Cow::Borrowed(option),
+        };
+        self.all(field).map(option).collect()
     }
 
     /// The options in the order of their positions. Two at one position are none at all, so that the
@@ -259,7 +254,7 @@ mod tests {
         check("answers.one=a", "en", json!({"one": "a"}));
         check("answers.one=other%3A&other.one=+mine+", "en", json!({"one": "other:mine"}));
         check("answers.one=a&other.one=mine", "en", json!({"one": "a"}));
-        check("other.one=mine", "en", json!({"one": "other:mine"}));
+        check("other.one=mine", "en", json!({}));
         check("answers.one=other%3A", "en", json!({"one": "other:"}));
         check(
             "answers.some=a&answers.some=other%3A&other.some=x",
@@ -303,7 +298,7 @@ mod tests {
 
     #[test]
     fn fields_of_questions_are_told_from_those_of_the_page() {
-        let mut form =
+        let form =
             Form::parse("answers.a=1&other.a=2&rank.b.x=1&key=k&analytics=admitted&version=v.w");
         assert_eq!(form.of_question("a").count(), 2);
         let form = form.keeping(|id| id == "b");

@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
-use sluice_flow::invitation::{EMAIL, USER_ID};
 use sluice_flow::issue::Step;
 use sluice_flow::locale;
 use sluice_flow::submission::{self, IDENTITIES_MAX, TAGS_MAX, Unfit};
@@ -109,9 +108,9 @@ impl Parameters {
         own.into_iter().chain(accepted_languages(accepted.unwrap_or_default())).collect()
     }
 
-    /// Whether a response could be linked to somebody by them.
+    /// Whether they say who it is that answers: by an identity, or by a personal link.
     pub(super) fn names_somebody(&self) -> bool {
-        self.identities.iter().any(|(kind, _)| kind == USER_ID || kind == EMAIL)
+        !self.identities.is_empty() || self.assignment.is_some()
     }
 
     /// Fills these into a submission; what is there already gives way.

@@ -53,6 +53,27 @@ async fn the_box_starts_unticked_and_decides() {
 }
 
 #[tokio::test]
+async fn the_ending_tells_whoever_came_by_a_link_of_their_own_that_they_are_known() {
+    for (query, ticked, said) in [
+        ("flowAssignmentId=crm-7", true, "they are linked to you"),
+        ("identities.traits.plan=pro", true, "they are linked to you"),
+        ("identities.traits.plan=pro", false, "They are not linked to you"),
+        ("tags.plan=pro", true, "They are not linked to you"),
+    ] {
+        let site = Site::start().await;
+        let flow = published(&site, asks("ask")).await;
+        let mut browser = Browser::open(&site, &format!("/f/{flow}?{query}")).await;
+        site.at(READ);
+        browser.press("next", &[("answers.a", "yes")]).await;
+        let fields: &[(&str, &str)] = if ticked { &[("analytics", "admitted")] } else { &[] };
+        browser.press("send", fields).await;
+        let address = browser.page.header("location").unwrap();
+        let done = site.get(&address, &[]).await.text();
+        assert!(done.contains(said), "{query} {ticked}: {done}");
+    }
+}
+
+#[tokio::test]
 async fn a_ticked_box_stays_ticked_where_the_form_comes_again() {
     let site = Site::start().await;
     let flow = published(&site, asks("ask")).await;

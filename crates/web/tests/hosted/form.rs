@@ -194,12 +194,13 @@ async fn what_is_wrong_is_said_beside_its_question_and_nothing_is_lost() {
     assert_eq!(answers(&site, flow).await, json!({"nps": "2", "why": "Slow."}));
 }
 
-#[tokio::test]
-async fn each_rule_has_a_sentence_that_says_what_to_do() {
-    let site = Site::start().await;
+/// A question's type and rules, what is sent to it, and the sentence that says what to do.
+type Broken = (&'static str, Value, [(&'static str, &'static str); 1], &'static str);
+
+fn broken_rules() -> Vec<Broken> {
     let options =
         json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]);
-    for (kind, more, fields, sentence) in [
+    vec![
         (
             "email",
             json!({}),
@@ -262,7 +263,13 @@ async fn each_rule_has_a_sentence_that_says_what_to_do() {
             [("matrix.q.a", "a")],
             "Choose an answer in every row.",
         ),
-    ] {
+    ]
+}
+
+#[tokio::test]
+async fn each_rule_has_a_sentence_that_says_what_to_do() {
+    let site = Site::start().await;
+    for (kind, more, fields, sentence) in broken_rules() {
         let mut question = json!({"id": "q", "type": kind, "prompt": "?"});
         for (name, value) in more.as_object().unwrap() {
             question[name] = value.clone();
