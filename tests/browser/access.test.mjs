@@ -22,7 +22,9 @@ async function check(page, what) {
   assert.deepEqual(found, [], what);
 }
 
-const LOOKS = [["light", "desktop"], ["dark", "phone"]].map(([theme, size]) => ({ theme, size, toString: () => `${theme}, ${size}` }));
+const asLook = ([theme, size]) => ({ theme, size, toString: () => `${theme}, ${size}` });
+const LOOKS = [["light", "desktop"], ["dark", "phone"]].map(asLook);
+const OTHER_LOOKS = [["dark", "desktop"], ["light", "phone"]].map(asLook);
 
 for (const look of LOOKS) {
   test(`every question type, with and without an error (${look})`, async () => {
@@ -54,6 +56,18 @@ for (const look of LOOKS) {
     }
   });
 
+  test(`right to left, with a logo and an accent (${look})`, async () => {
+    const hosted = { accentColor: "#ffd400", logo: logo() };
+    const flow = await world.flow({ ...SHORT, defaultLocale: "ar", title: "رأيك" }, { app: { hosted } });
+    const page = await world.visit(flow.path, look);
+    assert.equal(await page.evaluate(() => document.documentElement.dir), "rtl");
+    await check(page, "right to left");
+    await walk(page, [["nps", "3"], ["why", "لأن"], ["name", "Ada"]], { send: false });
+    await check(page, "right to left, last step");
+  });
+}
+
+for (const look of [...LOOKS, ...OTHER_LOOKS]) {
   test(`every state (${look})`, async () => {
     const flow = await world.flow(ASKING);
     const day = 86_400_000;
@@ -73,6 +87,12 @@ for (const look of LOOKS) {
     await page.context().setOffline(false);
     await page.locator("main[data-state=stored], .notice:not(.live)").waitFor();
     await check(page, "stored, or too many");
+    await visit(`${flow.path}/done?version=${flow.flowVersionId}&linked=1`, "stored");
+    const identities = [{ type: "traits.email", value: "ada@mail.example" }];
+    const invited = await world.server.admin("POST", `/flows/${flow.flowId}/invitations`, { identities });
+    await visit(`${flow.path}?flowAssignmentId=${invited.flowAssignmentId}`, "asking");
+    await world.server.admin("DELETE", `/invitations/${invited.flowAssignmentId}`);
+    await visit(`${flow.path}?flowAssignmentId=${invited.flowAssignmentId}`, "invitation-revoked");
     await window({ startsAt: new Date(Date.now() + day).toISOString(), endsAt: null });
     await visit(flow.path, "scheduled");
     await window({ startsAt: null, endsAt: new Date(Date.now() - day).toISOString() });
@@ -81,16 +101,6 @@ for (const look of LOOKS) {
     await world.server.admin("POST", `/apps/${flow.appId}/identity-keys`, { type: "hs256" });
     await world.server.admin("PATCH", `/apps/${flow.appId}`, { identityVerification: "enforce" });
     await visit(flow.path, "token");
-  });
-
-  test(`right to left, with a logo and an accent (${look})`, async () => {
-    const hosted = { accentColor: "#ffd400", logo: logo() };
-    const flow = await world.flow({ ...SHORT, defaultLocale: "ar", title: "رأيك" }, { app: { hosted } });
-    const page = await world.visit(flow.path, look);
-    assert.equal(await page.evaluate(() => document.documentElement.dir), "rtl");
-    await check(page, "right to left");
-    await walk(page, [["nps", "3"], ["why", "لأن"], ["name", "Ada"]], { send: false });
-    await check(page, "right to left, last step");
   });
 }
 

@@ -188,6 +188,11 @@ test("the same key with other answers says that it was answered already", async 
   await sendButton(copy).click();
   await copy.locator("main[data-state=answered]").waitFor();
   await checkOne(flow);
+  // Whoever wants to answer anew can: neither the used key nor the draft is in the way.
+  await copy.locator("main[data-state=answered] a").click();
+  await walk(copy, [["nps", "10"], ["name", "Bob"]]);
+  await stored(copy);
+  assert.equal((await world.responses(flow)).length, 2);
 });
 
 test("a form that is sent at once is asked for again, and nothing is lost", async () => {

@@ -25,8 +25,8 @@ function sign({ secret, kid, appId }, { sub = "ada", age = 0 } = {}) {
   return `${head}.${claims}.${createHmac("sha256", secret).update(`${head}.${claims}`).digest("base64url")}`;
 }
 
-async function enforced() {
-  const flow = await world.flow(ASKING, { app: { allowedOrigins: [host.origin] } });
+async function enforced(definition = ASKING) {
+  const flow = await world.flow(definition, { app: { allowedOrigins: [host.origin] } });
   const { secret, kid } = await world.server.admin("POST", `/apps/${flow.appId}/identity-keys`, { type: "hs256" });
   await world.server.admin("PATCH", `/apps/${flow.appId}`, { identityVerification: "enforce" });
   return { ...flow, secret, kid };
@@ -62,6 +62,17 @@ test("a token in the fragment is taken out of the address, and proves who answer
   assert.doesNotMatch(kept, /answers|ey/);
   await sendAll(page);
   await checkStored(flow);
+});
+
+test("the form is in the flow's own language and direction, whatever the page before it was in", async () => {
+  const flow = await enforced({ ...ASKING, defaultLocale: "he" });
+  const page = await world.visit(`${flow.path}#token=${sign(flow)}`);
+  await page.locator("#q-nps").waitFor();
+  const { lang, dir } = await page.evaluate(() => {
+    const { lang, dir } = document.documentElement;
+    return { lang, dir };
+  });
+  assert.deepEqual({ lang, dir }, { lang: "he", dir: "rtl" });
 });
 
 for (const [title, token] of [["expired", (flow) => sign(flow, { age: 4000 })], ["invalid", () => "no.such.token"]]) {

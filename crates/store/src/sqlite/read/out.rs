@@ -211,11 +211,9 @@ mod tests {
 
     #[test]
     fn every_table_but_tokens_is_walked_along_an_index() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(include_str!("../migrations/V1__first_slice.sql")).unwrap();
-        connection.execute_batch(include_str!("../migrations/V2__identity_keys.sql")).unwrap();
-        connection.execute_batch(include_str!("../migrations/V3__invitations.sql")).unwrap();
-        connection.execute_batch(include_str!("../migrations/V4__respondents.sql")).unwrap();
+        let mut connection = Connection::open_in_memory().unwrap();
+        let path = std::path::Path::new("memory");
+        super::super::super::schema::bring_up_to_date(&mut connection, path).unwrap();
         for (table, walk) in [
             (Table::Apps, "SEARCH apps USING PRIMARY KEY (app_id>?)"),
             (Table::Keys, "SEARCH api_keys USING PRIMARY KEY ((app_id,api_key)>(?,?))"),

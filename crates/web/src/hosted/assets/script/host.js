@@ -42,8 +42,12 @@ async function takeToken(given) {
   tokenCame();
   const main = document.getElementById("page");
   if (main.dataset.state !== "token") return;
-  const reply = await ask(location.href).catch(() => null);
-  if (reply) await swap(reply);
+  let reply = null;
+  for (let tries = 0; !reply; tries++) {
+    reply = await ask(location.href).catch(() => null);
+    if (!reply) await pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)]);
+  }
+  await swap(reply);
 }
 
 /** The token of the address, which is taken out of it at once: it must not be copied, nor kept. */

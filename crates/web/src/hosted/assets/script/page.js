@@ -10,7 +10,9 @@ function arrive(main, reply) {
   if (survey) begin(survey, reply);
   else if (reply) focusFirst(main, "h1");
   const { state, version, done, response = null, redirect = null } = main.dataset;
-  if (state === "token") newToken();
+  if (state === "token" && (reply || !token)) newToken();
+  // Whoever begins anew begins with a new key: the one in the draft is used.
+  if (state === "answered" || state.startsWith("invitation-")) dropDraft(main);
   if (state !== "stored" || !reply) return;
   dropDraft(main);
   tellHost("sluice:submitted", { flowVersionId: version, responseId: response, redirectUrl: redirect });
@@ -100,8 +102,9 @@ function start() {
   addEventListener("click", onClick);
   addEventListener("popstate", onPopState);
   addEventListener("hashchange", takeTokenOfAddress);
-  arrive(document.getElementById("page"));
+  // First the token: with one, no draft of somebody else is shown.
   takeTokenOfAddress();
+  arrive(document.getElementById("page"));
 }
 
 // Tests import the rules where there is no page.

@@ -19,6 +19,9 @@ async function swap(reply) {
   const main = next.getElementById("page");
   if (!main) return false;
   document.title = next.title;
+  // The form may be in another language than the page that asked for a token.
+  const { lang, dir } = next.documentElement;
+  Object.assign(document.documentElement, { lang, dir });
   document.getElementById("page").replaceWith(main);
   scrollTo(0, 0);
   arrive(main, reply);

@@ -139,6 +139,8 @@ class Survey {
   async send() {
     this.sending = true;
     this.refresh();
+    // What is sent is what stands here now; a change would be lost without a word.
+    for (const section of this.sections) section.inert = true;
     const body = new URLSearchParams(new FormData(this.form));
     body.set("go", "send");
     for (let tries = 0, failures = 0; ; tries++) {
@@ -161,8 +163,12 @@ class Survey {
     this.sending = false;
     this.refresh();
     this.hush();
-    if (reply.status < 500 && (await swap(reply))) return;
-    await this.notice(this.actions, this.words.failed, this.words.retry);
+    for (const section of this.sections) section.inert = false;
+    // Too long: the form stays, so that it can be shortened.
+    const isTooLong = reply.status === 413;
+    if (!isTooLong && reply.status < 500 && (await swap(reply))) return;
+    const text = isTooLong ? await textOf(reply) : this.words.failed;
+    await this.notice(this.actions, text, this.words.retry);
     this.hush();
     this.form.requestSubmit(this.primary);
   }
