@@ -57,7 +57,7 @@ Exit codes:
   0    done
   1    it could not be done; stderr says why and what to do
   2    the command line, the environment or the configuration file is at fault
-  3    a flow was checked and has faults
+  3    a flow, or a file of people to invite, was checked and has faults
   4    the server's store lost track of a write; start it again to recover
   130  stopped at once by a second signal"
 )]
