@@ -104,6 +104,36 @@ for (const look of [...LOOKS, ...OTHER_LOOKS]) {
   });
 }
 
+test("a form that was answered already, and one whose version has changed", async () => {
+  // A server that takes more than one form a minute.
+  const other = await openWorld();
+  const answers = [["nps", "9"], ["name", "Ada"]];
+  const send = (page) => page.locator(".actions [value=send]").click();
+  try {
+    for (const look of [...LOOKS, ...OTHER_LOOKS]) {
+      const flow = await other.flow(SHORT);
+      await other.server.admin("PATCH", `/flows/${flow.flowId}`, { graceWindowSeconds: 0 });
+      const page = await other.visit(flow.path, look);
+      const key = await page.locator("[name=key]").inputValue();
+      await walk(page, answers);
+      const again = await other.visit(flow.path, look);
+      await again.locator("[name=key]").evaluate((field, value) => (field.value = value), key);
+      await walk(again, [["nps", "10"], ["name", "Bob"]], { send: false });
+      await send(again);
+      await again.locator("main[data-state=answered]").waitFor();
+      await check(again, `answered (${look})`);
+      const late = await other.visit(flow.path, look);
+      await walk(late, answers, { send: false });
+      await other.publish(flow, { ...SHORT, title: "Another" });
+      await send(late);
+      await late.locator(".notice").waitFor();
+      await check(late, `another version (${look})`);
+    }
+  } finally {
+    await other.close();
+  }
+});
+
 test("too many sends from one address: the form stays, with its answers, and says when to try again", async () => {
   const flow = await world.flow(SHORT);
   for (const script of [true, false]) {
