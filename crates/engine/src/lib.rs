@@ -36,6 +36,7 @@ pub mod respondents;
 mod responses;
 pub mod retention;
 mod served;
+pub mod summary;
 pub mod tally;
 mod tokens;
 pub mod verify;
@@ -54,6 +55,7 @@ pub use registry::{AppView, NoFlow, Resolved};
 pub use respondents::{Erased, RespondentExport};
 pub use responses::ResponseFilter;
 pub use served::Served;
+pub use summary::{Summary, SummaryFilter};
 pub use tokens::{NewToken, TokenSecret};
 
 /// The rows that transports show, so that they need not know the store.
