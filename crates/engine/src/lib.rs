@@ -37,6 +37,7 @@ pub mod respondents;
 mod responses;
 pub mod retention;
 mod served;
+pub mod summary;
 pub mod tally;
 mod tokens;
 pub mod verify;
@@ -56,6 +57,7 @@ pub use registry::{AppView, NoFlow, Resolved};
 pub use respondents::{Erased, RespondentExport};
 pub use responses::{Paging, ResponseFilter};
 pub use served::Served;
+pub use summary::{Summary, SummaryFilter};
 pub use tokens::{NewToken, TokenSecret};
 
 /// The rows that transports show, so that they need not know the store.
