@@ -45,7 +45,7 @@ pub mod verify;
 pub use actor::Actor;
 pub use admin::{AdminError, AdminResult, Missing};
 pub use apps::{AppDetail, AppPatch};
-pub use asked::AskedQuestion;
+pub use asked::{Asked, AskedQuestion};
 pub use engine::{Engine, Options, Unavailable};
 pub use flows::{Draft, FlowPatch, NewFlow};
 pub use hosted::{HostedFlow, HostedVersion};
