@@ -29,6 +29,7 @@ mod invitations;
 pub mod look;
 pub mod metrics;
 pub mod moving;
+pub mod people;
 mod publish;
 pub mod registry;
 mod remembered;
@@ -40,7 +41,7 @@ pub mod tally;
 mod tokens;
 pub mod verify;
 
-pub use actor::Actor;
+pub use actor::{Actor, Grant};
 pub use admin::{AdminError, AdminResult, Missing};
 pub use apps::{AppDetail, AppPatch};
 pub use engine::{Engine, Options, Unavailable};
@@ -49,6 +50,7 @@ pub use hosted::{HostedFlow, HostedVersion};
 pub use identity_keys::{NewIdentityKey, Resealed, VerificationReport};
 pub use intake::{Receipt, SubmitError};
 pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};
+pub use people::{Refusal, Secret, Session};
 pub use publish::Published;
 pub use registry::{AppView, NoFlow, Resolved};
 pub use respondents::{Erased, RespondentExport};
@@ -59,9 +61,9 @@ pub use tokens::{NewToken, TokenSecret};
 /// The rows that transports show, so that they need not know the store.
 pub mod rows {
     pub use sluice_store::{
-        Answers, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, IdentityKeyKind, IdentityKeyRow,
-        IdentityVerification, InvitationCounts, InvitationRow, Order, Page, Respondent,
-        ResponseRow, Scope, TokenRow, VersionRow, VersionState,
+        Answers, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow, IdentityKeyKind,
+        IdentityKeyRow, IdentityVerification, InvitationCounts, InvitationRow, Order, Page,
+        Respondent, ResponseRow, Role, Scope, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};
