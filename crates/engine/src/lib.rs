@@ -38,6 +38,7 @@ pub mod respondents;
 mod responses;
 pub mod retention;
 mod served;
+pub mod summary;
 pub mod tally;
 pub mod templates;
 mod tokens;
@@ -59,6 +60,7 @@ pub use registry::{AppView, NoFlow, Resolved};
 pub use respondents::{Erased, RespondentExport};
 pub use responses::ResponseFilter;
 pub use served::Served;
+pub use summary::{Summary, SummaryFilter};
 pub use tokens::{NewToken, TokenSecret};
 
 /// The rows that transports show, so that they need not know the store.
