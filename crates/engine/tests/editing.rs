@@ -35,9 +35,14 @@ async fn a_draft_is_saved_by_whoever_knows_its_state_and_by_nobody_else() {
     let mine = saved(&world, flow, "Mine", &first).await;
     // Another tab still knows the first state only.
     let theirs = world.engine.save_draft(&world.actor, flow, &titled("Theirs"), &first).await;
-    let Saved::Overtaken(stored) = theirs.unwrap() else { panic!("two have overwritten each other") };
+    let Saved::Overtaken(stored) = theirs.unwrap() else {
+        panic!("two have overwritten each other")
+    };
     assert_eq!((stored.definition["title"].as_str(), &stored.tag), (Some("Mine"), &mine));
-    assert_eq!(world.engine.get_draft(&world.actor, flow).await.unwrap().definition, titled("Mine"));
+    assert_eq!(
+        world.engine.get_draft(&world.actor, flow).await.unwrap().definition,
+        titled("Mine")
+    );
     // Knowing what is there, it may take its place.
     saved(&world, flow, "Theirs", &stored.tag).await;
 }
