@@ -51,6 +51,7 @@ impl Console {
 
 pub(crate) fn router(console: Arc<Console>) -> Router {
     Router::new()
+        .route("/", get(async || reply::see_other("/console")))
         .route("/console", get(home))
         .route("/console/assets/{version}/{*file}", get(asset))
         .merge(sign_in::routes())
