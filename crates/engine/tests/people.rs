@@ -208,7 +208,10 @@ async fn what_ends_a_session_ends_it_at_once_on_every_node() {
     assert!(matches!(change("wrong password", "another password").await, Err(Refusal::Invalid(_))));
     let third = change(PASSWORD, "another password").await.unwrap();
     assert!(other.session(&second).await.is_none() && other.session(&third).await.is_some());
-    assert!(matches!(sign_in(&world.engine, "ann@mail.example", PASSWORD).await, Err(Refusal::Wrong)));
+    assert!(matches!(
+        sign_in(&world.engine, "ann@mail.example", PASSWORD).await,
+        Err(Refusal::Wrong)
+    ));
     let replaced = world
         .engine
         .sign_in_with_password("ann@mail.example", "another password", Some(&third.0))
@@ -229,9 +232,7 @@ async fn the_session_of_a_token_is_no_more_than_the_token() {
         expires_at,
     };
     let (row, token) = world.engine.create_token(&world.actor, new.clone()).await.unwrap();
-    let sign_in = async |token: &str| {
-        world.engine.sign_in_with_token(token, None).await.unwrap()
-    };
+    let sign_in = async |token: &str| world.engine.sign_in_with_token(token, None).await.unwrap();
     let secret = sign_in(&token.0).await;
     let session = world.session(&secret).await.unwrap();
     assert_eq!((session.who.as_str(), session.user_id), ("laptop", None));
@@ -254,7 +255,10 @@ async fn the_last_owner_of_the_instance_stays() {
     let disable = UserPatch { disabled: Some(true), ..UserPatch::default() };
     world.engine.update_user(&world.actor, bob.user_id, &disable).await.unwrap();
     let stays = |result: Result<UserDetail, AdminError>| {
-        assert!(matches!(result, Err(AdminError::Conflict { code: "last_owner", .. })), "{result:?}");
+        assert!(
+            matches!(result, Err(AdminError::Conflict { code: "last_owner", .. })),
+            "{result:?}"
+        );
     };
     stays(world.engine.update_user(&world.actor, ann.user_id, &disable).await);
     stays(world.engine.set_role(&world.actor, ann.user_id, None, Some(Role::Editor)).await);
@@ -277,11 +281,8 @@ async fn an_owner_of_one_app_manages_its_people_and_nothing_else() {
     let (boss, _) = world.user("boss@mail.example", None, Role::Owner).await;
     let (bob, _) = world.user("bob@mail.example", Some(two), Role::Owner).await;
     let actor: Actor = world.session(&secret).await.unwrap().actor;
-    let new = |email: &str| NewMember {
-        email: email.into(),
-        name: String::new(),
-        role: Role::Viewer,
-    };
+    let new =
+        |email: &str| NewMember { email: email.into(), name: String::new(), role: Role::Viewer };
     let (carl, link) =
         world.engine.add_member(&actor, one, &new("carl@mail.example")).await.unwrap();
     assert!(link.is_some(), "a new user has a link");
@@ -340,7 +341,8 @@ async fn a_viewer_and_an_editor_manage_nobody() {
             let email = format!("{role:?}.{}@mail.example", app_id.is_some());
             let (user, secret) = world.signed_in(&email, app_id, role).await;
             let actor = world.session(&secret).await.unwrap().actor;
-            let own = world.engine.set_role(&actor, user.user_id, Some(app), Some(Role::Owner)).await;
+            let own =
+                world.engine.set_role(&actor, user.user_id, Some(app), Some(Role::Owner)).await;
             assert!(matches!(own, Err(AdminError::Forbidden { scope: Scope::Admin })), "{own:?}");
             let all = world.engine.set_role(&actor, user.user_id, None, Some(Role::Owner)).await;
             assert!(all.is_err(), "{all:?}");

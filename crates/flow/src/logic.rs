@@ -8,6 +8,7 @@
 //! Logic decides only whether `required` bites; it never refuses an answer.
 
 mod read;
+pub(crate) mod words;
 
 use std::cmp::Ordering;
 

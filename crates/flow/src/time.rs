@@ -38,6 +38,81 @@ impl Timestamp {
     }
 }
 
+/// A day in UTC, counted from the epoch, written `YYYY-MM-DD`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(i32);
+
+/// The text is not a date of the years 1 to 9999.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be a date such as 2026-11-15")]
+pub struct InvalidDay;
+
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+
+impl Timestamp {
+    /// The day that this instant lies in.
+    pub fn day(self) -> Day {
+        Day::from_number(i32::try_from(self.0.div_euclid(DAY_MILLIS)).unwrap_or(0))
+    }
+}
+
+impl Day {
+    const MIN: i32 = -719_162;
+    const MAX: i32 = 2_932_895;
+
+    /// The day this many days after the epoch, held within the years 1 to 9999.
+    pub fn from_number(days: i32) -> Self {
+        Self(days.clamp(Self::MIN, Self::MAX))
+    }
+
+    /// Days since the epoch.
+    pub fn number(self) -> i32 {
+        self.0
+    }
+
+    pub fn starts_at(self) -> Timestamp {
+        Timestamp::from_millis(i64::from(self.0) * DAY_MILLIS)
+    }
+
+    /// This day moved by whole days, held at the ends of the range.
+    #[must_use]
+    pub fn plus(self, days: i32) -> Self {
+        Self::from_number(self.0.saturating_add(days))
+    }
+
+    /// The Monday of this day's week.
+    #[must_use]
+    pub fn monday(self) -> Self {
+        // The epoch was a Thursday.
+        self.plus(-(self.0 + 3).rem_euclid(7))
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.starts_at().to_string();
+        f.write_str(text.get(..10).ok_or(fmt::Error)?)
+    }
+}
+
+impl FromStr for Day {
+    type Err = InvalidDay;
+
+    fn from_str(text: &str) -> Result<Self, InvalidDay> {
+        if !crate::question::is_date(text) {
+            return Err(InvalidDay);
+        }
+        let midnight: Timestamp = format!("{text}T00:00:00Z").parse().map_err(|_| InvalidDay)?;
+        Ok(midnight.day())
+    }
+}
+
+impl Serialize for Day {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let instant = jiff::Timestamp::from_millisecond(self.0).map_err(|_| fmt::Error)?;
@@ -121,6 +196,37 @@ mod tests {
         }
         assert_eq!(Timestamp::from_millis(i64::MAX), Timestamp::MAX);
         assert_eq!(Timestamp::MAX.plus_seconds(i64::MAX), Timestamp::MAX);
+    }
+
+    #[test]
+    fn a_day_begins_at_midnight_utc_and_is_written_and_read_as_a_date() {
+        for (millis, text) in [
+            (0, "1970-01-01"),
+            (-1, "1969-12-31"),
+            (1_763_172_000_000, "2025-11-15"),
+            (1_763_164_799_999, "2025-11-14"),
+            (1_709_164_800_000, "2024-02-29"),
+        ] {
+            let day = Timestamp::from_millis(millis).day();
+            assert_eq!(day.to_string(), text);
+            assert_eq!(text.parse(), Ok(day));
+            assert_eq!(day.starts_at().day(), day);
+        }
+        for text in ["0001-01-01", "9999-12-30"] {
+            assert_eq!(text.parse::<Day>().unwrap().to_string(), text);
+        }
+        for text in ["", "2025-02-29", "2025-1-1", "2025-11-15T00:00:00Z"] {
+            assert_eq!(text.parse::<Day>(), Err(InvalidDay), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_week_begins_on_monday() {
+        let monday = |text: &str| text.parse::<Day>().unwrap().monday().to_string();
+        assert_eq!(monday("2025-11-15"), "2025-11-10");
+        assert_eq!(monday("2025-11-10"), "2025-11-10");
+        assert_eq!(monday("2025-11-16"), "2025-11-10");
+        assert_eq!(monday("1969-12-28"), "1969-12-22");
     }
 
     #[test]

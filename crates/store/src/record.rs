@@ -193,7 +193,8 @@ impl Record {
                 texts.into_iter().flatten().map(String::len).sum()
             }
             Self::User(row) => {
-                let subject = row.subject.as_ref().map_or(0, |it| it.issuer.len() + it.subject.len());
+                let subject =
+                    row.subject.as_ref().map_or(0, |it| it.issuer.len() + it.subject.len());
                 let password = row.password.as_ref().map_or(0, String::len);
                 row.email.len() + row.name.len() + password + subject
             }

@@ -21,10 +21,11 @@ use sluice_engine::Engine;
 use tower::{BoxError, Service};
 
 use crate::access::key_and_rest;
+use crate::console::Console;
 use crate::exchange::{Begun, Exchange};
 use crate::hosted::{Hosted, HostedOptions, Peer};
 use crate::trpc::Transport;
-use crate::{Limits, admin, health, hosted, openapi, public, reply, trpc};
+use crate::{Limits, admin, console, health, hosted, openapi, public, reply, trpc};
 
 /// The whole service over one engine. Cloning gives another handle on the same one.
 #[derive(Clone)]
@@ -75,7 +76,11 @@ impl App {
                 Exchange::new(Arc::clone(&engine), hosted::failed)
                     .with_timeout(limits.request_timeout),
             );
-        let router = documents.merge(calls).merge(pages);
+        let desk = console::router(Arc::new(Console::new(Arc::clone(&engine)))).layer(
+            Exchange::new(Arc::clone(&engine), console::failed)
+                .with_timeout(limits.request_timeout),
+        );
+        let router = documents.merge(calls).merge(pages).merge(desk);
         let inner = Inner { engine, transport, of_reads, of_trpc, router };
         Self { inner: Arc::new(inner), peer: None }
     }

@@ -74,7 +74,9 @@ impl Engine {
             };
         };
         let has_role = user.grants.iter().any(|grant| grant.app_id == Some(app));
-        faultless(has_role.then(|| fault("/email", "has a role in this app already; change it below")))?;
+        faultless(
+            has_role.then(|| fault("/email", "has a role in this app already; change it below")),
+        )?;
         self.set_role(actor, user.row.user_id, Some(app), Some(new.role)).await?;
         Ok((user.row.user_id, None))
     }

@@ -24,7 +24,7 @@ use crate::ids::random_bits;
 pub use links::{LINK_HOURS, LinkOf};
 pub use members::{Member, NewMember};
 pub(crate) use password::Passwords;
-pub use password::{PASSWORD_CHARS_MIN, PASSWORD_CHARS_MAX};
+pub use password::{PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN};
 pub use sessions::Session;
 pub use users::{NewUser, UserDetail, UserPatch};
 

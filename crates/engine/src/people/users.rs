@@ -205,7 +205,8 @@ impl Engine {
                 Some(role) => PeopleWrite::Grant(GrantRow { user_id: id, app_id: app, role }),
                 None => PeopleWrite::Ungrant { user_id: id, app_id: app },
             };
-            let detail = json!({"email": found.row.email, "role": role, "before": before, "appId": app});
+            let detail =
+                json!({"email": found.row.email, "role": role, "before": before, "appId": app});
             let entry = Entry { action: "user.role_changed", app_id: app, detail };
             if self.write_people(actor, revision, id, vec![write], entry).await? {
                 found.grants.retain(|grant| grant.app_id != app);

@@ -8,7 +8,9 @@
 //! Deliberately absent: the flow's kind decides nothing here, and nothing is repaired in silence
 //! except the spelling of locales.
 
+mod difference;
 pub mod limits;
+mod presentable;
 pub(crate) mod reader;
 mod schema;
 mod translation;
@@ -24,6 +26,8 @@ use self::reader::{Faults, Reader};
 use crate::locale;
 use crate::question::{self, Question};
 
+pub use self::difference::{Change, ChangeKind, difference};
+pub use self::presentable::presentable;
 pub use self::schema::json_schema;
 pub use self::translation::{TranslatedText, Translation};
 pub use self::wording::Wording;

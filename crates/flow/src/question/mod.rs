@@ -107,7 +107,7 @@ pub(crate) enum Label<'q> {
 }
 
 macro_rules! types {
-    ($($name:literal => $variant:ident in $module:ident;)*) => {
+    ($($name:literal => $variant:ident in $module:ident, $label:literal, $purpose:literal;)*) => {
         $(pub use self::$module::$variant;)*
 
         /// A question's type with that type's own fields.
@@ -120,8 +120,16 @@ macro_rules! types {
             /// The name of every type there is, in the order of the table.
             pub const NAMES: &[&str] = &[$($name),*];
 
+            /// What authors choose from: each type's name, what they call it, and what it is for.
+            pub const OFFERED: &[(&str, &str, &str)] = &[$(($name, $label, $purpose)),*];
+
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name,)* }
+            }
+
+            /// What authors call the type.
+            pub fn label(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $label,)* }
             }
 
             /// Whether there is anything to answer.
@@ -161,23 +169,23 @@ macro_rules! types {
 }
 
 types! {
-    "shortText" => ShortText in short_text;
-    "longText" => LongText in long_text;
-    "email" => Email in email;
-    "url" => Url in url;
-    "phone" => Phone in phone;
-    "number" => Number in number;
-    "date" => Date in date;
-    "singleChoice" => SingleChoice in single_choice;
-    "dropdown" => Dropdown in dropdown;
-    "multipleChoice" => MultipleChoice in multiple_choice;
-    "ranking" => Ranking in ranking;
-    "matrix" => Matrix in matrix;
-    "rating" => Rating in rating;
-    "nps" => Nps in nps;
-    "yesNo" => YesNo in yes_no;
-    "consent" => Consent in consent;
-    "statement" => Statement in statement;
+    "shortText" => ShortText in short_text, "Short text", "One line, such as a name.";
+    "longText" => LongText in long_text, "Long text", "Several lines, in their own words.";
+    "email" => Email in email, "E-mail address", "Checked to look like one.";
+    "url" => Url in url, "Web address", "A link that starts with http.";
+    "phone" => Phone in phone, "Telephone number", "Digits, spaces and + - ( ).";
+    "number" => Number in number, "Number", "Within limits, if you like.";
+    "date" => Date in date, "Date", "A day of the calendar.";
+    "singleChoice" => SingleChoice in single_choice, "Single choice", "One of several options, all in view.";
+    "dropdown" => Dropdown in dropdown, "Dropdown", "One of many options, in a list that unfolds.";
+    "multipleChoice" => MultipleChoice in multiple_choice, "Multiple choice", "Any of several options.";
+    "ranking" => Ranking in ranking, "Ranking", "Options to be put in order.";
+    "matrix" => Matrix in matrix, "Matrix", "The same scale for several things.";
+    "rating" => Rating in rating, "Rating", "Three to ten stars, numbers or faces.";
+    "nps" => Nps in nps, "Net promoter score", "How likely to recommend, from 0 to 10.";
+    "yesNo" => YesNo in yes_no, "Yes or no", "Two buttons.";
+    "consent" => Consent in consent, "Consent", "A box to tick.";
+    "statement" => Statement in statement, "Statement", "Something to read; no answer.";
 }
 
 /// One question of a definition.

@@ -32,10 +32,8 @@ pub(super) async fn a_user_is_found_with_all_grants(store: TheStore) {
         ..user_row()
     };
     let bare = user_row();
-    let grants = vec![
-        grant_row(&full, None, Role::Viewer),
-        grant_row(&full, Some(shop.app()), Role::Owner),
-    ];
+    let grants =
+        vec![grant_row(&full, None, Role::Viewer), grant_row(&full, Some(shop.app()), Role::Owner)];
     // In any order: the user after the grants.
     let mut writes: Vec<_> = grants.iter().rev().copied().map(PeopleWrite::Grant).collect();
     writes.extend([PeopleWrite::User(full.clone()), PeopleWrite::User(bare.clone())]);
@@ -61,7 +59,8 @@ pub(super) async fn a_user_is_found_with_all_grants(store: TheStore) {
 }
 
 pub(super) async fn addresses_and_subjects_are_taken_once(store: TheStore) {
-    let first = UserRow { email: "Ann.É@mail.example".into(), subject: subject("7"), ..user_row() };
+    let first =
+        UserRow { email: "Ann.É@mail.example".into(), subject: subject("7"), ..user_row() };
     put(&store, vec![PeopleWrite::User(first.clone())]).await;
     let same_address = UserRow { email: "aNN.É@MAIL.example".into(), ..user_row() };
     let same_subject = UserRow { subject: subject("7"), ..user_row() };
@@ -129,9 +128,8 @@ pub(super) async fn a_grant_is_replaced_and_taken_away(store: TheStore) {
     let (all, own) =
         (grant_row(&user, None, Role::Owner), grant_row(&user, Some(shop.app()), Role::Viewer));
     put(&store, vec![PeopleWrite::User(user.clone()), PeopleWrite::Grant(own)]).await;
-    let grants = async || {
-        store.find_user(&UserKey::Id(user.user_id)).await.unwrap().unwrap().grants
-    };
+    let grants =
+        async || store.find_user(&UserKey::Id(user.user_id)).await.unwrap().unwrap().grants;
     put(&store, vec![PeopleWrite::Grant(all)]).await;
     assert_eq!(grants().await, [all, own]);
     let raised = GrantRow { role: Role::Editor, ..own };
@@ -207,8 +205,7 @@ pub(super) async fn a_session_reads_back_is_touched_and_ends(store: TheStore) {
     for session in sessions {
         assert_eq!(store.find_session(&session.hash).await.unwrap(), Some(session));
     }
-    let touch =
-        |byte| PeopleWrite::Touch { hash: [byte; 32], used_at: at(5), expires_at: at(50) };
+    let touch = |byte| PeopleWrite::Touch { hash: [byte; 32], used_at: at(5), expires_at: at(50) };
     put_sessions(&store, vec![touch(1)]).await;
     let touched = SessionRow { used_at: at(5), expires_at: at(50), ..sessions[0] };
     assert_eq!(store.find_session(&[1; 32]).await.unwrap(), Some(touched));

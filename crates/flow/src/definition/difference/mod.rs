@@ -1,0 +1,231 @@
+//! What changed between two definitions, in the words of their author.
+//!
+//! Shown before a publish and between the versions of a flow. Questions are the same where their ids are; one
+//! that was taken away while another with the same text and type came has another id now, and is told so.
+//! Some changes part the results: answers from before and after are not counted together any more, or mean
+//! something else. These say why ([`Change::breaks`]); nothing is forbidden because of it.
+//! Types are not listed here: what a question has besides its texts is compared field by field.
+
+mod order;
+mod question;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Definition, RespondentAnalytics};
+use crate::logic::words::quoted;
+use crate::question::Question;
+
+/// What kind of change it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ChangeKind {
+    Added,
+    Removed,
+    Moved,
+    /// The question has another id.
+    Renamed,
+    Retyped,
+    Reworded,
+    /// An option, row or column came, went or changed.
+    Choices,
+    Required,
+    Logic,
+    /// Any other rule of its answers, or label of it.
+    Rule,
+    /// The title, the description, the language, the consent.
+    Flow,
+    Ending,
+    Translation,
+}
+
+/// One thing that changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// The question that it is about: the id it has now, or had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    pub kind: ChangeKind,
+    pub text: String,
+    /// Why results from before and after it do not compare, where they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breaks: Option<&'static str>,
+}
+
+/// Everything that changed from one definition to another: first of the flow, then of its questions in
+/// their new order, then of those that went, of the ending, and of each language.
+pub fn difference(before: &Definition, after: &Definition) -> Vec<Change> {
+    let mut changes = Changes(Vec::new());
+    changes.of_flow(before, after);
+    let pairs = paired(before, after);
+    let moved = order::moved(&pairs.iter().filter_map(|(was, _)| *was).collect::<Vec<_>>());
+    for (at, (was, now)) in pairs.iter().enumerate() {
+        match was.map(|was| &before.questions[was]) {
+            None => changes.added(now),
+            Some(was) => question::compare(&mut changes, (before, was), (after, now)),
+        }
+        if was.is_some_and(|was| moved.contains(&was)) {
+            let place = match at.checked_sub(1).map(|at| pairs[at].1) {
+                Some(above) => format!("now comes after {}", quoted(&above.prompt)),
+                None => "now comes first".to_owned(),
+            };
+            changes.of(now, ChangeKind::Moved, format!("{} {place}", quoted(&now.prompt)), None);
+        }
+    }
+    let kept: BTreeSet<usize> = pairs.iter().filter_map(|(was, _)| *was).collect();
+    for (at, gone) in before.questions.iter().enumerate() {
+        if !kept.contains(&at) {
+            changes.removed(gone);
+        }
+    }
+    changes.of_ending(before, after);
+    changes.of_languages(before, after);
+    changes.0
+}
+
+/// Each question of the newer definition with the place of what it was before, if it was.
+fn paired<'d>(before: &'d Definition, after: &'d Definition) -> Vec<(Option<usize>, &'d Question)> {
+    let mut gone: Vec<usize> = (0..before.questions.len())
+        .filter(|&at| after.question(&before.questions[at].id).is_none())
+        .collect();
+    let was = |now: &Question| {
+        let same = before.questions.iter().position(|was| was.id == now.id);
+        same.or_else(|| {
+            let renamed = gone.iter().position(|&at| {
+                let was = &before.questions[at];
+                was.prompt == now.prompt && was.question_type.name() == now.question_type.name()
+            })?;
+            Some(gone.remove(renamed))
+        })
+    };
+    let mut was = was;
+    after.questions.iter().map(|now| (was(now), now)).collect()
+}
+
+/// The changes found so far.
+struct Changes(Vec<Change>);
+
+impl Changes {
+    fn of(
+        &mut self,
+        question: &Question,
+        kind: ChangeKind,
+        text: String,
+        breaks: Option<&'static str>,
+    ) {
+        self.0.push(Change { question: Some(question.id.clone()), kind, text, breaks });
+    }
+
+    fn plain(&mut self, kind: ChangeKind, text: String) {
+        self.0.push(Change { question: None, kind, text, breaks: None });
+    }
+
+    fn added(&mut self, now: &Question) {
+        let text = format!("New: {} ({})", quoted(&now.prompt), now.question_type.label());
+        self.of(now, ChangeKind::Added, text, None);
+    }
+
+    fn removed(&mut self, was: &Question) {
+        let text = format!("{} was removed", quoted(&was.prompt));
+        let breaks = was
+            .question_type
+            .is_answerable()
+            .then_some("Its answers stay in the results, up to the last version that asked it.");
+        self.of(was, ChangeKind::Removed, text, breaks);
+    }
+
+    fn of_flow(&mut self, before: &Definition, after: &Definition) {
+        let kind = ChangeKind::Flow;
+        if before.title != after.title {
+            self.plain(kind, format!("The title now reads {}", quoted(&after.title)));
+        }
+        self.text(kind, "description", before.description(), after.description());
+        if before.default_locale != after.default_locale {
+            let text = format!("The language of the texts is now {}", after.default_locale);
+            self.plain(kind, text);
+        }
+        if before.respondent_analytics != after.respondent_analytics {
+            let text = match after.respondent_analytics {
+                RespondentAnalytics::Ask => {
+                    "Respondents are now asked whether their answers may be linked to them"
+                }
+                RespondentAnalytics::Never => {
+                    "Respondents are no longer asked whether their answers may be linked to them"
+                }
+            };
+            self.plain(kind, text.to_owned());
+        }
+    }
+
+    fn of_ending(&mut self, before: &Definition, after: &Definition) {
+        let (was, now, kind) = (&before.ending, &after.ending, ChangeKind::Ending);
+        self.text(kind, "title of the ending", was.title.as_deref(), now.title.as_deref());
+        self.text(kind, "text of the ending", was.body.as_deref(), now.body.as_deref());
+        if was.redirect_url != now.redirect_url {
+            let text = match &now.redirect_url {
+                Some(url) => format!("The ending now leads to {}", quoted(url)),
+                None => "The ending no longer leads anywhere else".to_owned(),
+            };
+            self.plain(kind, text);
+        }
+    }
+
+    /// A text of the flow that may be absent.
+    fn text(&mut self, kind: ChangeKind, what: &str, was: Option<&str>, now: Option<&str>) {
+        let text = match (was, now) {
+            (was, now) if was == now => return,
+            (_, None) => format!("The {what} was removed"),
+            (None, Some(now)) => format!("New {what}: {}", quoted(now)),
+            (Some(_), Some(now)) => format!("The {what} now reads {}", quoted(now)),
+        };
+        self.plain(kind, text);
+    }
+
+    fn of_languages(&mut self, before: &Definition, after: &Definition) {
+        let kind = ChangeKind::Translation;
+        for tag in before.translations.keys().filter(|tag| !after.translations.contains_key(*tag)) {
+            self.plain(kind, format!("The language {tag} was removed"));
+        }
+        for (tag, now) in &after.translations {
+            let now = texts_of(now);
+            let Some(was) = before.translations.get(tag).map(texts_of) else {
+                self.plain(kind, format!("New language {tag}: {}", counted(now.len())));
+                continue;
+            };
+            let changed = now.iter().filter(|(path, text)| was.get(*path) != Some(text)).count();
+            let gone = was.keys().filter(|path| !now.contains_key(*path)).count();
+            if changed > 0 {
+                self.plain(kind, format!("{tag}: {} new or changed", counted(changed)));
+            }
+            if gone > 0 {
+                self.plain(kind, format!("{tag}: {} removed", counted(gone)));
+            }
+        }
+    }
+}
+
+fn counted(texts: usize) -> String {
+    if texts == 1 { "1 text".to_owned() } else { format!("{texts} texts") }
+}
+
+/// The texts of a translation by where they stand.
+fn texts_of(translation: &impl Serialize) -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::new();
+    let value = serde_json::to_value(translation).unwrap_or_default();
+    let mut open = vec![(String::new(), value)];
+    while let Some((path, value)) = open.pop() {
+        match value {
+            Value::String(text) => drop(texts.insert(path, text)),
+            Value::Object(fields) => {
+                open.extend(
+                    fields.into_iter().map(|(name, value)| (format!("{path}/{name}"), value)),
+                );
+            }
+            _ => {}
+        }
+    }
+    texts
+}

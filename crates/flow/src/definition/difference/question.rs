@@ -1,0 +1,191 @@
+//! What changed of one question.
+
+use serde_json::{Map, Value};
+
+use super::{ChangeKind, Changes};
+use crate::definition::Definition;
+use crate::logic::words::quoted;
+use crate::question::choice::{Choice, has};
+use crate::question::{Label, Question};
+
+const NEW_ID: &str = "Results count it as another question: answers from before keep the old id.";
+const NEW_TYPE: &str = "Answers of another kind are counted apart.";
+const NEW_CHOICE_ID: &str = "Answers from before are counted under the old id.";
+const CHOICE_GONE: &str =
+    "Answers that chose it stay in the results; nobody can choose it any more.";
+const OTHER_SCALE: &str = "Marks on another scale do not compare with those before.";
+
+/// Types for which one more or one less of these is another scale.
+const SCALES: [(&str, &str); 2] = [("ranking", "options"), ("matrix", "columns")];
+
+/// Notes everything that changed of a question.
+pub(super) fn compare(
+    changes: &mut Changes,
+    (before, was): (&Definition, &Question),
+    (after, now): (&Definition, &Question),
+) {
+    let name = quoted(&now.prompt);
+    if was.id != now.id {
+        let text = format!("{name} has another id: {} instead of {}", now.id, was.id);
+        changes.of(now, ChangeKind::Renamed, text, Some(NEW_ID));
+    }
+    if was.prompt != now.prompt {
+        let text = format!("{} now reads {name}", quoted(&was.prompt));
+        changes.of(now, ChangeKind::Reworded, text, None);
+    }
+    match (&was.help, &now.help) {
+        (was, now) if was == now => {}
+        (_, None) => changes.of(now, ChangeKind::Reworded, format!("{name}: help removed"), None),
+        (_, Some(help)) => {
+            let text = format!("{name}: help now reads {}", quoted(help));
+            changes.of(now, ChangeKind::Reworded, text, None);
+        }
+    }
+    if was.required != now.required {
+        let word = if now.required { "must now be answered" } else { "is now optional" };
+        changes.of(now, ChangeKind::Required, format!("{name} {word}"), None);
+    }
+    let (old, new) = (&was.question_type, &now.question_type);
+    if old.name() == new.name() {
+        compare_own(changes, was, now);
+    } else {
+        let text = format!("{name} is now {}; it was {}", new.label(), old.label());
+        changes.of(now, ChangeKind::Retyped, text, Some(NEW_TYPE));
+    }
+    compare_logic(changes, (before, was), (after, now));
+}
+
+fn compare_logic(
+    changes: &mut Changes,
+    (before, was): (&Definition, &Question),
+    (after, now): (&Definition, &Question),
+) {
+    if was.visible_if == now.visible_if {
+        return;
+    }
+    let name = quoted(&now.prompt);
+    let text = match (&was.visible_if, &now.visible_if) {
+        (Some(old), Some(new)) => {
+            let (old, new) = (old.in_words(before), new.in_words(after));
+            // A question that it names may only have another id.
+            if old == new {
+                return;
+            }
+            format!("{name} is now asked if {new}; it was asked if {old}")
+        }
+        (None, Some(new)) => format!("{name} is now asked only if {}", new.in_words(after)),
+        _ => format!("{name} is now always asked"),
+    };
+    changes.of(now, ChangeKind::Logic, text, None);
+}
+
+/// The fields of the type itself: its lists of choices one by one, and any other as a whole.
+fn compare_own(changes: &mut Changes, was: &Question, now: &Question) {
+    let lists = |question: &'_ Question| -> Vec<(&'static str, Vec<Choice>)> {
+        let labels = question.labels().into_iter();
+        labels
+            .filter_map(|(field, label)| match label {
+                Label::Each(choices) => Some((field, choices.to_vec())),
+                Label::One => None,
+            })
+            .collect()
+    };
+    let (old, new) = (lists(was), lists(now));
+    for ((field, old), (_, new)) in old.iter().zip(&new) {
+        compare_choices(changes, now, field, old, new);
+    }
+    let is_list = |field: &str| new.iter().any(|(name, _)| *name == field);
+    let (old, new) = (fields_of(was), fields_of(now));
+    let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for field in names.into_iter().filter(|field| !is_list(field)) {
+        let (was, is) = (old.get(field), new.get(field));
+        if was != is {
+            let text = format!("{}: {} {}", quoted(&now.prompt), in_words(field), said(is));
+            let is_scale = now.question_type.name() == "rating" && field == "max";
+            changes.of(now, ChangeKind::Rule, text, is_scale.then_some(OTHER_SCALE));
+        }
+    }
+}
+
+fn fields_of(question: &Question) -> Map<String, Value> {
+    match serde_json::to_value(&question.question_type) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn compare_choices(
+    changes: &mut Changes,
+    now: &Question,
+    field: &str,
+    old: &[Choice],
+    new: &[Choice],
+) {
+    let name = quoted(&now.prompt);
+    let what = field.trim_end_matches('s');
+    let scale = SCALES.contains(&(now.question_type.name(), field)).then_some(OTHER_SCALE);
+    let kind = ChangeKind::Choices;
+    let come: Vec<&Choice> = new.iter().filter(|choice| !has(old, &choice.id)).collect();
+    let gone: Vec<&Choice> = old.iter().filter(|choice| !has(new, &choice.id)).collect();
+    let renamed = |choice: &Choice, among: &[&Choice]| {
+        among.iter().find(|other| other.label == choice.label).map(|other| other.id.clone())
+    };
+    for choice in &come {
+        let label = quoted(&choice.label);
+        match renamed(choice, &gone) {
+            Some(id) => {
+                let text =
+                    format!("{name}: {what} {label} has another id: {} instead of {id}", choice.id);
+                changes.of(now, kind, text, Some(NEW_CHOICE_ID));
+            }
+            None => changes.of(now, kind, format!("{name}: new {what} {label}"), scale),
+        }
+    }
+    for choice in gone.iter().filter(|choice| renamed(choice, &come).is_none()) {
+        let text = format!("{name}: {what} {} was removed", quoted(&choice.label));
+        changes.of(now, kind, text, scale.or(Some(CHOICE_GONE)));
+    }
+    for choice in new {
+        let was = old.iter().find(|was| was.id == choice.id && was.label != choice.label);
+        if let Some(was) = was {
+            let (was, is) = (quoted(&was.label), quoted(&choice.label));
+            changes.of(now, kind, format!("{name}: {what} {was} now reads {is}"), None);
+        }
+    }
+    let common = |one: &[Choice], other: &[Choice]| -> Vec<String> {
+        let both = one.iter().filter(|choice| has(other, &choice.id));
+        both.map(|choice| choice.id.clone()).collect()
+    };
+    if common(old, new) != common(new, old) {
+        changes.of(now, kind, format!("{name}: {field} in another order"), None);
+    }
+}
+
+/// A field of a type, as authors call it.
+fn in_words(field: &str) -> &str {
+    match field {
+        "minLength" => "the shortest answer",
+        "maxLength" => "the longest answer",
+        "min" => "the lowest answer",
+        "max" => "the highest answer",
+        "integer" => "whole numbers only",
+        "minSelected" => "the fewest choices",
+        "maxSelected" => "the most choices",
+        "allowOther" => "an answer of one's own",
+        "shape" => "the look of the marks",
+        "lowLabel" => "the label of the low end",
+        "highLabel" => "the label of the high end",
+        other => other,
+    }
+}
+
+fn said(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null | Value::Bool(false)) => "no longer set".to_owned(),
+        Some(Value::Bool(true)) => "now on".to_owned(),
+        Some(Value::String(text)) => format!("now {}", quoted(text)),
+        Some(other) => format!("now {other}"),
+    }
+}

@@ -1,0 +1,119 @@
+//! A draft as far as it can be shown, for the preview of whoever is writing it.
+//!
+//! A page can be made of a definition only, and a draft is one only when it is finished. So what is at fault is
+//! mended for the eye: a text that is missing gets a stand-in, and anything else goes, with as little around it
+//! as will do. What comes of it is never stored or published.
+
+use serde_json::{Value, json};
+
+use super::{Definition, check};
+
+/// What stands where a text is missing.
+const STAND_IN: &str = "…";
+/// How often what is left is checked again: each time something was mended, something else may no longer fit.
+const ROUNDS_MAX: usize = 12;
+
+/// The definition that this draft could be, and the ids of the questions that had to be left out.
+/// Nothing where not even the rest can be shown.
+pub fn presentable(draft: &Value) -> Option<(Definition, Vec<String>)> {
+    let mut mended = draft.clone();
+    let mut left_out = Vec::new();
+    for _ in 0..ROUNDS_MAX {
+        let faults = match check(&mended) {
+            Ok(definition) => return Some((definition, left_out)),
+            Err(faults) => faults,
+        };
+        // From the last to the first, so that what goes from a list does not move what is still to go.
+        let mut pointers: Vec<Vec<String>> = faults.iter().map(|it| steps(&it.pointer)).collect();
+        pointers.sort_by(|one, other| place_of(other).cmp(&place_of(one)));
+        pointers.dedup();
+        let mut last = None;
+        for pointer in pointers {
+            // A question at fault in several places goes once.
+            let question = whole_question(&pointer);
+            if question.is_some() && question == last {
+                continue;
+            }
+            last = question;
+            if let Some(at) = question {
+                left_out.extend(id_of(&mended, at));
+            }
+            mend(&mut mended, &pointer);
+        }
+    }
+    None
+}
+
+fn steps(pointer: &str) -> Vec<String> {
+    let step = |step: &str| step.replace("~1", "/").replace("~0", "~");
+    pointer.split('/').skip(1).map(step).collect()
+}
+
+/// The place of a pointer, with numbers in the order of numbers.
+fn place_of(pointer: &[String]) -> Vec<(usize, String)> {
+    pointer.iter().map(|step| (step.parse().unwrap_or(usize::MAX), step.clone())).collect()
+}
+
+/// The place of the question that has to go because of a fault here, if one has.
+fn whole_question(pointer: &[String]) -> Option<usize> {
+    match pointer {
+        [list, at, rest @ ..] if list == "questions" && !is_mendable(rest) => at.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Whether a fault at this place of a question can be mended without taking the question away.
+fn is_mendable(rest: &[String]) -> bool {
+    match rest.first().map(String::as_str) {
+        None | Some("id" | "type") => false,
+        Some("options" | "rows" | "columns") => rest.len() > 2 && rest[2] == "label",
+        Some(_) => true,
+    }
+}
+
+fn id_of(draft: &Value, at: usize) -> Option<String> {
+    draft["questions"].get(at)?.get("id")?.as_str().map(str::to_owned)
+}
+
+fn mend(draft: &mut Value, pointer: &[String]) {
+    let Some(last) = pointer.last() else {
+        *draft = json!({"title": STAND_IN, "questions": []});
+        return;
+    };
+    if let Some(at) = whole_question(pointer) {
+        take(draft, &["questions".to_owned()], &at.to_string());
+        return;
+    }
+    let (parent, is_question) = (&pointer[..pointer.len() - 1], pointer[0] == "questions");
+    match last.as_str() {
+        "title" if pointer.len() == 1 => draft["title"] = json!(STAND_IN),
+        "questions" if pointer.len() == 1 => draft["questions"] = json!([]),
+        "prompt" | "label" if is_question => {
+            if let Some(Value::Object(fields)) = at(draft, parent) {
+                fields.insert(last.clone(), json!(STAND_IN));
+            }
+        }
+        // The condition as a whole: a part of it would mean something else.
+        _ if is_question && pointer.len() > 2 => take(draft, &pointer[..2], &pointer[2].clone()),
+        _ => take(draft, parent, last),
+    }
+}
+
+fn at<'v>(value: &'v mut Value, path: &[String]) -> Option<&'v mut Value> {
+    path.iter().try_fold(value, |value, step| match value {
+        Value::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
+        other => other.get_mut(step.as_str()),
+    })
+}
+
+fn take(draft: &mut Value, parent: &[String], step: &str) {
+    match at(draft, parent) {
+        Some(Value::Object(fields)) => drop(fields.remove(step)),
+        Some(Value::Array(items)) => {
+            if let Some(at) = step.parse::<usize>().ok().filter(|at| *at < items.len()) {
+                items.remove(at);
+            }
+        }
+        _ => {}
+    }
+}

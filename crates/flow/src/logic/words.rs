@@ -1,0 +1,122 @@
+//! A condition in plain English, for authors: `“Which plan?” is “Pro” and “Seats” is more than 5`.
+//!
+//! Questions are named by their prompts and options by their labels, since ids mean nothing to those who
+//! did not choose them. The editor says the same of a draft while it is being written, with a script of its own;
+//! both pass `tests/condition_words.json`. Deliberately absent: other languages. Authors' pages are in English.
+
+use super::{Condition, Operand, Test};
+use crate::definition::Definition;
+use crate::question::choice::Choice;
+use crate::question::{Comparable, Question};
+
+/// How much of a prompt or label stands in a sentence, in characters.
+const NAME_CHARS_MAX: usize = 60;
+
+impl Condition {
+    /// The condition as a sentence without its end. What it names should be in `definition`, where it is
+    /// spoken of by its text; what is not there is spoken of by its id.
+    pub fn in_words(&self, definition: &Definition) -> String {
+        self.part(definition, false)
+    }
+
+    /// `inner` says that the words stand among others, so that those joined by and/or need brackets.
+    fn part(&self, definition: &Definition, inner: bool) -> String {
+        let joined = |conditions: &[Self], word: &str| {
+            let is_one = conditions.len() == 1;
+            let part = |each: &Self| each.part(definition, inner || !is_one);
+            let text = conditions.iter().map(part).collect::<Vec<_>>().join(word);
+            if inner && !is_one { format!("({text})") } else { text }
+        };
+        match self {
+            Self::All(conditions) => joined(conditions, " and "),
+            Self::Any(conditions) => joined(conditions, " or "),
+            Self::Not(condition) => {
+                format!("it is not true that {}", condition.part(definition, true))
+            }
+            Self::Answer { question, test } => {
+                let question = Asked { id: question, question: definition.question(question) };
+                format!("{} {}", question.name(), question.test(test))
+            }
+        }
+    }
+}
+
+/// The question that a test is about, as far as it is known.
+struct Asked<'q> {
+    id: &'q str,
+    question: Option<&'q Question>,
+}
+
+impl Asked<'_> {
+    fn name(&self) -> String {
+        quoted(self.question.map_or(self.id, |question| &question.prompt))
+    }
+
+    fn test(&self, test: &Test) -> String {
+        match test {
+            Test::Answered(true) => "is answered".to_owned(),
+            Test::Answered(false) => "is not answered".to_owned(),
+            Test::Equals(operand) => format!("is {}", self.operand(operand)),
+            Test::In(operands) => format!("is {}", self.either(operands)),
+            // It holds only where there is an answer, which "is not" would leave open.
+            Test::NotIn(operands) => format!("is something other than {}", self.either(operands)),
+            Test::Includes(operand) => match (self.comparable(), operand) {
+                (Some(Comparable::Cells { rows, columns }), Operand::Text(cell)) => {
+                    let (row, column) = cell.split_once(':').unwrap_or((cell, ""));
+                    format!("has {} for {}", label(columns, column), label(rows, row))
+                }
+                _ => format!("includes {}", self.operand(operand)),
+            },
+            Test::LessThan(operand @ Operand::Date(_)) => {
+                format!("is before {}", self.operand(operand))
+            }
+            Test::GreaterThan(operand @ Operand::Date(_)) => {
+                format!("is after {}", self.operand(operand))
+            }
+            Test::LessThan(operand) => format!("is less than {}", self.operand(operand)),
+            Test::GreaterThan(operand) => format!("is more than {}", self.operand(operand)),
+        }
+    }
+
+    fn comparable(&self) -> Option<Comparable<'_>> {
+        self.question.map(|question| question.question_type.comparable())
+    }
+
+    fn either(&self, operands: &[Operand]) -> String {
+        let words: Vec<String> = operands.iter().map(|operand| self.operand(operand)).collect();
+        match words.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            None => String::new(),
+        }
+    }
+
+    fn operand(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Number(number) => number.to_string(),
+            Operand::Date(date) => date.clone(),
+            Operand::Other => "an answer of their own".to_owned(),
+            Operand::Text(text) => match self.comparable() {
+                Some(Comparable::OneOf { options, .. } | Comparable::SomeOf { options, .. }) => {
+                    label(options, text)
+                }
+                Some(Comparable::Words(_)) => text.clone(),
+                _ => quoted(text),
+            },
+        }
+    }
+}
+
+fn label(choices: &[Choice], id: &str) -> String {
+    let found = choices.iter().find(|choice| choice.id == id);
+    quoted(found.map_or(id, |choice| &choice.label))
+}
+
+/// A text in quotation marks, shortened where it is long.
+pub(crate) fn quoted(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(NAME_CHARS_MAX) {
+        Some((end, _)) => format!("“{}…”", text[..end].trim_end()),
+        None => format!("“{text}”"),
+    }
+}

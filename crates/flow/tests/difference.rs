@@ -1,0 +1,255 @@
+//! What changed between two definitions: each kind of change in its words.
+
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use serde_json::{Value, json};
+use sluice_flow::definition::{ChangeKind, check, difference};
+
+/// A survey that the cases change in one place each.
+fn survey() -> Value {
+    json!({
+        "title": "Lunch", "description": "Two minutes.",
+        "questions": [
+            {"id": "taste", "type": "rating", "prompt": "How was it?", "lowLabel": "Bad"},
+            {"id": "plan", "type": "singleChoice", "prompt": "Which plan?",
+             "options": [{"id": "free", "label": "Free"}, {"id": "pro", "label": "Pro"}]},
+            {"id": "why", "type": "longText", "prompt": "Why?", "visibleIf": {"question": "taste", "lessThan": 3}},
+            {"id": "order", "type": "ranking", "prompt": "What matters?",
+             "options": [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]},
+        ],
+        "ending": {"title": "Thanks"},
+        "translations": {"de": {"title": "Mittag", "questions": {"plan": {"prompt": "Welcher Tarif?", "options": {"free": "Frei"}}}}},
+    })
+}
+
+/// What came of a change to the survey: its words, and whether results are parted by it.
+#[track_caller]
+fn changed(change: impl FnOnce(&mut Value), expected: &[(ChangeKind, Option<&str>, &str, bool)]) {
+    let (before, mut after) = (survey(), survey());
+    change(&mut after);
+    let (before, after) = (check(&before).unwrap(), check(&after).unwrap());
+    let found = difference(&before, &after);
+    let found: Vec<_> = found
+        .iter()
+        .map(|it| (it.kind, it.question.as_deref(), it.text.as_str(), it.breaks.is_some()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn nothing_changed_where_nothing_was_changed() {
+    changed(|_| {}, &[]);
+    // What is written out is the same as what was left to its default.
+    changed(|it| it["defaultLocale"] = json!("en"), &[]);
+}
+
+#[test]
+fn the_flows_own_texts_and_settings_are_told() {
+    use ChangeKind::{Ending, Flow};
+    changed(
+        |it| it["title"] = json!("Dinner"),
+        &[(Flow, None, "The title now reads “Dinner”", false)],
+    );
+    changed(
+        |it| it["description"] = json!(null),
+        &[(Flow, None, "The description was removed", false)],
+    );
+    changed(
+        |it| it["respondentAnalytics"] = json!("never"),
+        &[(
+            Flow,
+            None,
+            "Respondents are no longer asked whether their answers may be linked to them",
+            false,
+        )],
+    );
+    changed(
+        |it| {
+            it["ending"] =
+                json!({"title": "Bye", "body": "See you.", "redirectUrl": "https://a.example/"})
+        },
+        &[
+            (Ending, None, "The title of the ending now reads “Bye”", false),
+            (Ending, None, "New text of the ending: “See you.”", false),
+            (Ending, None, "The ending now leads to “https://a.example/”", false),
+        ],
+    );
+    changed(
+        |it| it["defaultLocale"] = json!("fr"),
+        &[(Flow, None, "The language of the texts is now fr", false)],
+    );
+}
+
+#[test]
+fn questions_come_go_and_move() {
+    use ChangeKind::{Added, Moved, Removed};
+    changed(
+        |it| {
+            let new = json!({"id": "again", "type": "yesNo", "prompt": "Once more?"});
+            it["questions"].as_array_mut().unwrap().insert(1, new);
+        },
+        &[(Added, Some("again"), "New: “Once more?” (Yes or no)", false)],
+    );
+    changed(
+        |it| drop(it["questions"].as_array_mut().unwrap().remove(3)),
+        &[(Removed, Some("order"), "“What matters?” was removed", true)],
+    );
+    changed(
+        |it| {
+            let questions = it["questions"].as_array_mut().unwrap();
+            let last = questions.remove(3);
+            questions.insert(0, last);
+        },
+        &[(Moved, Some("order"), "“What matters?” now comes first", false)],
+    );
+    changed(
+        |it| it["questions"].as_array_mut().unwrap().swap(2, 3),
+        &[(Moved, Some("order"), "“What matters?” now comes after “Which plan?”", false)],
+    );
+}
+
+#[test]
+fn a_question_with_another_id_is_the_same_to_its_author_and_another_to_results() {
+    use ChangeKind::Renamed;
+    changed(
+        |it| {
+            it["questions"][0]["id"] = json!("score");
+            it["questions"][2]["visibleIf"]["question"] = json!("score");
+        },
+        &[(Renamed, Some("score"), "“How was it?” has another id: score instead of taste", true)],
+    );
+}
+
+#[test]
+fn texts_rules_and_types_of_a_question_are_told() {
+    use ChangeKind::{Logic, Required, Retyped, Reworded, Rule};
+    let set = |at: usize, field: &'static str, value: Value| {
+        move |it: &mut Value| it["questions"][at][field] = value
+    };
+    changed(
+        set(0, "prompt", json!("How did it taste?")),
+        // What is asked of it elsewhere stays the same condition.
+        &[(Reworded, Some("taste"), "“How was it?” now reads “How did it taste?”", false)],
+    );
+    changed(
+        set(0, "required", json!(true)),
+        &[(Required, Some("taste"), "“How was it?” must now be answered", false)],
+    );
+    changed(
+        set(0, "help", json!("Be honest.")),
+        &[(Reworded, Some("taste"), "“How was it?”: help now reads “Be honest.”", false)],
+    );
+    changed(
+        set(0, "max", json!(10)),
+        &[(Rule, Some("taste"), "“How was it?”: the highest answer now 10", true)],
+    );
+    changed(
+        set(0, "lowLabel", json!(null)),
+        &[(Rule, Some("taste"), "“How was it?”: the label of the low end no longer set", false)],
+    );
+    changed(
+        set(2, "maxLength", json!(500)),
+        &[(Rule, Some("why"), "“Why?”: the longest answer now 500", false)],
+    );
+    changed(
+        set(1, "allowOther", json!(true)),
+        &[(Rule, Some("plan"), "“Which plan?”: an answer of one's own now on", false)],
+    );
+    changed(
+        set(1, "type", json!("dropdown")),
+        &[(Retyped, Some("plan"), "“Which plan?” is now Dropdown; it was Single choice", true)],
+    );
+    changed(
+        set(2, "visibleIf", json!({"question": "plan", "equals": "pro"})),
+        &[(
+            Logic,
+            Some("why"),
+            "“Why?” is now asked if “Which plan?” is “Pro”; it was asked if “How was it?” is less than 3",
+            false,
+        )],
+    );
+    changed(
+        set(2, "visibleIf", json!(null)),
+        &[(Logic, Some("why"), "“Why?” is now always asked", false)],
+    );
+    changed(
+        set(1, "visibleIf", json!({"question": "taste", "answered": true})),
+        &[(
+            Logic,
+            Some("plan"),
+            "“Which plan?” is now asked only if “How was it?” is answered",
+            false,
+        )],
+    );
+}
+
+#[test]
+fn options_come_go_change_and_move() {
+    use ChangeKind::{Choices, Translation};
+    let options =
+        |it: &mut Value, at: usize, options: Value| it["questions"][at]["options"] = options;
+    let free = json!({"id": "free", "label": "Free"});
+    let pro = json!({"id": "pro", "label": "Pro"});
+    changed(
+        |it| options(it, 1, json!([free, pro, {"id": "max", "label": "Max"}])),
+        &[(Choices, Some("plan"), "“Which plan?”: new option “Max”", false)],
+    );
+    changed(
+        |it| options(it, 1, json!([free])),
+        &[(Choices, Some("plan"), "“Which plan?”: option “Pro” was removed", true)],
+    );
+    changed(
+        |it| options(it, 1, json!([free, {"id": "pro", "label": "Professional"}])),
+        &[(Choices, Some("plan"), "“Which plan?”: option “Pro” now reads “Professional”", false)],
+    );
+    changed(
+        |it| options(it, 1, json!([pro, free])),
+        &[(Choices, Some("plan"), "“Which plan?”: options in another order", false)],
+    );
+    changed(
+        |it| {
+            options(it, 1, json!([{"id": "gratis", "label": "Free"}, pro]));
+            it["translations"]["de"]["questions"]["plan"]["options"] = json!({"gratis": "Frei"});
+        },
+        &[
+            (
+                Choices,
+                Some("plan"),
+                "“Which plan?”: option “Free” has another id: gratis instead of free",
+                true,
+            ),
+            (Translation, None, "de: 1 text new or changed", false),
+            (Translation, None, "de: 1 text removed", false),
+        ],
+    );
+    changed(
+        |it| {
+            options(
+                it,
+                3,
+                json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]),
+            )
+        },
+        &[(Choices, Some("order"), "“What matters?”: new option “C”", true)],
+    );
+}
+
+#[test]
+fn languages_come_go_and_change() {
+    use ChangeKind::Translation;
+    changed(
+        |it| it["translations"]["fr"] = json!({"title": "Midi"}),
+        &[(Translation, None, "New language fr: 1 text", false)],
+    );
+    changed(
+        |it| it["translations"] = json!(null),
+        &[(Translation, None, "The language de was removed", false)],
+    );
+    changed(
+        |it| {
+            it["translations"]["de"]["questions"]["plan"]["options"] =
+                json!({"free": "Gratis", "pro": "Profi"})
+        },
+        &[(Translation, None, "de: 2 texts new or changed", false)],
+    );
+}

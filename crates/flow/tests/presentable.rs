@@ -1,0 +1,67 @@
+//! A draft with faults, as far as it can be shown.
+
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use serde_json::{Value, json};
+use sluice_flow::definition::presentable;
+
+/// What is shown of a draft: its questions by id and prompt, and what was left out.
+#[track_caller]
+fn shown(draft: Value, questions: &[(&str, &str)], left_out: &[&str]) {
+    let (definition, gone) = presentable(&draft).unwrap();
+    let found: Vec<_> =
+        definition.questions().iter().map(|it| (it.id.as_str(), it.prompt.as_str())).collect();
+    assert_eq!(
+        (found.as_slice(), gone.as_slice()),
+        (questions, left_out.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>().as_slice()),
+        "{draft:#}"
+    );
+}
+
+#[test]
+fn a_draft_without_faults_is_shown_whole() {
+    shown(
+        json!({"title": "T", "questions": [{"id": "a", "type": "nps", "prompt": "A"}]}),
+        &[("a", "A")],
+        &[],
+    );
+}
+
+#[test]
+fn a_text_that_is_missing_has_a_stand_in() {
+    shown(
+        json!({"questions": [
+            {"id": "a", "type": "nps", "prompt": ""},
+            {"id": "b", "type": "singleChoice", "options": [{"id": "x", "label": ""}]},
+        ]}),
+        &[("a", "…"), ("b", "…")],
+        &[],
+    );
+}
+
+#[test]
+fn a_question_that_cannot_be_shown_is_left_out_with_what_speaks_of_it() {
+    shown(
+        json!({"title": "T", "questions": [
+            {"id": "a", "type": "singleChoice", "prompt": "A", "options": [], "help": 7},
+            {"id": "b", "type": "nps", "prompt": "B", "visibleIf": {"question": "a", "answered": true}},
+            {"id": "c", "type": "nosuch", "prompt": "C"},
+            {"id": "b", "type": "nps", "prompt": "Twice"},
+            {"type": "nps", "prompt": "No id"},
+            {"id": "d", "type": "number", "prompt": "D", "min": 5, "max": 1},
+        ], "translations": {"de": {"questions": {"a": {"prompt": "Ä"}, "d": {"prompt": "D!"}}}, "??": {}}}),
+        &[("b", "B"), ("d", "D")],
+        &["b", "c", "a"],
+    );
+}
+
+#[test]
+fn what_the_server_sets_and_what_nobody_knows_is_left_out() {
+    shown(
+        json!({"title": "T", "number": 3, "foo": 1, "ending": {"redirectUrl": "x"}, "questions": []}),
+        &[],
+        &[],
+    );
+    shown(json!([]), &[], &[]);
+    shown(json!({"title": {}, "questions": 7}), &[], &[]);
+}

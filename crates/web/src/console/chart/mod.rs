@@ -1,0 +1,1 @@
+//! Charts: plain data to inline SVG, each with a title, a description and a table behind it.
