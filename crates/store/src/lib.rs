@@ -106,8 +106,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// A flow with its app's revisions, its current version and its draft, read at one instant.
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>>;
-    /// The app's flows, archived ones included, in the order they were made.
-    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>>;
+    /// The app's flows that pass the filter, in the order they were made or the other way round.
+    async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>>;
     /// A version, drafts included, with all that its flow decides about it, read at one instant.
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>>;
     /// The flow's published versions by falling number, from below `before` where it is given.

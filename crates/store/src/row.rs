@@ -315,6 +315,26 @@ pub struct Page<T> {
     pub limit: usize,
 }
 
+/// Which flows of an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowQuery {
+    pub app_id: AppId,
+    /// Only those that are archived, or only those that are not; absent means both.
+    pub archived: Option<bool>,
+    /// Those beyond this id, in the order asked for.
+    pub after: Option<FlowId>,
+    pub order: Order,
+    pub limit: usize,
+}
+
+impl FlowQuery {
+    /// A page of all flows of an app, in the order they were made.
+    pub fn all(app_id: AppId, page: Page<FlowId>) -> Self {
+        let Page { after, limit } = page;
+        Self { app_id, archived: None, after, order: Order::Asc, limit }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {

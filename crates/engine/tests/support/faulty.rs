@@ -116,8 +116,8 @@ impl Store for FaultyStore {
         self.hang().await?;
         self.inner.find_flow(flow).await
     }
-    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>> {
-        self.inner.list_flows(app, page).await
+    async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
+        self.inner.list_flows(query).await
     }
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
         self.hang().await?;

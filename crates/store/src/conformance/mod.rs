@@ -100,6 +100,7 @@ cases! {
         a_version_is_found_with_what_its_flow_decides
         a_flow_is_read_at_one_instant
         flows_are_listed_in_the_order_they_were_made
+        flows_are_listed_newest_first_and_without_those_that_are_archived
         published_versions_are_listed_by_falling_number;
     responses:
         responses_are_listed_in_both_orders_page_by_page

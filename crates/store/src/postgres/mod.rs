@@ -49,10 +49,10 @@ use tokio::task::AbortHandle;
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
-    FeedPosition, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery,
-    InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent,
-    ResponseQuery, ResponseRow, Store, StoreError, StoreResult, TokenHash, TokenRow, VersionRow,
-    VersionState,
+    FeedPosition, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts,
+    InvitationQuery, InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed,
+    Respondent, ResponseQuery, ResponseRow, Store, StoreError, StoreResult, TokenHash, TokenRow,
+    VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -198,8 +198,8 @@ impl Store for PgStore {
         flows::flow(&self.pool, flow).await
     }
 
-    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>> {
-        flows::flows(&self.pool, app, page).await
+    async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
+        flows::flows(&self.pool, query).await
     }
 
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {

@@ -37,9 +37,10 @@ use sluice_flow::time::Timestamp;
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
-    FeedPosition, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery,
-    InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent,
-    ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
+    FeedPosition, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts,
+    InvitationQuery, InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed,
+    Respondent, ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow,
+    VersionState,
 };
 use read::responses::Walk;
 use read::{apps, flows, instance, out, respondents, responses};
@@ -120,8 +121,9 @@ impl Store for SqliteStore {
         self.readers.read(move |it| flows::flow(it, flow)).await
     }
 
-    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>> {
-        self.readers.read(move |it| flows::flows(it, app, page)).await
+    async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
+        let query = *query;
+        self.readers.read(move |it| flows::flows(it, &query)).await
     }
 
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
