@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::actor::Actor;
 use crate::clock::Clock;
 use crate::commit::Committer;
+use crate::export::Exports;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 use crate::people::Passwords;
@@ -72,6 +73,7 @@ pub struct Engine {
     pub(crate) committer: Committer,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) verifying: Verifying,
+    pub(crate) exports: Exports,
     pub(crate) passwords: Passwords,
     pub(crate) environment_token: Option<[u8; 32]>,
     pub(crate) public_url: String,
@@ -124,6 +126,7 @@ impl Engine {
             committer,
             metrics,
             verifying,
+            exports: Exports::default(),
             passwords: Passwords::new(),
             environment_token,
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),

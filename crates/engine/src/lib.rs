@@ -20,6 +20,7 @@ pub mod clock;
 pub mod commit;
 mod drafts;
 mod engine;
+pub mod export;
 mod flows;
 mod history;
 pub mod hosted;
