@@ -21,6 +21,7 @@ mod session;
 mod settings;
 mod share;
 mod sign_in;
+mod steps;
 
 use std::sync::Arc;
 
