@@ -23,7 +23,7 @@ use tower::{BoxError, Service};
 use crate::access::key_and_rest;
 use crate::console::Console;
 use crate::exchange::{Begun, Exchange};
-use crate::hosted::{Hosted, HostedOptions, Peer};
+use crate::hosted::{Hosted, HostedOptions, Peer, Previews};
 use crate::trpc::Transport;
 use crate::{Limits, admin, console, health, hosted, openapi, public, reply, trpc};
 
@@ -69,14 +69,15 @@ impl App {
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(of_reads.clone());
         let calls = trpc::router(Arc::clone(&transport)).layer(of_trpc.clone());
-        let pages = Hosted::new(Arc::clone(&engine), limits, options);
-        let pages = hosted::router(Arc::new(pages))
+        let pages = Arc::new(Hosted::new(Arc::clone(&engine), limits, options));
+        let previews = Arc::new(Previews(Arc::clone(&pages)));
+        let pages = hosted::router(pages)
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(
                 Exchange::new(Arc::clone(&engine), hosted::failed)
                     .with_timeout(limits.request_timeout),
             );
-        let desk = console::router(Arc::new(Console::new(Arc::clone(&engine)))).layer(
+        let desk = console::router(Arc::new(Console::new(Arc::clone(&engine), previews))).layer(
             Exchange::new(Arc::clone(&engine), console::failed)
                 .with_timeout(limits.request_timeout),
         );

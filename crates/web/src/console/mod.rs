@@ -37,15 +37,18 @@ use self::reply::{Answer, Refused};
 use self::session::Visitor;
 
 pub(crate) use self::reply::failed;
+use crate::preview::Preview;
 
 /// What the pages need.
 pub(crate) struct Console {
     engine: Arc<Engine>,
+    /// The hosted pages of what is not published yet.
+    previews: Arc<dyn Preview>,
 }
 
 impl Console {
-    pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+    pub(crate) fn new(engine: Arc<Engine>, previews: Arc<dyn Preview>) -> Self {
+        Self { engine, previews }
     }
 }
 
