@@ -11,17 +11,18 @@
 use std::sync::Arc;
 
 use sluice_flow::definition::{self, Definition};
-use sluice_flow::id::{FlowId, FlowVersionId, FormKey};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, FormKey};
 use sluice_flow::lifecycle::{self, FlowStatus};
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
-use sluice_flow::time::{Timestamp, Window};
-use sluice_store::{FlowState, Scope, StoreResult};
+use sluice_flow::time::Window;
+use sluice_store::{Scope, StoreResult};
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::engine::Engine;
 use crate::look::Look;
 use crate::registry::{AppView, NoFlow, VersionView};
+use crate::templates::Template;
 
 /// An app as its hosted pages need it.
 #[derive(Debug)]
@@ -162,38 +163,58 @@ impl Engine {
                 (state, definition, left_out, Some(version))
             }
         };
-        let app = self.registry.hosted_app(state.flow.app_id).await?;
-        let app = app.ok_or(AdminError::NotFound(Missing::App))?;
-        let id = id.unwrap_or_else(|| FlowVersionId::from_uuid(self.new_id()));
-        let current = previewed(&state, id, definition, self.now());
-        let flow = HostedFlow {
+        let meta = VersionMeta {
+            flow_version_id: id.unwrap_or_else(|| FlowVersionId::from_uuid(self.new_id())),
             flow_id: flow,
+            kind: state.flow.kind,
+            number: state.last_number + 1,
+            published_at: self.now(),
+        };
+        let flow = self.previewed(state.flow.app_id, meta, definition).await?;
+        Ok(Preview { flow, left_out })
+    }
+
+    /// What a template would look like in an app.
+    pub async fn preview_template(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        template: &Template,
+    ) -> AdminResult<Preview> {
+        self.app_for(actor, Scope::Read, app).await?;
+        let shown = definition::presentable(&template.definition);
+        let (definition, left_out) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
+        let meta = VersionMeta {
+            flow_version_id: FlowVersionId::from_uuid(self.new_id()),
+            flow_id: FlowId::from_uuid(self.new_id()),
+            kind: template.kind,
+            number: 1,
+            published_at: self.now(),
+        };
+        let flow = self.previewed(app, meta, definition).await?;
+        Ok(Preview { flow, left_out })
+    }
+
+    async fn previewed(
+        &self,
+        app: AppId,
+        meta: VersionMeta,
+        definition: Definition,
+    ) -> AdminResult<HostedFlow> {
+        let app = self.registry.hosted_app(app).await?;
+        let app = app.ok_or(AdminError::NotFound(Missing::App))?;
+        let snapshot = Arc::new(Snapshot::new(meta, definition));
+        Ok(HostedFlow {
+            flow_id: meta.flow_id,
             status: FlowStatus::Open,
             live: Window::default(),
-            current,
+            current: HostedVersion(Shown::Previewed(snapshot)),
             app,
-        };
-        Ok(Preview { flow, left_out })
+        })
     }
 
     /// The key of a form that is about to be shown.
     pub fn new_form_key(&self) -> FormKey {
         FormKey::from_uuid(self.new_id())
     }
-}
-
-fn previewed(
-    state: &FlowState,
-    flow_version_id: FlowVersionId,
-    definition: Definition,
-    published_at: Timestamp,
-) -> HostedVersion {
-    let meta = VersionMeta {
-        flow_version_id,
-        flow_id: state.flow.flow_id,
-        kind: state.flow.kind,
-        number: state.last_number + 1,
-        published_at,
-    };
-    HostedVersion(Shown::Previewed(Arc::new(Snapshot::new(meta, definition))))
 }
