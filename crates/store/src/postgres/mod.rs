@@ -24,6 +24,7 @@ mod last;
 mod link;
 mod listen;
 mod partitions;
+mod people;
 mod pool;
 mod put;
 mod read;
@@ -39,7 +40,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
@@ -50,9 +51,9 @@ use tokio::task::AbortHandle;
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
     FeedPosition, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts,
-    InvitationQuery, InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed,
-    Respondent, ResponseQuery, ResponseRow, Store, StoreError, StoreResult, TokenHash, TokenRow,
-    VersionRow, VersionState,
+    InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page, Place, Record,
+    Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store,
+    StoreError, StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -216,7 +217,7 @@ impl Store for PgStore {
         flows::versions(&self.pool, app, flow, before, limit).await
     }
 
-    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
         responses::list(&self.pool, query).await
     }
 
@@ -318,6 +319,26 @@ impl Store for PgStore {
 
     async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
         instance::tokens(&self.pool).await
+    }
+
+    async fn people_revision(&self) -> StoreResult<u64> {
+        people::revision(&self.pool).await
+    }
+
+    async fn find_user(&self, key: &UserKey) -> StoreResult<Option<User>> {
+        people::find(&self.pool, key).await
+    }
+
+    async fn list_users(&self, app: Option<AppId>, page: Page<UserId>) -> StoreResult<Vec<User>> {
+        people::list(&self.pool, app, page).await
+    }
+
+    async fn find_link(&self, hash: &SecretHash) -> StoreResult<Option<LinkRow>> {
+        people::link(&self.pool, hash).await
+    }
+
+    async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
+        people::session(&self.pool, hash).await
     }
 
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
