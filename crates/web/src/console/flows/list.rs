@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::ResponseFilter;
 use sluice_engine::rows::{FlowState, Order, Page};
 use sluice_engine::summary::Spark;
+use sluice_engine::{Paging, ResponseFilter};
 use sluice_flow::definition::Kind as FlowKind;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
@@ -88,12 +88,13 @@ async fn read(
     let mut entries = Vec::with_capacity(flows.len());
     for state in flows {
         let flow = state.flow.flow_id;
-        let newest = ResponseFilter { limit: 1, order: Order::Desc, ..ResponseFilter::default() };
-        let last = console.engine.list_responses(&visitor.actor, flow, newest).await?;
+        let (all, newest) =
+            (ResponseFilter::default(), Paging { after: None, order: Order::Desc, limit: 1 });
+        let last = console.engine.list_responses(&visitor.actor, flow, &all, newest).await?;
         entries.push(Entry {
             status: Status::of(&state, around.now),
             spark: sparks.remove(&flow),
-            last_answer: last.first().map(|row| row.response_id.made_at()),
+            last_answer: last.rows.first().map(|row| row.response_id.made_at()),
             state,
         });
     }
