@@ -13,6 +13,7 @@
 mod actor;
 mod admin;
 mod apps;
+mod asked;
 mod audit;
 mod batches;
 pub mod clock;
@@ -48,6 +49,7 @@ pub mod verify;
 pub use actor::{Actor, Grant};
 pub use admin::{AdminError, AdminResult, Missing};
 pub use apps::{AppDetail, AppPatch};
+pub use asked::{Asked, AskedQuestion};
 pub use drafts::{Draft, Editing, Saved};
 pub use engine::{Engine, Options, Unavailable};
 pub use flows::{FlowPatch, NewFlow};
@@ -60,7 +62,7 @@ pub use people::{Refusal, Secret, Session};
 pub use publish::Published;
 pub use registry::{AppView, NoFlow, Resolved};
 pub use respondents::{Erased, RespondentExport};
-pub use responses::ResponseFilter;
+pub use responses::{Paging, ResponseFilter};
 pub use served::Served;
 pub use summary::{Summary, SummaryFilter};
 pub use tokens::{NewToken, TokenSecret};
@@ -70,7 +72,7 @@ pub mod rows {
     pub use sluice_store::{
         Answers, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow, IdentityKeyKind,
         IdentityKeyRow, IdentityVerification, InvitationCounts, InvitationRow, Order, Page,
-        Respondent, ResponseRow, Role, Scope, TokenRow, VersionRow, VersionState,
+        Respondent, ResponsePage, ResponseRow, Role, Scope, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};

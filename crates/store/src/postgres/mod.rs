@@ -52,8 +52,8 @@ use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
     FeedPosition, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts,
     InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page, Place, Record,
-    Removed, Respondent, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError,
-    StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
+    Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store,
+    StoreError, StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -217,7 +217,7 @@ impl Store for PgStore {
         flows::versions(&self.pool, app, flow, before, limit).await
     }
 
-    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
         responses::list(&self.pool, query).await
     }
 
