@@ -88,10 +88,11 @@ impl App {
                 Exchange::new(Arc::clone(&engine), hosted::failed)
                     .with_timeout(limits.request_timeout),
             );
-        let desk = console::router(Arc::new(Console::new(Arc::clone(&engine), console, proxies))).layer(
-            Exchange::new(Arc::clone(&engine), console::failed)
-                .with_timeout(limits.request_timeout),
-        );
+        let desk = console::router(Arc::new(Console::new(Arc::clone(&engine), console, proxies)))
+            .layer(
+                Exchange::new(Arc::clone(&engine), console::failed)
+                    .with_timeout(limits.request_timeout),
+            );
         let router = documents.merge(calls).merge(pages).merge(desk);
         let inner = Inner { engine, transport, of_reads, of_trpc, router };
         Self { inner: Arc::new(inner), peer: None }

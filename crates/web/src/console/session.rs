@@ -84,7 +84,10 @@ pub(super) fn secret(headers: &HeaderMap) -> Option<&str> {
 /// The cookie of a session. Its name has the browser insist on the rest: no other host, and no page that came
 /// over plain HTTP, can set it.
 pub(super) fn kept(secret: &Secret) -> String {
-    format!("{SESSION}={}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={KEPT_SECONDS}", secret.0)
+    format!(
+        "{SESSION}={}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={KEPT_SECONDS}",
+        secret.0
+    )
 }
 
 /// The cookie that ends it.

@@ -59,7 +59,11 @@ struct Typed<'t> {
     error: Option<&'t str>,
 }
 
-async fn show(State(console): State<Arc<Console>>, Query(query): Query, headers: HeaderMap) -> Answer {
+async fn show(
+    State(console): State<Arc<Console>>,
+    Query(query): Query,
+    headers: HeaderMap,
+) -> Answer {
     let back = query.get("to").unwrap_or_default();
     let with_token = query.get("with") == Some("token") || !console.engine.has_users().await?;
     let typed = Typed { back, with_token, ..Typed::default() };
