@@ -48,8 +48,8 @@ fn routes() -> Vec<Route> {
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
-    let rust = files.into_iter().filter(|path| path.extension().is_some_and(|it| it == "rs"));
+    let (folders, here): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let rust = here.into_iter().filter(|path| path.extension().is_some_and(|it| it == "rs"));
     rust.chain(folders.iter().flat_map(|folder| files(folder))).collect()
 }
 
