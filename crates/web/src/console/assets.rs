@@ -32,6 +32,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("responses.js", include_str!("assets/script/responses.js")),
     ("results.js", include_str!("assets/script/results.js")),
     ("settings.js", include_str!("assets/script/settings.js")),
+    ("welcome.js", include_str!("assets/script/welcome.js")),
 ];
 
 pub(super) const STYLE: &str = "console.css";

@@ -8,7 +8,6 @@
 //! it sends the same form and gets the same page.
 
 mod assets;
-mod client;
 mod form;
 mod page;
 mod parameters;
@@ -24,7 +23,6 @@ mod visit;
 mod words;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -38,7 +36,6 @@ use sluice_flow::id::FlowVersionId;
 use sluice_flow::submission::TextMap;
 
 use self::assets::SCRIPT;
-use self::client::{Proxies, Senders};
 use self::form::Form;
 use self::page::Frame;
 use self::parameters::Parameters;
@@ -48,6 +45,7 @@ use self::steps::Step;
 use self::view::{Extent, View};
 use self::visit::{Barred, Visit, store_down};
 use self::words::Words;
+use crate::client::{Peer, Proxies, Senders};
 use crate::exchange::Failure;
 use crate::{Limits, Network, body, query};
 
@@ -87,10 +85,6 @@ impl Hosted {
         Self { engine, limits, senders, proxies: Proxies(options.trusted_proxies) }
     }
 }
-
-/// Where a connection comes from; the accept loop knows.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) IpAddr);
 
 pub(crate) use self::preview::Previews;
 

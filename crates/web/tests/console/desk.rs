@@ -6,7 +6,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sluice_engine::NewToken;
 use sluice_engine::rows::Scope;
 
-use crate::support::{Reply, Site, actor, request};
+use crate::shop::{Reply, Site, actor, request};
 
 const HOST: &str = "sluice.example";
 const ORIGIN: &str = "https://sluice.example";

@@ -5,7 +5,7 @@ use sluice_engine::rows::{Page, Scope};
 use sluice_engine::templates::templates;
 
 use crate::desk::Desk;
-use crate::support::{Site, actor, submission, survey};
+use crate::shop::{Site, actor, submission, survey};
 
 #[tokio::test]
 async fn an_app_without_flows_offers_every_template_at_once() {
@@ -54,7 +54,7 @@ async fn a_flow_says_what_it_is_and_how_much_came() {
     // Newest first.
     let places = [flow, draft].map(|id| text.find(&format!("/console/flows/{id}/edit")).unwrap());
     assert!(places[0] < places[1]);
-    site.live_window(flow, Some(crate::support::START + 1_000), None).await;
+    site.live_window(flow, Some(crate::shop::START + 1_000), None).await;
     assert!(desk.get(&list).await.text().contains("Scheduled"));
 }
 

@@ -1,12 +1,16 @@
-//! The console over HTTP: what its pages say, what its forms do, and who may do it.
+//! The console, from its routes to the store: what a browser sends, and what it is shown.
 //!
 //! A page is read as text; how it looks and works in a browser is tested in `tests/browser`.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
 
 mod desk;
 mod flows;
 mod preview;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "each test file uses its own part")]
+mod shop;
+mod sign_in;
 mod support;
+mod walls;
+mod welcome;

@@ -6,7 +6,7 @@ use sluice_engine::templates::templates;
 use sluice_engine::{Paging, ResponseFilter};
 
 use crate::desk::Desk;
-use crate::support::{Site, actor, survey};
+use crate::shop::{Site, actor, survey};
 
 #[tokio::test]
 async fn a_draft_can_be_seen_and_gone_through_and_nothing_is_stored() {

@@ -35,7 +35,12 @@ pub(super) fn may_write(visitor: &Visitor, app: AppId) -> bool {
     visitor.actor.need_in(Scope::Write, app, Missing::App).is_ok()
 }
 
-async fn first_tab(_: Visitor, At(flow): At<FlowId>) -> Answer {
+async fn first_tab(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+) -> Answer {
+    console.engine.get_flow(&visitor.actor, flow).await?;
     Ok(reply::see_other(&format!("/console/flows/{flow}/edit")))
 }
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
 use maud::html;
-use sluice_engine::NewFlow;
+use sluice_engine::rows::Scope;
 use sluice_engine::templates::template;
+use sluice_engine::{Missing, NewFlow};
 use sluice_flow::id::AppId;
 
 use super::templates;
@@ -37,6 +38,8 @@ pub(super) async fn create(
     At(app): At<AppId>,
     Form(form): Form,
 ) -> Answer {
+    // Who may not write learns nothing of what else is wrong.
+    visitor.actor.need_in(Scope::Write, app, Missing::App)?;
     let template = form.get("template").and_then(template).ok_or(Refused::NoSuchPage)?;
     let name = form.get("name").unwrap_or(&template.name).to_owned();
     let definition = Some(template.definition.clone());
