@@ -196,6 +196,8 @@ pub(super) enum Refused {
     WrongMethod,
     TooLarge,
     Unreadable,
+    /// Too many passwords are being checked at once.
+    Busy,
 }
 
 pub(super) type Answer = Result<Response, Refused>;
@@ -251,6 +253,11 @@ impl Refused {
                 Kind::Unfinished,
                 "That could not be read",
                 "What was sent is not a form, or the connection broke. Nothing was done; go back and try again.".into(),
+            ),
+            Self::Busy => (
+                Kind::Away,
+                "Too many at once",
+                "Too many people sign in at this moment. Try again in a few seconds.".into(),
             ),
         }
     }
