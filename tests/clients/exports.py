@@ -57,11 +57,20 @@ def from_xlsx(file):
     book = openpyxl.load_workbook(file, read_only=True)
     lines = book["Responses"].iter_rows(values_only=True)
     names = list(next(lines))
-    rows = [{name: shown(cell) for name, cell in zip(names, line) if cell is not None} for line in lines]
+    rows = [{name: in_sheet(name, cell) for name, cell in zip(names, line) if cell is not None} for line in lines]
     questions = [list(line) for line in book["Questions"].iter_rows(values_only=True)]
     cells = openpyxl.load_workbook(file)["Responses"].iter_rows(min_row=2)
     formulas = sum(cell.data_type == "f" for row in cells for cell in row)
     return rows, {"columns": names, "questions": questions, "formulas": formulas}
+
+
+def in_sheet(name, value):
+    """A cell as a spreadsheet shows it: XML cannot hold every character, so some stand there as _xHHHH_."""
+    from openpyxl.utils.escape import unescape
+
+    if isinstance(value, datetime.datetime) and name != "receivedAt":
+        return value.date().isoformat()
+    return unescape(value) if isinstance(value, str) else shown(value)
 
 
 def shown(value):

@@ -105,7 +105,7 @@ async function answerFirst() {
 
 async function answerSecond() {
   for (const text of HOSTILE) {
-    await submit(versions[1], { answers: { added: text, long: text, single: `other:${text}`, several: [`other:${text}`] }, metadata: { tags: { hostile: text.slice(0, 500) } } });
+    await submit(versions[1], { answers: { added: text, long: text, single: `other:${text.slice(0, 900)}`, several: [`other:${text.slice(0, 900)}`] }, metadata: { tags: { hostile: text.slice(0, 500) } } });
   }
 }
 

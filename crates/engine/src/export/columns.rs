@@ -74,7 +74,7 @@ const LAST: [(&str, Kind); 6] = [
     ("context.userAgent", Kind::Text),
 ];
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Columns {
     pub(super) questions: Vec<AskedQuestion>,
     /// In the order of their names.
@@ -90,8 +90,8 @@ impl Columns {
         let Asked { questions, versions } = asked;
         let mut by_id: Vec<usize> = (0..questions.len()).collect();
         by_id.sort_by(|&one, &other| questions[one].id.cmp(&questions[other].id));
-        let versions =
-            versions.into_iter().map(|(id, number)| (id, (id.to_string(), number))).collect();
+        let versions = versions.into_iter().map(|it| (it.id, (it.id.to_string(), it.number)));
+        let versions = versions.collect();
         Self { questions, tags, by_id, versions }
     }
 

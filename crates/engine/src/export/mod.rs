@@ -31,7 +31,6 @@ use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
 use crate::engine::Engine;
 use crate::responses::{Paging, ResponseFilter};
-use columns::Columns;
 pub(crate) use pipe::Exports;
 
 /// Rows of one page on its way from the store into a file.
@@ -140,15 +139,17 @@ impl Engine {
             ResponseFilter { to: Some(filter.to.map_or(end, |to| to.min(end))), ..filter.clone() };
         let query = self.response_query(app, flow, &filter, paging).await?;
         let asked = self.asked(app, flow).await?;
-        let tag_names = match format {
-            ExportFormat::Jsonl => Vec::new(),
-            _ => self.exports.tag_names(&*self.store, app, flow, now).await?,
-        };
         let total = self.expected(format, &query).await?;
         self.note_export(actor, app, "responses.exported", flow).await?;
-        let columns = Columns::new(asked, tag_names);
         let progress = Arc::new(Progress { total, ..Progress::default() });
-        let chunks = pipe::start(Arc::clone(&self.store), query, format, columns, &progress, place);
+        let source = pipe::Source {
+            store: Arc::clone(&self.store),
+            exports: Arc::clone(&self.exports),
+            query,
+            asked,
+            now,
+        };
+        let chunks = pipe::start(source, format, Arc::clone(&progress), place);
         let file_name = file_name(&state.flow.name, now, format);
         Ok(Export { format, file_name, progress, chunks })
     }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{ResponseQuery, ResponseRow, Store};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::columns::Columns;
 use super::csv::Csv;
@@ -16,6 +15,7 @@ use super::jsonl::Jsonl;
 use super::tags::TagNames;
 use super::{ExportFailed, ExportFormat, Progress};
 use crate::admin::{AdminError, AdminResult};
+use crate::asked::Asked;
 
 /// Exports under way in one process; each has a thread of its own.
 const EXPORTS_MAX: usize = 8;
@@ -54,15 +54,29 @@ impl Exports {
             AdminError::conflict("too_many_exports", detail)
         })
     }
+}
 
-    pub(super) async fn tag_names(
-        &self,
-        store: &dyn Store,
-        app: AppId,
-        flow: FlowId,
-        now: Timestamp,
-    ) -> AdminResult<Vec<String>> {
-        self.tag_names.of(store, app, flow, now).await
+/// What an export is made of.
+pub(super) struct Source {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) exports: Arc<Exports>,
+    pub(super) query: ResponseQuery,
+    pub(super) asked: Asked,
+    pub(super) now: Timestamp,
+}
+
+impl Source {
+    /// The columns of a format that has any; for the names of the tags every response may be looked at.
+    async fn columns(&mut self, format: ExportFormat) -> AdminResult<Columns> {
+        let asked = std::mem::take(&mut self.asked);
+        let ResponseQuery { app_id, flow_id, .. } = self.query;
+        let tags = match format {
+            ExportFormat::Jsonl => Vec::new(),
+            ExportFormat::Csv | ExportFormat::Parquet | ExportFormat::Xlsx => {
+                self.exports.tag_names.of(&*self.store, app_id, flow_id, self.now).await?
+            }
+        };
+        Ok(Columns::new(asked, tags))
     }
 }
 
@@ -71,19 +85,19 @@ type Piece = Result<Bytes, ExportFailed>;
 
 /// Starts the pipe. It ends when the receiver of its bytes is dropped.
 pub(super) fn start(
-    store: Arc<dyn Store>,
-    query: ResponseQuery,
+    source: Source,
     format: ExportFormat,
-    columns: Columns,
-    progress: &Arc<Progress>,
+    progress: Arc<Progress>,
     place: OwnedSemaphorePermit,
 ) -> mpsc::Receiver<Piece> {
+    let (columns, columns_out) = oneshot::channel();
     let (pages, pages_out) = mpsc::channel(WAITING_MAX);
     let (pieces, pieces_out) = mpsc::channel(WAITING_MAX);
-    tokio::spawn(read(store, query, pages));
-    let progress = Arc::clone(progress);
+    tokio::spawn(read(source, format, columns, pages));
     tokio::task::spawn_blocking(move || {
         let _place = place;
+        // Without columns the reader has failed, and says why in the place of the first page.
+        let columns = columns_out.blocking_recv().unwrap_or_default();
         let written =
             sheet_of(format, columns).and_then(|sheet| write(sheet, pages_out, &pieces, &progress));
         if let Err(failed) = written {
@@ -96,7 +110,21 @@ pub(super) fn start(
 }
 
 /// Reads page after page for as long as somebody takes them.
-async fn read(store: Arc<dyn Store>, mut query: ResponseQuery, pages: mpsc::Sender<Page>) {
+async fn read(
+    mut source: Source,
+    format: ExportFormat,
+    columns: oneshot::Sender<Columns>,
+    pages: mpsc::Sender<Page>,
+) {
+    let found = tokio::select! {
+        found = source.columns(format) => found,
+        () = pages.closed() => return,
+    };
+    match found {
+        Ok(found) => drop(columns.send(found)),
+        Err(error) => return drop(pages.send(Err(unread(&error))).await),
+    }
+    let Source { store, mut query, .. } = source;
     loop {
         let page = tokio::select! {
             page = store.list_responses(&query) => page,
@@ -104,17 +132,19 @@ async fn read(store: Arc<dyn Store>, mut query: ResponseQuery, pages: mpsc::Send
         };
         let (page, next) = match page {
             Ok(page) => (Ok(page.rows), page.next),
-            Err(error) => {
-                let source = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::warn!(%error, source, "an export cannot read on");
-                (Err(ExportFailed("the store could not be read".to_owned())), None)
-            }
+            Err(error) => (Err(unread(&error)), None),
         };
         if pages.send(page).await.is_err() || next.is_none() {
             return;
         }
         query.after = next;
     }
+}
+
+fn unread(error: &dyn std::error::Error) -> ExportFailed {
+    let source = error.source().map(ToString::to_string);
+    tracing::warn!(%error, source, "an export cannot read on");
+    ExportFailed("the store could not be read".to_owned())
 }
 
 fn write(

@@ -35,6 +35,7 @@ use axum::routing::get;
 use http::HeaderMap;
 use sluice_engine::Engine;
 use sluice_engine::rows::Page;
+use tokio::sync::watch;
 
 use self::attempts::Attempts;
 use self::reply::{Answer, Refused};
@@ -65,6 +66,9 @@ pub(crate) struct Console {
     attempts: Attempts,
     /// The hosted pages of what is not published yet.
     previews: Arc<dyn Preview>,
+    downloads: responses::Downloads,
+    /// Whether the server stops: streams that have no end of their own end then.
+    stopping: watch::Sender<bool>,
 }
 
 impl Console {
@@ -75,7 +79,13 @@ impl Console {
         previews: Arc<dyn Preview>,
     ) -> Self {
         let attempts = Attempts::new(options.sign_ins_per_minute, Proxies(trusted_proxies));
-        Self { engine, attempts, previews }
+        let (downloads, stopping) = (responses::Downloads::default(), watch::Sender::new(false));
+        Self { engine, attempts, previews, downloads, stopping }
+    }
+
+    /// Ends every stream, so that connections can.
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
     }
 }
 
