@@ -13,6 +13,7 @@ mod chart;
 mod editor;
 mod flows;
 mod frame;
+mod oidc;
 mod parts;
 mod reply;
 mod request;
@@ -36,10 +37,12 @@ use sluice_engine::Engine;
 use sluice_engine::rows::Page;
 
 use self::attempts::Attempts;
+use self::oidc::Provider;
 use self::reply::{Answer, Refused};
 use self::request::Query;
 use self::session::Visitor;
 
+pub use self::oidc::OidcOptions;
 pub(crate) use self::reply::failed;
 use crate::Network;
 use crate::client::Proxies;
@@ -49,11 +52,13 @@ use crate::client::Proxies;
 pub struct ConsoleOptions {
     /// Attempts to sign in from one address within a minute; 0 is without limit.
     pub sign_ins_per_minute: u32,
+    /// The provider by which people may sign in as well.
+    pub oidc: Option<OidcOptions>,
 }
 
 impl Default for ConsoleOptions {
     fn default() -> Self {
-        Self { sign_ins_per_minute: 30 }
+        Self { sign_ins_per_minute: 30, oidc: None }
     }
 }
 
@@ -61,6 +66,7 @@ impl Default for ConsoleOptions {
 pub(crate) struct Console {
     engine: Arc<Engine>,
     attempts: Attempts,
+    provider: Option<Provider>,
 }
 
 impl Console {
@@ -70,7 +76,7 @@ impl Console {
         trusted_proxies: Vec<Network>,
     ) -> Self {
         let attempts = Attempts::new(options.sign_ins_per_minute, Proxies(trusted_proxies));
-        Self { engine, attempts }
+        Self { engine, attempts, provider: options.oidc.map(Provider::new) }
     }
 }
 
@@ -81,6 +87,7 @@ pub(crate) fn router(console: Arc<Console>) -> Router {
         .route("/console/assets/{version}/{*file}", get(asset))
         .merge(sign_in::routes())
         .merge(welcome::routes())
+        .merge(oidc::routes())
         .merge(flows::routes())
         .merge(editor::routes())
         .merge(share::routes())

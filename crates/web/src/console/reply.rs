@@ -20,6 +20,7 @@ use sluice_engine::{AdminError, Served, StoreError};
 use sluice_flow::definition::Fault;
 
 use super::frame;
+use super::oidc::NotSignedIn;
 use crate::exchange::Failure;
 use crate::negotiate;
 
@@ -115,10 +116,14 @@ pub(super) fn see_other(address: &str) -> Response {
 /// The same, with a cookie.
 pub(super) fn see_other_with(address: &str, cookie: &str) -> Response {
     let mut response = see_other(address);
+    set_cookie(&mut response, cookie);
+    response
+}
+
+pub(super) fn set_cookie(response: &mut Response, cookie: &str) {
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
-    response
 }
 
 /// A file that never changes under its name.
@@ -184,6 +189,10 @@ pub(super) enum Refused {
     Unreadable,
     /// Too many passwords are being checked at once.
     Busy,
+    /// Too many attempts; how many seconds until the next.
+    Limited(u64),
+    /// Signing in by an OpenID provider came to nothing.
+    Provider(NotSignedIn),
 }
 
 pub(super) type Answer = Result<Response, Refused>;
@@ -240,6 +249,19 @@ impl Refused {
                 "That could not be read",
                 "What was sent is not a form, or the connection broke. Nothing was done; go back and try again.".into(),
             ),
+            Self::Limited(seconds) => (
+                Kind::Limited(*seconds),
+                "Too many attempts",
+                format!("Try again in {seconds} seconds."),
+            ),
+            Self::Provider(why) => {
+                let kind = match why {
+                    NotSignedIn::Away => Kind::Away,
+                    NotSignedIn::Unknown(_) => Kind::Forbidden,
+                    NotSignedIn::Stale | NotSignedIn::Refused | NotSignedIn::NotProven => Kind::Unfinished,
+                };
+                (kind, "Not signed in", why.told())
+            }
             Self::Busy => (
                 Kind::Away,
                 "Too many at once",
