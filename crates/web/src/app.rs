@@ -24,7 +24,7 @@ use crate::access::key_and_rest;
 use crate::client::Peer;
 use crate::console::{Console, ConsoleOptions};
 use crate::exchange::{Begun, Exchange};
-use crate::hosted::{Hosted, HostedOptions};
+use crate::hosted::{Hosted, HostedOptions, Previews};
 use crate::trpc::Transport;
 use crate::{Limits, admin, console, health, hosted, openapi, public, reply, trpc};
 
@@ -81,18 +81,24 @@ impl App {
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(of_reads.clone());
         let calls = trpc::router(Arc::clone(&transport)).layer(of_trpc.clone());
-        let pages = Hosted::new(Arc::clone(&engine), limits, options);
-        let pages = hosted::router(Arc::new(pages))
+        let pages = Arc::new(Hosted::new(Arc::clone(&engine), limits, options));
+        let previews = Arc::new(Previews(Arc::clone(&pages)));
+        let pages = hosted::router(pages)
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(
                 Exchange::new(Arc::clone(&engine), hosted::failed)
                     .with_timeout(limits.request_timeout),
             );
-        let desk = console::router(Arc::new(Console::new(Arc::clone(&engine), console, proxies)))
-            .layer(
-                Exchange::new(Arc::clone(&engine), console::failed)
-                    .with_timeout(limits.request_timeout),
-            );
+        let desk = console::router(Arc::new(Console::new(
+            Arc::clone(&engine),
+            console,
+            proxies,
+            previews,
+        )))
+        .layer(
+            Exchange::new(Arc::clone(&engine), console::failed)
+                .with_timeout(limits.request_timeout),
+        );
         let router = documents.merge(calls).merge(pages).merge(desk);
         let inner = Inner { engine, transport, of_reads, of_trpc, router };
         Self { inner: Arc::new(inner), peer: None }

@@ -25,6 +25,7 @@ mod limits;
 mod negotiate;
 pub mod openapi;
 mod outbound;
+mod preview;
 mod public;
 mod query;
 mod reply;

@@ -23,6 +23,7 @@ mod session;
 mod settings;
 mod share;
 mod sign_in;
+mod steps;
 mod welcome;
 
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub use self::oidc::OidcOptions;
 pub(crate) use self::reply::failed;
 use crate::Network;
 use crate::client::Proxies;
+use crate::preview::Preview;
 
 /// What an operator can set of the console.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +69,8 @@ pub(crate) struct Console {
     engine: Arc<Engine>,
     attempts: Attempts,
     provider: Option<Provider>,
+    /// The hosted pages of what is not published yet.
+    previews: Arc<dyn Preview>,
 }
 
 impl Console {
@@ -74,9 +78,10 @@ impl Console {
         engine: Arc<Engine>,
         options: ConsoleOptions,
         trusted_proxies: Vec<Network>,
+        previews: Arc<dyn Preview>,
     ) -> Self {
         let attempts = Attempts::new(options.sign_ins_per_minute, Proxies(trusted_proxies));
-        Self { engine, attempts, provider: options.oidc.map(Provider::new) }
+        Self { engine, attempts, provider: options.oidc.map(Provider::new), previews }
     }
 }
 

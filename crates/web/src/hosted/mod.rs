@@ -12,6 +12,7 @@ mod form;
 mod page;
 mod parameters;
 mod post;
+mod preview;
 mod question;
 mod reply;
 mod rules;
@@ -85,6 +86,8 @@ impl Hosted {
     }
 }
 
+pub(crate) use self::preview::Previews;
+
 pub(crate) fn router(hosted: Arc<Hosted>) -> Router {
     Router::new()
         .route(PAGE, get(show).post(answer))
@@ -99,7 +102,8 @@ pub(crate) fn router(hosted: Arc<Hosted>) -> Router {
 pub(crate) fn failed(_: Failure) -> Response {
     let (words, parameters, request) = (Words::of("en"), Parameters::default(), HeaderMap::new());
     let language = words.language;
-    Frame { words, language, parameters: &parameters, request: &request, flow: None }.failed()
+    Frame { words, language, parameters: &parameters, request: &request, flow: None, preview: None }
+        .failed()
 }
 
 fn head_of(request: Request) -> Parts {

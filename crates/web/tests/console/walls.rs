@@ -28,6 +28,9 @@ const OPEN: &[&str] = &[
 ];
 /// What everybody who is signed in may send, for it is their own.
 const OWN: &[&str] = &["/console/settings/account", "/console/{*rest}"];
+/// What takes a form of whoever may read, judges it and stores nothing: looks at pages beforehand.
+const LOOKS: &[&str] =
+    &["/console/apps/{appId}/templates/{template}", "/console/flows/{flowId}/preview"];
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Route {
@@ -256,7 +259,7 @@ async fn a_viewer_writes_nothing_anywhere() {
         }
         for (who, browser) in [("viewer", &everywhere), ("of app", &of_app), ("token", &by_token)] {
             let status = world.send(browser, route, &world.own).await;
-            if status != 403 {
+            if status != 403 && !LOOKS.contains(&route.path.as_str()) {
                 wrong.push((status, who, route.clone()));
             }
         }
