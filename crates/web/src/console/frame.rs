@@ -311,6 +311,10 @@ fn sentence_of(word: &str) -> Option<&'static str> {
         "duplicated" => "Duplicated. This is the copy; nothing of it is published yet.",
         "archived" => "Archived. Its responses and results are kept.",
         "deleted" => "Deleted.",
+        "revoked" => "Revoked. It is refused from now on.",
+        "erased" => "Erased, for good.",
+        "added" => "Added.",
+        "password" => "Your password is changed, and every other browser is signed out.",
         "welcome" => "Your password is set, and you are signed in.",
         _ => return None,
     })

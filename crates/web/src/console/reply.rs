@@ -102,6 +102,17 @@ pub(super) fn json(kind: Kind, value: &impl Serialize) -> Response {
     response
 }
 
+/// A file to be kept, under this name.
+pub(super) fn download(name: &str, content_type: &'static str, bytes: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    guard(response.headers_mut());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if let Ok(kept) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, kept);
+    }
+    response
+}
+
 /// After a write, to a page that may be loaded again.
 pub(super) fn see_other(address: &str) -> Response {
     let mut response = Response::new(Body::empty());

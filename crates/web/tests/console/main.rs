@@ -6,7 +6,9 @@
 
 mod desk;
 mod flows;
+mod oidc;
 mod preview;
+mod settings;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "each test file uses its own part")]
 mod shop;

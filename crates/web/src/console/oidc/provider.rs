@@ -57,12 +57,19 @@ pub(super) struct Found {
     token_endpoint: String,
     jwks_uri: String,
     #[serde(default)]
+    userinfo_endpoint: Option<String>,
+    #[serde(default)]
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
     #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
 }
 
 impl Found {
+    fn addresses(&self) -> impl Iterator<Item = &str> {
+        let all = [&self.authorization_endpoint, &self.token_endpoint, &self.jwks_uri];
+        all.into_iter().chain(&self.userinfo_endpoint).map(String::as_str)
+    }
+
     /// The address to which the browser is sent.
     pub(super) fn authorization(&self, parameters: &[(&str, &str)]) -> String {
         let sign = if self.authorization_endpoint.contains('?') { '&' } else { '?' };
@@ -73,6 +80,18 @@ impl Found {
 #[derive(Deserialize)]
 struct Answer {
     id_token: String,
+    #[serde(default)]
+    access_token: Option<String>,
+}
+
+/// What the provider says of somebody beside the ID token.
+#[derive(Deserialize)]
+struct UserInfo {
+    sub: String,
+    #[serde(default)]
+    email: Option<String>,
+    #[serde(default)]
+    email_verified: bool,
 }
 
 impl Provider {
@@ -122,11 +141,11 @@ impl Provider {
             address.starts_with("https://")
                 || (self.options.issuer.starts_with("http://") && address.starts_with("http://"))
         };
-        let all = [&found.authorization_endpoint, &found.token_endpoint, &found.jwks_uri];
-        if let Some(address) = all.into_iter().find(|address| !safe(address)) {
-            return Err(format!("{address} is not reached by HTTPS"));
+        let unsafe_one = found.addresses().find(|address| !safe(address)).map(str::to_owned);
+        match unsafe_one {
+            Some(address) => Err(format!("{address} is not reached by HTTPS")),
+            None => Ok(found),
         }
-        Ok(found)
     }
 
     fn client(&self) -> Result<&Client, String> {
@@ -171,10 +190,28 @@ impl Provider {
         let answer: Answer =
             serde_json::from_slice(&bytes).map_err(|_| away("it holds no ID token".to_owned()))?;
         let checked = self.id_tokens.check(&answer.id_token, &found.jwks_uri, nonce, now).await;
-        checked.map_err(|why| {
+        let mut claims = checked.map_err(|why| {
             tracing::warn!(why = why.word(), "an ID token proves nothing");
             NotSignedIn::NotProven
-        })
+        })?;
+        if claims.verified_email.is_none() {
+            claims.verified_email = self.verified_email(&found, &answer, &claims.subject).await;
+        }
+        Ok(claims)
+    }
+
+    /// The address that many providers tell only who asks for it, with the token that came along.
+    async fn verified_email(
+        &self,
+        found: &Found,
+        answer: &Answer,
+        subject: &str,
+    ) -> Option<String> {
+        let (address, token) = (found.userinfo_endpoint.as_ref()?, answer.access_token.as_ref()?);
+        let request = self.client().ok()?.get(address).bearer_auth(token);
+        let info: UserInfo = serde_json::from_slice(&sent(request).await.ok()?).ok()?;
+        // What is said of somebody else is not heard.
+        info.email.filter(|_| info.sub == subject && info.email_verified)
     }
 
     fn exchange(
