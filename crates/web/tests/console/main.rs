@@ -9,6 +9,7 @@ mod flows;
 mod oidc;
 mod preview;
 mod settings;
+mod share;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "each test file uses its own part")]
 mod shop;

@@ -101,7 +101,7 @@ pub(super) async fn revoke(
 ) -> Answer {
     visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
     console.engine.revoke_identity_key(&visitor.actor, app, form.raw("kid")).await?;
-    Ok(reply::see_other(&format!("/console/apps/{app}/settings/identity?done=revoked")))
+    Ok(reply::see_other(&format!("/console/apps/{app}/settings/identity?done=ended")))
 }
 
 fn new_key(form: &Fields) -> NewIdentityKey {

@@ -45,7 +45,7 @@ pub(super) async fn revoke(
     At(key): At<ApiKey>,
 ) -> Answer {
     console.engine.revoke_key(&visitor.actor, app, &key).await?;
-    Ok(reply::see_other(&format!("/console/apps/{app}/settings/keys?done=revoked")))
+    Ok(reply::see_other(&format!("/console/apps/{app}/settings/keys?done=ended")))
 }
 
 fn list(app: AppId, keys: &[ApiKey], may_change: bool) -> Markup {

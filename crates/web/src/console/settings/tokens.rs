@@ -80,7 +80,7 @@ pub(super) async fn revoke(
     At(token): At<TokenId>,
 ) -> Answer {
     console.engine.revoke_token(&visitor.actor, token).await?;
-    Ok(reply::see_other("/console/settings/tokens?done=revoked"))
+    Ok(reply::see_other("/console/settings/tokens?done=ended"))
 }
 
 async fn view(
