@@ -312,6 +312,9 @@ fn sentence_of(word: &str) -> Option<&'static str> {
         "archived" => "Archived. Its responses and results are kept.",
         "withdrawn" => "Withdrawn. Nobody can open or send it any more; its responses are kept.",
         "deleted" => "Deleted.",
+        "invited" => "Invited. Each person has a link of their own now.",
+        "invited-already" => "Nobody was invited: all of them have an open invitation already.",
+        "revoked" => "Withdrawn. The link takes no answer any more.",
         "welcome" => "Your password is set, and you are signed in.",
         _ => return None,
     })

@@ -164,6 +164,18 @@ pub(super) fn drawing(name: &str, svg: String) -> Response {
     response
 }
 
+/// A table to keep, as CSV.
+pub(super) fn table_file(name: &'static str, csv: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(csv));
+    let headers = response.headers_mut();
+    guard(headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
+    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        headers.insert(CONTENT_DISPOSITION, value);
+    }
+    response
+}
+
 /// What every reply of the console bears.
 fn guard(headers: &mut HeaderMap) {
     for (name, value) in [

@@ -8,6 +8,7 @@ mod desk;
 mod editor;
 mod flows;
 mod preview;
+mod share;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "each test file uses its own part")]
 mod shop;
