@@ -30,7 +30,9 @@ const OWN = {
 };
 
 export function ownFields(draft, at, type, context) {
-  const made = type.fields.map((name) => [name, OWN[`${type.name}.${name}`] ?? OWN[name] ?? { kind: "text", label: name }]);
+  const order = Object.keys(OWN).map((key) => key.split(".").at(-1));
+  const fields = [...type.fields].sort((one, two) => order.indexOf(one) - order.indexOf(two));
+  const made = fields.map((name) => [name, OWN[`${type.name}.${name}`] ?? OWN[name] ?? { kind: "text", label: name }]);
   const lists = made.filter(([, own]) => own.kind === "choices").map(([name, own]) => choicesEditor(draft, at, name, own.label, context));
   const ticks = made.filter(([, own]) => own.kind === "tick").map(([name, own]) => one(draft, at, name, own));
   const others = made.filter(([, own]) => !["choices", "tick"].includes(own.kind)).map(([name, own]) => one(draft, at, name, own));
