@@ -310,6 +310,7 @@ fn sentence_of(word: &str) -> Option<&'static str> {
         "created" => "Created.",
         "duplicated" => "Duplicated. This is the copy; nothing of it is published yet.",
         "archived" => "Archived. Its responses and results are kept.",
+        "withdrawn" => "Withdrawn. Nobody can open or send it any more; its responses are kept.",
         "deleted" => "Deleted.",
         "ended" => "Revoked. It is refused from now on.",
         "erased" => "Erased, for good.",

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
 
 mod desk;
+mod editor;
 mod flows;
 mod oidc;
 mod preview;
