@@ -18,6 +18,7 @@
 //! A refusal is a value ([`issue::Issue`], theirs); this crate has no errors of its own.
 
 pub mod definition;
+pub mod example;
 pub mod id;
 pub mod identity;
 pub mod invitation;

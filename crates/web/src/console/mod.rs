@@ -13,6 +13,7 @@ mod chart;
 mod editor;
 mod flows;
 mod frame;
+mod oidc;
 mod parts;
 mod reply;
 mod request;
@@ -38,10 +39,12 @@ use sluice_engine::rows::Page;
 use tokio::sync::watch;
 
 use self::attempts::Attempts;
+use self::oidc::Provider;
 use self::reply::{Answer, Refused};
 use self::request::Query;
 use self::session::Visitor;
 
+pub use self::oidc::OidcOptions;
 pub(crate) use self::reply::failed;
 use crate::Network;
 use crate::client::Proxies;
@@ -52,11 +55,13 @@ use crate::preview::Preview;
 pub struct ConsoleOptions {
     /// Attempts to sign in from one address within a minute; 0 is without limit.
     pub sign_ins_per_minute: u32,
+    /// The provider by which people may sign in as well.
+    pub oidc: Option<OidcOptions>,
 }
 
 impl Default for ConsoleOptions {
     fn default() -> Self {
-        Self { sign_ins_per_minute: 30 }
+        Self { sign_ins_per_minute: 30, oidc: None }
     }
 }
 
@@ -64,6 +69,7 @@ impl Default for ConsoleOptions {
 pub(crate) struct Console {
     engine: Arc<Engine>,
     attempts: Attempts,
+    provider: Option<Provider>,
     /// The hosted pages of what is not published yet.
     previews: Arc<dyn Preview>,
     downloads: responses::Downloads,
@@ -80,7 +86,8 @@ impl Console {
     ) -> Self {
         let attempts = Attempts::new(options.sign_ins_per_minute, Proxies(trusted_proxies));
         let (downloads, stopping) = (responses::Downloads::default(), watch::Sender::new(false));
-        Self { engine, attempts, previews, downloads, stopping }
+        let provider = options.oidc.map(Provider::new);
+        Self { engine, attempts, provider, previews, downloads, stopping }
     }
 
     /// Ends every stream, so that connections can.
@@ -96,6 +103,7 @@ pub(crate) fn router(console: Arc<Console>) -> Router {
         .route("/console/assets/{version}/{*file}", get(asset))
         .merge(sign_in::routes())
         .merge(welcome::routes())
+        .merge(oidc::routes())
         .merge(flows::routes())
         .merge(editor::routes())
         .merge(share::routes())

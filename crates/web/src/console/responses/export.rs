@@ -108,7 +108,7 @@ pub(super) async fn download(
         let progress = Arc::clone(&export.progress);
         console.downloads.remember(Download { who, name, progress });
     }
-    Ok(reply::download(download::of(export)))
+    Ok(reply::sent_file(download::of(export)))
 }
 
 pub(super) async fn progress(
