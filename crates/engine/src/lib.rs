@@ -13,6 +13,7 @@
 mod actor;
 mod admin;
 mod apps;
+mod asked;
 mod audit;
 mod batches;
 pub mod clock;
@@ -44,6 +45,7 @@ pub mod verify;
 pub use actor::Actor;
 pub use admin::{AdminError, AdminResult, Missing};
 pub use apps::{AppDetail, AppPatch};
+pub use asked::AskedQuestion;
 pub use engine::{Engine, Options, Unavailable};
 pub use flows::{Draft, FlowPatch, NewFlow};
 pub use hosted::{HostedFlow, HostedVersion};
@@ -53,7 +55,7 @@ pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};
 pub use publish::Published;
 pub use registry::{AppView, NoFlow, Resolved};
 pub use respondents::{Erased, RespondentExport};
-pub use responses::ResponseFilter;
+pub use responses::{Paging, ResponseFilter};
 pub use served::Served;
 pub use summary::{Summary, SummaryFilter};
 pub use tokens::{NewToken, TokenSecret};
@@ -63,7 +65,7 @@ pub mod rows {
     pub use sluice_store::{
         Answers, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, IdentityKeyKind, IdentityKeyRow,
         IdentityVerification, InvitationCounts, InvitationRow, Order, Page, Respondent,
-        ResponseRow, Scope, TokenRow, VersionRow, VersionState,
+        ResponsePage, ResponseRow, Scope, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};

@@ -15,6 +15,7 @@ pub mod conformance;
 mod digest;
 mod error;
 mod invitation;
+mod listing;
 pub mod postgres;
 mod record;
 mod removal;
@@ -32,6 +33,7 @@ use sluice_flow::time::Timestamp;
 
 pub use error::StoreError;
 pub use invitation::*;
+pub use listing::{ResponsePage, ResponseQuery, Search, folded};
 pub use record::*;
 pub use removal::*;
 pub use respondent::*;
@@ -120,7 +122,12 @@ pub trait Store: Send + Sync + 'static {
     ) -> StoreResult<Vec<VersionRow>>;
 
     /// The flow's responses that pass the filter, in the order asked for.
-    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>>;
+    ///
+    /// - A call looks at no more rows than the query says, for a bounded time, and gives texts of a bounded
+    ///   length: where few rows pass, a page may be short or even empty, and still go on.
+    /// - A page says from where to go on, and only where nothing that passes follows that nothing does. The
+    ///   pages together hold every row that passes once.
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage>;
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>>;
 
     /// A respondent, with what is known of them and how many of their responses are stored by flow.

@@ -325,22 +325,6 @@ pub enum Order {
     Desc,
 }
 
-/// Which responses of a flow. Times are half-open `[from, to)`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResponseQuery {
-    pub app_id: AppId,
-    pub flow_id: FlowId,
-    pub version: Option<FlowVersionId>,
-    pub from: Option<Timestamp>,
-    pub to: Option<Timestamp>,
-    /// Each tag must have this value, or hold it where it is a list.
-    pub tags: Vec<(String, String)>,
-    /// Those beyond this id, in the order asked for.
-    pub after: Option<ResponseId>,
-    pub order: Order,
-    pub limit: usize,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditQuery {
     pub app_id: Option<AppId>,

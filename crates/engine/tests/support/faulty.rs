@@ -132,7 +132,7 @@ impl Store for FaultyStore {
     ) -> StoreResult<Vec<VersionRow>> {
         self.inner.list_versions(app, flow, before, limit).await
     }
-    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
         self.inner.list_responses(query).await
     }
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {

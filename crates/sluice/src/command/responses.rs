@@ -120,7 +120,8 @@ impl Place {
         let Value::Array(items) = page["items"].take() else {
             return Ok(Page { fresh: Vec::new(), is_last: true });
         };
-        let is_last = items.len() < PAGE_ITEMS;
+        // A page may be short and still go on; only `next` says.
+        let is_last = page["next"].is_null();
         Ok(Page { fresh: self.printed.fresh(items, is_last, Instant::now()), is_last })
     }
 }

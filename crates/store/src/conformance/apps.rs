@@ -50,7 +50,10 @@ pub(super) async fn what_is_absent_is_not_found(store: TheStore) {
     let versions = store.list_versions(app, absent.flow.flow_id, None, 10).await.unwrap();
     assert_eq!(versions, []);
     assert_eq!(store.find_response(response).await.unwrap(), None);
-    assert_eq!(store.list_responses(&absent.query()).await.unwrap(), []);
+    assert_eq!(
+        store.list_responses(&absent.query()).await.unwrap(),
+        crate::ResponsePage::default()
+    );
     assert_eq!(store.find_token(&[0; 32]).await.unwrap(), None);
     assert_eq!(store.find_by_idempotency_key(app, &[0; 32]).await.unwrap(), None);
 }

@@ -107,8 +107,13 @@ cases! {
         times_are_half_open
         a_version_filters
         a_tag_filters_by_text_or_by_membership
+        an_admission_filters
+        an_answer_filters_by_text_or_by_membership
+        a_search_finds_every_word_in_texts_whatever_their_case
         filters_and_pages_work_together
-        a_filter_finds_the_one_row_behind_many_others;
+        a_page_looks_at_no_more_rows_than_it_may_and_goes_on
+        a_filter_finds_the_one_row_behind_many_others
+        a_page_of_long_texts_is_short_and_goes_on;
     respondents:
         a_claim_is_linked_by_the_rules
         a_stored_claim_makes_a_profile_with_its_consent

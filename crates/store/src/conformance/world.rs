@@ -230,10 +230,14 @@ impl Shop {
             version: None,
             from: None,
             to: None,
+            admission: None,
             tags: Vec::new(),
+            answers: Vec::new(),
+            search: None,
             after: None,
             order: Order::Asc,
             limit: 100,
+            look: 1_000_000,
         }
     }
 }
@@ -256,7 +260,8 @@ pub(super) async fn apply(store: &TheStore, app: AppId, rows: Vec<Write>) {
     try_apply(store, app, rows).await.unwrap();
 }
 
+/// What the query finds on one page.
 pub(super) async fn listed(store: &TheStore, query: &ResponseQuery) -> Vec<ResponseId> {
-    let rows = store.list_responses(query).await.unwrap();
-    rows.iter().map(|row| row.response_id).collect()
+    let page = store.list_responses(query).await.unwrap();
+    page.rows.iter().map(|row| row.response_id).collect()
 }

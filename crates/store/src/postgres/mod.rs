@@ -51,8 +51,8 @@ use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
     FeedPosition, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery,
     InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent,
-    ResponseQuery, ResponseRow, Store, StoreError, StoreResult, TokenHash, TokenRow, VersionRow,
-    VersionState,
+    ResponsePage, ResponseQuery, ResponseRow, Store, StoreError, StoreResult, TokenHash, TokenRow,
+    VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -216,7 +216,7 @@ impl Store for PgStore {
         flows::versions(&self.pool, app, flow, before, limit).await
     }
 
-    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
         responses::list(&self.pool, query).await
     }
 

@@ -25,7 +25,6 @@ mod write_in;
 mod writer;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use sluice_flow::id::{
@@ -35,13 +34,14 @@ use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
+use crate::listing::Walk;
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
     FeedPosition, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery,
     InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent,
-    ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
+    ResponsePage, ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow,
+    VersionState,
 };
-use read::responses::Walk;
 use read::{apps, flows, instance, out, respondents, responses};
 
 pub use open::{OpenError, Options};
@@ -138,14 +138,12 @@ impl Store for SqliteStore {
         self.readers.read(move |it| flows::versions(it, app, flow, before, limit)).await
     }
 
-    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
-        let query = Arc::new(query.clone());
-        let mut walk = Walk::of(&query);
-        while !walk.is_over(&query) {
-            let query = Arc::clone(&query);
-            walk = self.readers.read(move |it| walk.step(it, &query)).await?;
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
+        let mut walk = Walk::of(query);
+        while walk.slice(responses::SLICE_ROWS).is_some() {
+            walk = self.readers.read(move |it| responses::step(it, walk)).await?;
         }
-        Ok(walk.found())
+        Ok(walk.page())
     }
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
