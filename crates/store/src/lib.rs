@@ -11,6 +11,7 @@
 //! - the **public revision** grows only with changes that the public API can see. A response is
 //!   judged against rows of one public revision, and is stored only while that is still the newest.
 
+mod blocks;
 pub mod conformance;
 mod digest;
 mod error;
@@ -31,6 +32,7 @@ use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
+pub use blocks::{BlockPlace, Blocked};
 pub use error::StoreError;
 pub use invitation::*;
 pub use listing::{ResponsePage, ResponseQuery, Search, folded};
@@ -197,6 +199,15 @@ pub trait Store: Send + Sync + 'static {
     /// - Where another process is at the same app, a call may do nothing and say so. A row that is being
     ///   written to at the moment may be left for the next expiry.
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired>;
+
+    /// Looks at the flow after this place and makes what lists of its responses can pass over: durably, so much
+    /// at a time, of responses that were received long before `now`. Call it with the place that it gave, until it
+    /// gives none, and again from the beginning after a while.
+    ///
+    /// - Lists give the same responses in the same order with it and without, whatever is stored, removed or
+    ///   put in meanwhile. With it, one that filters by tags or answers looks at few rows that do not pass.
+    /// - Of a response that was removed, or of what it lost, nothing is kept in it.
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked>;
 
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>>;
     /// The flow's invitations that pass the filter, in the order they were made, and of those that were made

@@ -14,8 +14,8 @@ use sluice_engine::clock::{Clock, ManualClock, SystemClock};
 use sluice_engine::idempotency::IdempotencyKey;
 use sluice_engine::rows::{FlowState, Order, ResponseRow};
 use sluice_engine::{
-    Actor, AppDetail, AppView, Engine, NewFlow, Options, Paging, Published, Receipt, ResponseFilter, Store,
-    SubmitError,
+    Actor, AppDetail, AppView, Engine, NewFlow, Options, Paging, Published, Receipt,
+    ResponseFilter, Store, SubmitError,
 };
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{FlowId, FlowVersionId};

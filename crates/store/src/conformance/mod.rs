@@ -12,6 +12,7 @@
 
 mod apply;
 mod apps;
+mod blocks;
 mod commit;
 mod expiry;
 mod feed;
@@ -114,6 +115,13 @@ cases! {
         a_page_looks_at_no_more_rows_than_it_may_and_goes_on
         a_filter_finds_the_one_row_behind_many_others
         a_page_of_long_texts_is_short_and_goes_on;
+    blocks:
+        blocks_change_nothing_that_is_listed
+        a_rare_value_is_found_within_few_rows
+        what_is_young_is_in_no_block
+        of_a_response_that_was_deleted_no_block_keeps_anything
+        what_expires_leaves_no_block_behind
+        what_is_put_in_between_is_listed;
     respondents:
         a_claim_is_linked_by_the_rules
         a_stored_claim_makes_a_profile_with_its_consent

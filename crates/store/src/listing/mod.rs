@@ -14,6 +14,8 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 
 pub use sieve::folded;
+#[cfg(test)]
+pub(crate) use sieve::tests::query_of_all;
 pub(crate) use sieve::{Candidate, Sieve};
 pub(crate) use span::Span;
 pub(crate) use walk::Walk;

@@ -10,6 +10,7 @@
 //! sequence or a trigger.
 
 mod apply;
+mod blocks;
 mod claims;
 mod codec;
 mod columns;
@@ -48,11 +49,11 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::{
-    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
-    FeedPosition, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery,
-    InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent,
-    ResponsePage, ResponseQuery, ResponseRow, Store, StoreError, StoreResult, TokenHash, TokenRow,
-    VersionRow, VersionState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, Digest,
+    Erasure, Expired, Expiry, FeedPosition, FlowState, IdempotencyKey, IdentityKeyRow,
+    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, NewResponse, Outcome, Page, Place,
+    Record, Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, Store, StoreError,
+    StoreResult, TokenHash, TokenRow, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -274,6 +275,10 @@ impl Store for PgStore {
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
         let pool = Arc::clone(&self.pool);
         to_the_end(async move { expiry::part(&pool, &expiry).await }).await
+    }
+
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        blocks::make(&self.pool, place, now).await
     }
 
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {

@@ -8,6 +8,7 @@
 //! Deliberately absent: any retry of a failed write. What failed is said; what is unknown stops us.
 
 mod apply;
+mod blocks;
 mod claims;
 mod codec;
 mod commit;
@@ -36,11 +37,11 @@ use sluice_flow::time::Timestamp;
 
 use crate::listing::Walk;
 use crate::{
-    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
-    FeedPosition, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery,
-    InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent,
-    ResponsePage, ResponseQuery, ResponseRow, Store, StoreResult, TokenHash, TokenRow, VersionRow,
-    VersionState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, Digest,
+    Erasure, Expired, Expiry, FeedPosition, FlowState, IdempotencyKey, IdentityKeyRow,
+    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, NewResponse, Outcome, Page, Place,
+    Record, Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, Store, StoreResult,
+    TokenHash, TokenRow, VersionRow, VersionState,
 };
 use read::{apps, flows, instance, out, respondents, responses};
 
@@ -199,6 +200,16 @@ impl Store for SqliteStore {
 
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
         self.writer.expire(expiry).await
+    }
+
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        let work = self.readers.read(move |it| blocks::work(it, place, now)).await?;
+        let Some(flow) = work.flow else { return Ok(Blocked { made: 0, next: None }) };
+        let made = Blocked::at(place, flow, work.filled.len(), work.laid.len());
+        if made.made > 0 {
+            self.writer.put_blocks(work).await?;
+        }
+        Ok(made)
     }
 
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {

@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::open::OpenError;
 use super::transaction::{self, Then};
-use super::{apply, commit, expiry, removal, write_in};
+use super::{apply, blocks, commit, expiry, removal, write_in};
 use crate::{
     At, Change, Erasure, Expired, Expiry, NewResponse, Next, Outcome, Record, Removed, StoreError,
     StoreResult,
@@ -42,6 +42,7 @@ enum Job {
     WriteIn(Vec<Record>, Reply<()>),
     Erase(Erasure, Reply<Removed>),
     Expire(Expiry, Reply<Expired>),
+    Blocks(blocks::Work, Reply<()>),
     Check(Reply<()>),
     Close(Reply<()>),
 }
@@ -82,6 +83,10 @@ impl Writer {
 
     pub(super) async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
         self.ask(|reply| Job::Expire(expiry, reply)).await
+    }
+
+    pub(super) async fn put_blocks(&self, work: blocks::Work) -> StoreResult<()> {
+        self.ask(|reply| Job::Blocks(work, reply)).await
     }
 
     pub(super) async fn check(&self) -> StoreResult<()> {
@@ -207,6 +212,9 @@ impl Thread {
             Job::WriteIn(records, reply) => reply
                 .send(self.write(|connection| write_in::records(connection, &records)))
                 .is_err(),
+            Job::Blocks(work, reply) => {
+                reply.send(self.write(|connection| blocks::write(connection, &work))).is_err()
+            }
             Job::Check(reply) => reply.send(self.check()).is_err(),
             Job::Close(reply) => reply.send(Ok(())).is_err(),
         };

@@ -117,7 +117,8 @@ async fn responses_are_filtered_by_admission_answer_and_words() {
         ("search=3", vec![]),
         ("search=%20", vec![0, 1, 2]),
     ] {
-        let expected: Vec<_> = expected.into_iter().map(|index: usize| ids[index].clone()).collect();
+        let expected: Vec<_> =
+            expected.into_iter().map(|index: usize| ids[index].clone()).collect();
         assert_eq!(found(&site, &flow, query).await, expected, "{query}");
     }
 }

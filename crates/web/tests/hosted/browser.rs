@@ -4,8 +4,8 @@ use axum::body::Body;
 use http::Method;
 use serde_json::{Value, json};
 use sluice_engine::rows::Order;
-use sluice_engine::{Paging, ResponseFilter};
 use sluice_engine::rows::ResponseRow;
+use sluice_engine::{Paging, ResponseFilter};
 use sluice_flow::id::FlowId;
 
 use crate::support::{Reply, Site, actor, request};

@@ -9,9 +9,11 @@ use sluice_flow::id::ResponseId;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use super::super::blocks;
 use super::super::codec::{self, RESPONSE};
 use super::super::pool::Pool;
 use super::limit;
+use crate::blocks::{BLOCK_ROWS, Narrowed};
 use crate::listing::{Candidate, Span, Walk};
 use crate::{Order, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
 
@@ -35,6 +37,12 @@ pub(in super::super) async fn list(
     let mut walk = Walk::of(query);
     let is_open = walk.sieve.is_open();
     while let Some((span, look)) = walk.slice(SLICE_ROWS) {
+        let Narrowed::To(part) = blocks::narrowed(pool, &walk, span).await? else {
+            walk.looked(0, None);
+            break;
+        };
+        let (end, span) = (walk.end_of(part), part);
+        let look = if end.is_some() { look.min(BLOCK_ROWS) } else { look };
         let (slice_end, rows_max) = match is_open {
             // One more than asked for says whether the list goes on.
             true => (None, look.min(query.limit.saturating_add(1))),
@@ -46,7 +54,7 @@ pub(in super::super) async fn list(
         let cut = (candidates.len() >= rows_max).then(|| candidates.last()).flatten();
         let (looked, up_to) = match cut {
             Some(last) => (candidates.len(), Some(last.response_id.uuid().as_u128())),
-            None => (look, slice_end),
+            None => (look, slice_end.or(end)),
         };
         for row in candidates {
             if (is_open || walk.sieve.passes(&candidate(&row))) && !walk.take(row) {

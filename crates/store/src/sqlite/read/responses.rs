@@ -9,8 +9,10 @@ use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use uuid::Uuid;
 
+use super::super::blocks;
 use super::super::codec::{self, Cells, RESPONSE, bytes};
 use super::{limit, one};
+use crate::blocks::Narrowed;
 use crate::listing::{Candidate, Walk};
 use crate::{Order, ResponseRow};
 
@@ -36,7 +38,14 @@ pub(in super::super) fn by_id(
 /// who has gone away is not searched for any more.
 pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<Walk> {
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
-    let mut statement = connection.prepare_cached(&walking(walk.query.order))?;
+    // One instant for both: a filter may be taken away in between, and its block be made anew.
+    let instant = connection.unchecked_transaction()?;
+    let Narrowed::To(span) = blocks::narrowed(&instant, &walk, span)? else {
+        walk.looked(0, None);
+        return Ok(walk);
+    };
+    let end = walk.end_of(span);
+    let mut statement = instant.prepare_cached(&walking(walk.query.order))?;
     let mut rows = statement.query(params![
         bytes!(walk.query.app_id),
         bytes!(walk.query.flow_id),
@@ -55,7 +64,7 @@ pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<
         }
     }
     // A slice that came to its own end leaves nothing; one that was cut leaves what is beyond.
-    walk.looked(looked, last.filter(|_| looked >= rows_max));
+    walk.looked(looked, last.filter(|_| looked >= rows_max).or(end));
     Ok(walk)
 }
 
