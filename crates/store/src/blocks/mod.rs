@@ -22,7 +22,7 @@ use sluice_flow::time::Timestamp;
 use crate::Order;
 use crate::listing::Span;
 
-pub(crate) use filter::{PROBES, Term};
+pub(crate) use filter::PROBES;
 pub(crate) use terms::{Terms, Wanted};
 
 /// Responses in a block.
