@@ -10,10 +10,12 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::actor::Actor;
+use crate::blocks::Blocks;
 use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
+use crate::people::Passwords;
 use crate::registry::Registry;
 use crate::retention::Retention;
 use crate::tokens::hash_of;
@@ -71,12 +73,15 @@ pub struct Engine {
     pub(crate) committer: Committer,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) verifying: Verifying,
+    pub(crate) passwords: Passwords,
     pub(crate) environment_token: Option<[u8; 32]>,
     pub(crate) public_url: String,
     lost: watch::Sender<bool>,
     feed: tokio::task::JoinHandle<()>,
     pub(crate) retention: Arc<Retention>,
     retaining: tokio::task::JoinHandle<()>,
+    pub(crate) blocks: Arc<Blocks>,
+    blocking: tokio::task::JoinHandle<()>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -113,6 +118,12 @@ impl Engine {
             lost: lost.clone(),
         });
         let retaining = tokio::spawn(Arc::clone(&retention).run());
+        let blocks = Arc::new(Blocks {
+            store: Arc::clone(&store),
+            clock: Arc::clone(&clock),
+            lost: lost.clone(),
+        });
+        let blocking = tokio::spawn(Arc::clone(&blocks).run());
         let environment_token = options.admin_token.as_deref().map(hash_of);
         Ok(Arc::new(Self {
             store,
@@ -122,12 +133,15 @@ impl Engine {
             committer,
             metrics,
             verifying,
+            passwords: Passwords::new(),
             environment_token,
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             lost,
             feed,
             retention,
             retaining,
+            blocks,
+            blocking,
         }))
     }
 
@@ -176,6 +190,7 @@ impl Engine {
         self.committer.close().await;
         self.feed.abort();
         self.retaining.abort();
+        self.blocking.abort();
         self.store.close().await;
     }
 

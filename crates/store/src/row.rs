@@ -12,7 +12,7 @@ use sluice_flow::respondent::Claim;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
-use crate::{InvitationRow, InvitationStep, Invited};
+use crate::{InvitationRow, InvitationStep, Invited, PeopleWrite};
 
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
@@ -232,7 +232,7 @@ pub struct TokenRow {
 pub struct AuditRow {
     pub audit_id: AuditId,
     pub app_id: Option<AppId>,
-    /// The id of the token, or a word for what is no token (`first-start`, `environment`).
+    /// The id of the token or user, or a word for what is neither (`first-start`, `environment`).
     pub actor: String,
     /// A word such as `flow.published`.
     pub action: String,
@@ -257,6 +257,7 @@ pub enum Write {
     /// New invitations of one app; one that is there already is left as it is.
     Invitations(Vec<InvitationRow>),
     Invitation(InvitationStep),
+    People(PeopleWrite),
 }
 
 impl Write {
@@ -269,7 +270,8 @@ impl Write {
             | Self::Audit(_)
             | Self::DeleteResponse(_)
             | Self::Invitations(_)
-            | Self::Invitation(_) => false,
+            | Self::Invitation(_)
+            | Self::People(_) => false,
         }
     }
 }
@@ -287,6 +289,10 @@ pub enum At {
     FirstApp,
     /// The same, decided on there being no admin token at all, not even a revoked one.
     FirstToken,
+    /// Users, grants and links, and the revision at which it was decided.
+    People {
+        expected: u64,
+    },
 }
 
 /// Makes the rows of a change, once nothing else can be written.
@@ -313,6 +319,26 @@ impl fmt::Debug for Change {
 pub struct Page<T> {
     pub after: Option<T>,
     pub limit: usize,
+}
+
+/// Which flows of an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowQuery {
+    pub app_id: AppId,
+    /// Only those that are archived, or only those that are not; absent means both.
+    pub archived: Option<bool>,
+    /// Those beyond this id, in the order asked for.
+    pub after: Option<FlowId>,
+    pub order: Order,
+    pub limit: usize,
+}
+
+impl FlowQuery {
+    /// A page of all flows of an app, in the order they were made.
+    pub fn all(app_id: AppId, page: Page<FlowId>) -> Self {
+        let Page { after, limit } = page;
+        Self { app_id, archived: None, after, order: Order::Asc, limit }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
-    v7,
+    UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -14,9 +14,9 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    AppRow, At, AuditRow, Change, FlowRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification,
-    InvitationRow, KeyRow, NewResponse, Order, Outcome, ResponseQuery, ResponseRow, Scope, Store,
-    StoreResult, TokenRow, VersionRow, Write,
+    AppRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
+    IdentityVerification, InvitationRow, KeyRow, NewResponse, Order, Outcome, ResponseQuery,
+    ResponseRow, Role, Scope, Store, StoreResult, TokenRow, UserRow, VersionRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -127,6 +127,24 @@ pub(super) fn audit_row(app_id: Option<AppId>) -> AuditRow {
         subject: "fl_1".to_owned(),
         detail: r#"{"number":1}"#.to_owned(),
     }
+}
+
+/// A user who has nothing but a name.
+pub(super) fn user_row() -> UserRow {
+    UserRow {
+        user_id: new_id!(UserId, 0),
+        email: format!("user-{}@mail.example", next()),
+        name: "Ann".to_owned(),
+        password: None,
+        subject: None,
+        epoch: 0,
+        created_at: at(0),
+        disabled_at: None,
+    }
+}
+
+pub(super) fn grant_row(user: &UserRow, app_id: Option<AppId>, role: Role) -> GrantRow {
+    GrantRow { user_id: user.user_id, app_id, role }
 }
 
 /// An open invitation to a flow, of somebody who is invited nowhere else.

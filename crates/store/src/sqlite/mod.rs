@@ -17,6 +17,7 @@ mod expiry;
 mod failure;
 mod invitations;
 mod open;
+mod people;
 mod read;
 mod readers;
 mod removal;
@@ -29,7 +30,7 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
@@ -38,10 +39,10 @@ use sluice_flow::time::Timestamp;
 use crate::listing::Walk;
 use crate::{
     App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, Digest,
-    Erasure, Expired, Expiry, FeedPosition, FlowState, IdempotencyKey, IdentityKeyRow,
-    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, NewResponse, Outcome, Page, Place,
-    Record, Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, Store, StoreResult,
-    TokenHash, TokenRow, VersionRow, VersionState,
+    Erasure, Expired, Expiry, FeedPosition, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
+    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page,
+    Place, Record, Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, SecretHash,
+    SessionRow, Store, StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use read::{apps, flows, instance, out, respondents, responses};
 
@@ -121,8 +122,9 @@ impl Store for SqliteStore {
         self.readers.read(move |it| flows::flow(it, flow)).await
     }
 
-    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>> {
-        self.readers.read(move |it| flows::flows(it, app, page)).await
+    async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
+        let query = *query;
+        self.readers.read(move |it| flows::flows(it, &query)).await
     }
 
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
@@ -257,6 +259,29 @@ impl Store for SqliteStore {
 
     async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
         self.readers.read(instance::tokens).await
+    }
+
+    async fn people_revision(&self) -> StoreResult<u64> {
+        self.readers.read(people::revision).await
+    }
+
+    async fn find_user(&self, key: &UserKey) -> StoreResult<Option<User>> {
+        let key = key.clone();
+        self.readers.read(move |it| people::find(it, &key)).await
+    }
+
+    async fn list_users(&self, app: Option<AppId>, page: Page<UserId>) -> StoreResult<Vec<User>> {
+        self.readers.read(move |it| people::list(it, app, page)).await
+    }
+
+    async fn find_link(&self, hash: &SecretHash) -> StoreResult<Option<LinkRow>> {
+        let hash = *hash;
+        self.readers.read(move |it| people::link(it, &hash)).await
+    }
+
+    async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
+        let hash = *hash;
+        self.readers.read(move |it| people::session(it, &hash)).await
     }
 
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {

@@ -13,6 +13,7 @@ use sluice_engine::Served;
 const STYLES: &[&str] = &[
     include_str!("assets/style/base.css"),
     include_str!("assets/style/parts.css"),
+    include_str!("assets/style/chart.css"),
     include_str!("assets/style/sign_in.css"),
     include_str!("assets/style/flows.css"),
     include_str!("assets/style/editor.css"),

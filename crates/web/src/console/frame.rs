@@ -231,7 +231,7 @@ impl<'f> Frame<'f> {
 
     /// Whether the visitor may do this in the app that the page is in.
     fn may(&self, scope: Scope) -> bool {
-        self.around.app.as_ref().is_some_and(|_| self.visitor.actor.need(scope).is_ok())
+        self.around.app.as_ref().is_some_and(|app| self.visitor.actor.may(scope, app.app_id))
     }
 
     fn foot(&self) -> Markup {
