@@ -166,6 +166,9 @@ impl Store for FaultyStore {
     ) -> StoreResult<Vec<ConsentRow>> {
         self.inner.list_consents(app, respondent, page).await
     }
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        self.inner.make_blocks(place, now).await
+    }
     async fn list_responses_of(
         &self,
         app: AppId,

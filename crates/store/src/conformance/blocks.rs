@@ -123,15 +123,15 @@ pub(super) async fn a_rare_value_is_found_within_few_rows(store: TheStore) {
     let ids = filled(&store, &shop).await;
     for order in [Order::Asc, Order::Desc] {
         for query in [tagged(&shop, "rare", "yes"), answered(&shop, "n", &RARE.to_string())] {
-            // As much as is too young for a block, and one block.
-            let query = ResponseQuery { order, look: 1_600, ..query };
+            // As much as what is too young for a block may count for, and one block.
+            let query = ResponseQuery { order, look: 2_100, ..query };
             assert_eq!(store.list_responses(&query).await.unwrap().rows, []);
         }
     }
     block(&store).await;
     for order in [Order::Asc, Order::Desc] {
         for query in [tagged(&shop, "rare", "yes"), answered(&shop, "n", &RARE.to_string())] {
-            let query = ResponseQuery { order, look: 1_600, ..query };
+            let query = ResponseQuery { order, look: 2_100, ..query };
             let page = store.list_responses(&query).await.unwrap();
             assert_eq!(page.rows.len(), 1, "{query:?}");
             assert_eq!(page.rows[0].response_id, ids[RARE]);
