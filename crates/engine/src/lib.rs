@@ -44,6 +44,7 @@ mod served;
 pub mod summary;
 pub mod tally;
 pub mod templates;
+pub mod texts;
 mod tokens;
 pub mod verify;
 
@@ -55,7 +56,7 @@ pub use drafts::{Draft, Editing, Saved};
 pub use engine::{Engine, Options, Unavailable};
 pub use flows::{FlowPatch, NewFlow};
 pub use history::HistoryEntry;
-pub use hosted::{HostedFlow, HostedVersion};
+pub use hosted::{HostedFlow, HostedVersion, Preview};
 pub use identity_keys::{NewIdentityKey, Resealed, VerificationReport};
 pub use intake::{Receipt, SubmitError};
 pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};

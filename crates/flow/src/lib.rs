@@ -13,6 +13,7 @@
 //! 6. [`respondent`]: the profile that an admitted response is linked to.
 //!
 //! Beside it stands [`invitation`]: for whom a flow was assigned, and what such an assignment is at an instant.
+//! [`words`] tells which words stand in many answers.
 //!
 //! A refusal is a value ([`issue::Issue`], theirs); this crate has no errors of its own.
 
@@ -31,3 +32,4 @@ pub mod respondent;
 pub mod snapshot;
 pub mod submission;
 pub mod time;
+pub mod words;

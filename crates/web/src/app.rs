@@ -21,9 +21,10 @@ use sluice_engine::Engine;
 use tower::{BoxError, Service};
 
 use crate::access::key_and_rest;
-use crate::console::Console;
+use crate::client::Peer;
+use crate::console::{Console, ConsoleOptions};
 use crate::exchange::{Begun, Exchange};
-use crate::hosted::{Hosted, HostedOptions, Peer};
+use crate::hosted::{Hosted, HostedOptions, Previews};
 use crate::trpc::Transport;
 use crate::{Limits, admin, console, health, hosted, openapi, public, reply, trpc};
 
@@ -57,6 +58,17 @@ impl App {
 
     /// The same with the settings of hosted pages.
     pub fn with(engine: Arc<Engine>, limits: Limits, options: HostedOptions) -> Self {
+        Self::with_console(engine, limits, options, ConsoleOptions::default())
+    }
+
+    /// The same with the settings of the console as well.
+    pub fn with_console(
+        engine: Arc<Engine>,
+        limits: Limits,
+        options: HostedOptions,
+        console: ConsoleOptions,
+    ) -> Self {
+        let proxies = options.trusted_proxies.clone();
         let of_reads =
             Exchange::new(Arc::clone(&engine), reply::failed).with_timeout(limits.request_timeout);
         let of_trpc = Exchange::new(Arc::clone(&engine), trpc::failed);
@@ -69,14 +81,21 @@ impl App {
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(of_reads.clone());
         let calls = trpc::router(Arc::clone(&transport)).layer(of_trpc.clone());
-        let pages = Hosted::new(Arc::clone(&engine), limits, options);
-        let pages = hosted::router(Arc::new(pages))
+        let pages = Arc::new(Hosted::new(Arc::clone(&engine), limits, options));
+        let previews = Arc::new(Previews(Arc::clone(&pages)));
+        let pages = hosted::router(pages)
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(
                 Exchange::new(Arc::clone(&engine), hosted::failed)
                     .with_timeout(limits.request_timeout),
             );
-        let desk = console::router(Arc::new(Console::new(Arc::clone(&engine)))).layer(
+        let desk = console::router(Arc::new(Console::new(
+            Arc::clone(&engine),
+            console,
+            proxies,
+            previews,
+        )))
+        .layer(
             Exchange::new(Arc::clone(&engine), console::failed)
                 .with_timeout(limits.request_timeout),
         );

@@ -2,7 +2,7 @@
 //!
 //! A handler takes a request, calls one use case of the engine, and wraps what comes back; no rule of
 //! flows is written here. Sibling transports ([`public`], [`trpc`], [`hosted`], [`console`], [`admin`]) never import one another; what
-//! they share stands beside them: who may come in ([`access`]), how a body is read ([`body`]), what a browser
+//! they share stands beside them: who may come in ([`access`]), how a body is read ([`body`]), where a request comes from ([`client`]), what a browser
 //! is told ([`cors`]). The one way out to other machines is [`outbound`]. Status codes are named only in the reply modules ([`reply`], `trpc::envelope`,
 //! `hosted::reply`, `console::reply`, `admin::reply`), so that one page shows all that a client can meet.
 //!
@@ -14,6 +14,7 @@ mod access;
 pub mod admin;
 mod app;
 mod body;
+mod client;
 mod console;
 mod cors;
 mod docs;
@@ -24,6 +25,7 @@ mod limits;
 mod negotiate;
 pub mod openapi;
 mod outbound;
+mod preview;
 mod public;
 mod query;
 mod reply;
@@ -32,6 +34,7 @@ mod server;
 mod trpc;
 
 pub use app::App;
+pub use console::ConsoleOptions;
 pub use hosted::HostedOptions;
 pub use limits::Limits;
 pub use outbound::{Allowed, KeyFetcher, Network};

@@ -4,6 +4,7 @@
 //! server on the way, and in no `Referer`.
 
 use serde_json::json;
+use sluice_flow::id::UserId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, StoreError, StoreResult, User, UserKey, UserRow};
 
@@ -63,12 +64,11 @@ impl Engine {
     /// Changes the password of whoever is signed in, ends all their sessions, and begins one.
     pub async fn change_password(
         &self,
-        session: &super::Session,
+        id: UserId,
         old: &str,
         new: &str,
         replaces: Option<&str>,
     ) -> Result<Secret, Refusal> {
-        let id = session.user_id.ok_or(Refusal::Wrong)?;
         let find = async || {
             let found = self.store.find_user(&UserKey::Id(id)).await?;
             found.filter(|it| it.row.disabled_at.is_none()).ok_or(Refusal::Wrong)

@@ -130,6 +130,12 @@ impl Engine {
         Ok(users.into_iter().map(UserDetail::from).collect())
     }
 
+    /// Whether anybody could sign in by e-mail.
+    pub async fn has_users(&self) -> Result<bool, StoreError> {
+        let first = self.store.list_users(None, Page { after: None, limit: 1 }).await?;
+        Ok(!first.is_empty())
+    }
+
     pub async fn get_user(&self, actor: &Actor, id: UserId) -> AdminResult<UserDetail> {
         actor.need_instance(Scope::Admin)?;
         Ok(self.user(id).await?.into())

@@ -26,11 +26,13 @@ const STYLES: &[&str] = &[
 /// Each script under the name that others import it by.
 const SCRIPTS: &[(&str, &str)] = &[
     ("base.js", include_str!("assets/script/base.js")),
+    ("flows.js", include_str!("assets/script/flows.js")),
     ("editor.js", include_str!("assets/script/editor.js")),
     ("share.js", include_str!("assets/script/share.js")),
     ("responses.js", include_str!("assets/script/responses.js")),
     ("results.js", include_str!("assets/script/results.js")),
     ("settings.js", include_str!("assets/script/settings.js")),
+    ("welcome.js", include_str!("assets/script/welcome.js")),
 ];
 
 pub(super) const STYLE: &str = "console.css";

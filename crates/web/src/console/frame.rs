@@ -311,6 +311,7 @@ fn sentence_of(word: &str) -> Option<&'static str> {
         "duplicated" => "Duplicated. This is the copy; nothing of it is published yet.",
         "archived" => "Archived. Its responses and results are kept.",
         "deleted" => "Deleted.",
+        "welcome" => "Your password is set, and you are signed in.",
         _ => return None,
     })
 }

@@ -8,6 +8,7 @@
 
 mod around;
 mod assets;
+mod attempts;
 mod chart;
 mod editor;
 mod flows;
@@ -21,6 +22,8 @@ mod session;
 mod settings;
 mod share;
 mod sign_in;
+mod steps;
+mod welcome;
 
 use std::sync::Arc;
 
@@ -33,19 +36,46 @@ use http::HeaderMap;
 use sluice_engine::Engine;
 use sluice_engine::rows::Page;
 
+use self::attempts::Attempts;
 use self::reply::{Answer, Refused};
+use self::request::Query;
 use self::session::Visitor;
 
 pub(crate) use self::reply::failed;
+use crate::Network;
+use crate::client::Proxies;
+use crate::preview::Preview;
+
+/// What an operator can set of the console.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsoleOptions {
+    /// Attempts to sign in from one address within a minute; 0 is without limit.
+    pub sign_ins_per_minute: u32,
+}
+
+impl Default for ConsoleOptions {
+    fn default() -> Self {
+        Self { sign_ins_per_minute: 30 }
+    }
+}
 
 /// What the pages need.
 pub(crate) struct Console {
     engine: Arc<Engine>,
+    attempts: Attempts,
+    /// The hosted pages of what is not published yet.
+    previews: Arc<dyn Preview>,
 }
 
 impl Console {
-    pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        options: ConsoleOptions,
+        trusted_proxies: Vec<Network>,
+        previews: Arc<dyn Preview>,
+    ) -> Self {
+        let attempts = Attempts::new(options.sign_ins_per_minute, Proxies(trusted_proxies));
+        Self { engine, attempts, previews }
     }
 }
 
@@ -55,6 +85,7 @@ pub(crate) fn router(console: Arc<Console>) -> Router {
         .route("/console", get(home))
         .route("/console/assets/{version}/{*file}", get(asset))
         .merge(sign_in::routes())
+        .merge(welcome::routes())
         .merge(flows::routes())
         .merge(editor::routes())
         .merge(share::routes())
@@ -68,13 +99,20 @@ pub(crate) fn router(console: Arc<Console>) -> Router {
 }
 
 /// To the first app that the visitor may see.
-async fn home(State(console): State<Arc<Console>>, visitor: Visitor) -> Answer {
+async fn home(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    Query(query): Query,
+) -> Answer {
     let page = Page { after: None, limit: 1 };
     let apps = console.engine.list_apps(&visitor.actor, page).await?;
-    Ok(match apps.first() {
-        Some(app) => reply::see_other(&format!("/console/apps/{}", app.row.app_id)),
-        None => reply::see_other("/console/settings/apps"),
-    })
+    let place = match apps.first() {
+        Some(app) => format!("/console/apps/{}", app.row.app_id),
+        None => "/console/settings/apps".to_owned(),
+    };
+    // Only a word for a sentence of ours comes along.
+    let done = query.get("done").filter(|word| word.bytes().all(|it| it.is_ascii_lowercase()));
+    Ok(reply::see_other(&done.map_or(place.clone(), |word| format!("{place}?done={word}"))))
 }
 
 async fn asset(Path((_, name)): Path<(String, String)>, request: HeaderMap) -> Answer {

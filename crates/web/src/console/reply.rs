@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LOCATION,
-    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    ETAG, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use maud::Markup;
@@ -150,6 +150,20 @@ pub(super) fn file(content_type: &'static str, served: &Served, request: &Header
     response
 }
 
+/// A drawing to keep. Opened in the browser it could still run nothing and load nothing.
+pub(super) fn drawing(name: &str, svg: String) -> Response {
+    let mut response = Response::new(Body::from(svg));
+    let headers = response.headers_mut();
+    guard(headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("image/svg+xml; charset=utf-8"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(FILE_POLICY));
+    // Names are made of ids, which are plain.
+    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        headers.insert(CONTENT_DISPOSITION, value);
+    }
+    response
+}
+
 /// What every reply of the console bears.
 fn guard(headers: &mut HeaderMap) {
     for (name, value) in [
@@ -182,6 +196,8 @@ pub(super) enum Refused {
     WrongMethod,
     TooLarge,
     Unreadable,
+    /// Too many passwords are being checked at once.
+    Busy,
 }
 
 pub(super) type Answer = Result<Response, Refused>;
@@ -237,6 +253,11 @@ impl Refused {
                 Kind::Unfinished,
                 "That could not be read",
                 "What was sent is not a form, or the connection broke. Nothing was done; go back and try again.".into(),
+            ),
+            Self::Busy => (
+                Kind::Away,
+                "Too many at once",
+                "Too many people sign in at this moment. Try again in a few seconds.".into(),
             ),
         }
     }

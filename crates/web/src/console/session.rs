@@ -8,13 +8,16 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{COOKIE, HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, Method};
-use sluice_engine::Actor;
+use sluice_engine::{Actor, Secret};
+use sluice_flow::id::UserId;
 
 use super::Console;
 use super::reply::Refused;
 use crate::negotiate;
 
 const SESSION: &str = "__Host-sluice";
+/// As long as a session can last, in seconds; it ends on the server, whatever the browser keeps.
+const KEPT_SECONDS: u32 = 7 * 24 * 60 * 60;
 const THEME: &str = "sluice_theme";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -24,6 +27,8 @@ pub(super) struct Visitor {
     pub(super) actor: Actor,
     /// What they are called, for the foot of the side bar.
     pub(super) who: String,
+    /// Who they are; the holder of a token is nobody in particular.
+    pub(super) user_id: Option<UserId>,
     pub(super) theme: Option<&'static str>,
     pub(super) gzip: bool,
 }
@@ -36,11 +41,12 @@ impl FromRequestParts<Arc<Console>> for Visitor {
         console: &Arc<Console>,
     ) -> Result<Self, Refused> {
         let signed_out = || Refused::SignedOut { back: back_to(parts) };
-        let secret = cookie(&parts.headers, SESSION).ok_or_else(signed_out)?;
-        let actor = console.engine.authenticate(secret).await?.ok_or_else(signed_out)?;
+        let secret = secret(&parts.headers).ok_or_else(signed_out)?;
+        let session = console.engine.session(secret).await?.ok_or_else(signed_out)?;
         Ok(Self {
-            who: actor.name.clone(),
-            actor,
+            actor: session.actor,
+            who: session.who,
+            user_id: session.user_id,
             theme: theme_of(&parts.headers),
             gzip: negotiate::takes_gzip(&parts.headers),
         })
@@ -70,9 +76,18 @@ pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> 
     pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
 }
 
-/// The cookie of a session.
-pub(super) fn kept(secret: &str) -> String {
-    format!("{SESSION}={secret}; Path=/; Secure; HttpOnly; SameSite=Lax")
+/// The secret of the session that a browser has, be it over or not.
+pub(super) fn secret(headers: &HeaderMap) -> Option<&str> {
+    cookie(headers, SESSION).filter(|secret| !secret.is_empty())
+}
+
+/// The cookie of a session. Its name has the browser insist on the rest: no other host, and no page that came
+/// over plain HTTP, can set it.
+pub(super) fn kept(secret: &Secret) -> String {
+    format!(
+        "{SESSION}={}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={KEPT_SECONDS}",
+        secret.0
+    )
 }
 
 /// The cookie that ends it.

@@ -37,7 +37,7 @@ pub(in crate::console) use multiples::{FEW, Multiples, Panel};
 pub(in crate::console) use nps::Nps;
 pub(in crate::console) use number::{decimal, share, signed};
 pub(in crate::console) use ranking::{Ranked, Ranking};
-pub(in crate::console) use series::{Day, Series, Step};
+pub(in crate::console) use series::{Day, Series};
 pub(in crate::console) use spark::spark;
 
 pub(in crate::console) use pen::Tone;
@@ -139,10 +139,6 @@ impl Chart {
             }
         };
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", markup.into_string())
-    }
-
-    pub(in crate::console) fn table(&self) -> &Table {
-        &self.table
     }
 }
 
