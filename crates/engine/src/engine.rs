@@ -1,6 +1,7 @@
 //! The engine itself: what it holds, how it starts, how it stops.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use sluice_flow::id::AppId;
@@ -12,6 +13,7 @@ use uuid::Uuid;
 use crate::actor::Actor;
 use crate::clock::Clock;
 use crate::commit::Committer;
+use crate::counting::Counting;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 use crate::registry::Registry;
@@ -77,6 +79,8 @@ pub struct Engine {
     feed: tokio::task::JoinHandle<()>,
     pub(crate) retention: Arc<Retention>,
     retaining: tokio::task::JoinHandle<()>,
+    pub(crate) counting: Arc<Counting>,
+    tending: tokio::task::JoinHandle<()>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -98,11 +102,13 @@ impl Engine {
         let verifying = Verifying::new(options.master_keys, options.key_source);
         let registry = Registry::new(Arc::clone(&store), Arc::clone(&clock), verifying.clone());
         let lost = watch::Sender::new(false);
+        let stored = Arc::new(AtomicBool::new(false));
         let committer = Committer::start(
             Arc::clone(&store),
             Arc::clone(&clock),
             Arc::clone(&metrics),
             lost.clone(),
+            Arc::clone(&stored),
         );
         let feed = tokio::spawn(registry.clone().follow(position, FEED_INTERVAL));
         let retention = Arc::new(Retention {
@@ -113,6 +119,8 @@ impl Engine {
             lost: lost.clone(),
         });
         let retaining = tokio::spawn(Arc::clone(&retention).run());
+        let counting = Arc::new(Counting { store: Arc::clone(&store), lost: lost.clone(), stored });
+        let tending = tokio::spawn(Arc::clone(&counting).run());
         let environment_token = options.admin_token.as_deref().map(hash_of);
         Ok(Arc::new(Self {
             store,
@@ -128,6 +136,8 @@ impl Engine {
             feed,
             retention,
             retaining,
+            counting,
+            tending,
         }))
     }
 
@@ -176,6 +186,7 @@ impl Engine {
         self.committer.close().await;
         self.feed.abort();
         self.retaining.abort();
+        self.tending.abort();
         self.store.close().await;
     }
 

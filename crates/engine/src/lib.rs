@@ -17,6 +17,7 @@ mod audit;
 mod batches;
 pub mod clock;
 pub mod commit;
+mod counting;
 mod engine;
 mod flows;
 pub mod hosted;
