@@ -1,51 +1,104 @@
 //! Who is asking, and what they may touch.
+//!
+//! An actor has grants: scopes in one app, or in all of them and the instance. A token has one grant; a user
+//! has one for each role. Nothing else is known here of either.
 
 use sluice_flow::id::AppId;
-use sluice_store::Scope;
+use sluice_store::{Scope, TokenRow};
 
 use crate::admin::{AdminError, AdminResult, Missing};
 
-/// The holder of an admin token, as far as its token goes.
+/// Whoever asks for something to be done, as far as their grants go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// The token's id, or a word for what is no stored token; this is what the audit log says.
+    /// The id of the token or user, or a word for what is neither; this is what the audit log says.
     pub name: String,
-    pub scopes: Vec<Scope>,
+    pub grants: Vec<Grant>,
+}
+
+/// What may be done in one app, or in all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Absent means all apps, and the instance itself.
     pub app_id: Option<AppId>,
+    pub scopes: Vec<Scope>,
+}
+
+/// Where an actor may do something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reach {
+    All,
+    /// In these, in the order of their ids.
+    Apps(Vec<AppId>),
 }
 
 impl Actor {
     /// The server itself, or whoever holds the token of its environment.
     pub fn trusted(name: &str) -> Self {
-        Self { name: name.to_owned(), scopes: vec![Scope::Admin], app_id: None }
+        let grants = vec![Grant { app_id: None, scopes: vec![Scope::Admin] }];
+        Self { name: name.to_owned(), grants }
+    }
+
+    pub(crate) fn of_token(token: TokenRow) -> Self {
+        let grants = vec![Grant { app_id: token.app_id, scopes: token.scopes }];
+        Self { name: token.token_id.to_string(), grants }
+    }
+
+    /// Whether this may be done in the app: for showing what can be done. It is refused elsewhere.
+    pub fn may(&self, scope: Scope, app: AppId) -> bool {
+        self.grants.iter().any(|grant| grant.covers(app) && grant.holds(scope))
+    }
+
+    /// Whether this may be done with the instance itself.
+    pub fn may_instance(&self, scope: Scope) -> bool {
+        self.grants.iter().any(|grant| grant.app_id.is_none() && grant.holds(scope))
+    }
+
+    /// Refuses whoever has nothing to do with the app as if the thing did not exist, so that nothing can be
+    /// learned of other apps; and whoever lacks the scope in it.
+    pub fn need_in(&self, scope: Scope, app: AppId, what: Missing) -> AdminResult<()> {
+        if !self.grants.iter().any(|grant| grant.covers(app)) {
+            return Err(AdminError::NotFound(what));
+        }
+        if self.may(scope, app) { Ok(()) } else { Err(AdminError::Forbidden { scope }) }
+    }
+
+    /// Refuses whoever is bound to apps: this concerns the whole instance.
+    pub fn need_instance(&self, scope: Scope) -> AdminResult<()> {
+        if !self.grants.iter().any(|grant| grant.app_id.is_none()) {
+            return Err(AdminError::BoundToApp);
+        }
+        if self.may_instance(scope) { Ok(()) } else { Err(AdminError::Forbidden { scope }) }
+    }
+
+    /// Where this may be done. Whoever has grants, but none with the scope, is refused.
+    pub(crate) fn reach(&self, scope: Scope) -> AdminResult<Reach> {
+        if self.may_instance(scope) {
+            return Ok(Reach::All);
+        }
+        let holding = self.grants.iter().filter(|grant| grant.holds(scope));
+        let mut apps: Vec<_> = holding.filter_map(|grant| grant.app_id).collect();
+        apps.sort_unstable();
+        apps.dedup();
+        match apps.is_empty() && !self.grants.is_empty() {
+            true => Err(AdminError::Forbidden { scope }),
+            false => Ok(Reach::Apps(apps)),
+        }
+    }
+}
+
+impl Grant {
+    fn covers(&self, app: AppId) -> bool {
+        self.app_id.is_none_or(|own| own == app)
     }
 
     /// `admin` holds every scope, and `write` holds `read`.
-    fn has(&self, wanted: Scope) -> bool {
+    fn holds(&self, wanted: Scope) -> bool {
         self.scopes.iter().any(|&held| {
             held == wanted
                 || held == Scope::Admin
                 || (held == Scope::Write && wanted == Scope::Read)
         })
-    }
-
-    /// Refuses whoever lacks the scope.
-    pub fn need(&self, scope: Scope) -> AdminResult<()> {
-        if self.has(scope) { Ok(()) } else { Err(AdminError::Forbidden { scope }) }
-    }
-
-    /// Refuses a token that is bound to another app as if the thing did not exist, so that nothing
-    /// can be learned of other apps.
-    pub fn need_in(&self, scope: Scope, app: AppId, what: Missing) -> AdminResult<()> {
-        if self.app_id.is_some_and(|own| own != app) {
-            return Err(AdminError::NotFound(what));
-        }
-        self.need(scope)
-    }
-
-    /// Refuses a token that is bound to one app: this concerns the whole instance.
-    pub fn need_instance(&self, scope: Scope) -> AdminResult<()> {
-        if self.app_id.is_some() { Err(AdminError::BoundToApp) } else { self.need(scope) }
     }
 }
 
@@ -55,28 +108,66 @@ mod tests {
 
     const ALL: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Export, Scope::Erase, Scope::Admin];
 
+    fn app(n: u128) -> AppId {
+        AppId::from_uuid(uuid::Uuid::from_u128(n))
+    }
+
+    fn actor(grants: &[(Option<AppId>, Scope)]) -> Actor {
+        let grants = grants.iter().map(|&(app_id, scope)| Grant { app_id, scopes: vec![scope] });
+        Actor { name: "t".into(), grants: grants.collect() }
+    }
+
     #[test]
     fn a_scope_holds_itself_write_holds_read_and_admin_holds_all() {
         for held in ALL {
-            let actor = Actor { name: "t".into(), scopes: vec![held], app_id: None };
             for wanted in ALL {
                 let expected = held == wanted
                     || held == Scope::Admin
                     || (held, wanted) == (Scope::Write, Scope::Read);
-                assert_eq!(actor.need(wanted).is_ok(), expected, "{held:?} for {wanted:?}");
+                for (bound, of_instance) in [(None, true), (Some(app(1)), false)] {
+                    let actor = actor(&[(bound, held)]);
+                    let may = actor.need_in(wanted, app(1), Missing::Flow).is_ok();
+                    assert_eq!(may, expected, "{held:?} for {wanted:?}");
+                    assert_eq!(actor.may(wanted, app(1)), expected);
+                    assert_eq!(actor.reach(wanted).is_ok(), expected);
+                    assert_eq!(actor.need_instance(wanted).is_ok(), expected && of_instance);
+                    assert_eq!(actor.may_instance(wanted), expected && of_instance);
+                }
             }
         }
     }
 
     #[test]
-    fn a_token_bound_to_an_app_finds_nothing_of_another_and_cannot_touch_the_instance() {
-        let app = |n| AppId::from_uuid(uuid::Uuid::from_u128(n));
-        let actor = Actor { name: "t".into(), scopes: vec![Scope::Admin], app_id: Some(app(1)) };
+    fn whoever_is_bound_to_an_app_finds_nothing_of_another_and_cannot_touch_the_instance() {
+        let actor = actor(&[(Some(app(1)), Scope::Admin)]);
         assert!(actor.need_in(Scope::Admin, app(1), Missing::Flow).is_ok());
         assert!(matches!(
             actor.need_in(Scope::Read, app(2), Missing::Flow),
             Err(AdminError::NotFound(Missing::Flow))
         ));
         assert!(matches!(actor.need_instance(Scope::Admin), Err(AdminError::BoundToApp)));
+    }
+
+    #[test]
+    fn grants_add_up_within_an_app_and_do_not_leave_it() {
+        let actor = actor(&[(None, Scope::Read), (Some(app(2)), Scope::Admin)]);
+        assert!(actor.may(Scope::Read, app(1)) && !actor.may(Scope::Write, app(1)));
+        assert!(actor.may(Scope::Erase, app(2)));
+        assert!(!actor.may_instance(Scope::Admin));
+        assert!(matches!(
+            actor.need_instance(Scope::Admin),
+            Err(AdminError::Forbidden { scope: Scope::Admin })
+        ));
+        assert_eq!(actor.reach(Scope::Read).unwrap(), Reach::All);
+        assert_eq!(actor.reach(Scope::Admin).unwrap(), Reach::Apps(vec![app(2)]));
+    }
+
+    #[test]
+    fn whoever_has_no_grant_reaches_nothing() {
+        let nobody = actor(&[]);
+        assert_eq!(nobody.reach(Scope::Read).unwrap(), Reach::Apps(Vec::new()));
+        assert!(!nobody.may(Scope::Read, app(1)) && !nobody.may_instance(Scope::Read));
+        let refused = nobody.need_in(Scope::Read, app(1), Missing::App);
+        assert!(matches!(refused, Err(AdminError::NotFound(Missing::App))));
     }
 }

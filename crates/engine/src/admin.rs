@@ -20,6 +20,7 @@ pub enum Missing {
     Respondent,
     Token,
     Invitation,
+    User,
 }
 
 impl Missing {
@@ -36,6 +37,7 @@ impl Missing {
             Self::Respondent => "respondent",
             Self::Token => "token",
             Self::Invitation => "invitation",
+            Self::User => "user",
         }
     }
 
@@ -51,6 +53,7 @@ impl Missing {
             Self::Respondent => "respondent_not_found",
             Self::Token => "token_not_found",
             Self::Invitation => "invitation_not_found",
+            Self::User => "user_not_found",
         }
     }
 }

@@ -8,7 +8,7 @@ use sluice_store::{
     App, AppRow, At, Change, IdentityVerification, KeyRow, Page, Scope, StoreError, Write,
 };
 
-use crate::actor::Actor;
+use crate::actor::{Actor, Reach};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::engine::Engine;
 use crate::ids::random_bits;
@@ -95,13 +95,18 @@ impl Engine {
         Ok(AppDetail { row, api_keys: vec![key.api_key] })
     }
 
-    /// The apps that the actor may see: all, or its own.
+    /// The apps that the actor may read: all, or their own.
     pub async fn list_apps(&self, actor: &Actor, page: Page<AppId>) -> AdminResult<Vec<AppDetail>> {
-        actor.need(Scope::Read)?;
-        let apps = match actor.app_id {
-            Some(own) if page.after.is_some_and(|after| after >= own) => Vec::new(),
-            Some(own) => self.store.find_app(own).await?.into_iter().collect(),
-            None => self.store.list_apps(page).await?,
+        let apps = match actor.reach(Scope::Read)? {
+            Reach::All => self.store.list_apps(page).await?,
+            Reach::Apps(own) => {
+                let beyond = own.into_iter().filter(|own| page.after.is_none_or(|it| *own > it));
+                let mut apps = Vec::new();
+                for own in beyond.take(page.limit) {
+                    apps.extend(self.store.find_app(own).await?);
+                }
+                apps
+            }
         };
         let mut details = Vec::with_capacity(apps.len());
         for app in apps {
@@ -122,7 +127,7 @@ impl Engine {
         patch: &AppPatch,
     ) -> AdminResult<AppDetail> {
         self.app_for(actor, Scope::Write, app).await?;
-        patch.scopes().try_for_each(|scope| actor.need(scope))?;
+        patch.scopes().try_for_each(|scope| actor.need_in(scope, app, Missing::App))?;
         faultless(patch_faults(patch))?;
         for _ in 0..CONFLICT_RETRIES {
             let found = self.app_for(actor, Scope::Write, app).await?;

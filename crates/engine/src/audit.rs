@@ -3,12 +3,13 @@
 use sluice_flow::id::{AppId, AuditId};
 use sluice_store::{AuditQuery, AuditRow, Scope};
 
-use crate::actor::Actor;
-use crate::admin::{AdminResult, Missing};
+use crate::actor::{Actor, Reach};
+use crate::admin::{AdminError, AdminResult, Missing};
 use crate::engine::Engine;
 
 impl Engine {
-    /// Entries newest first. A token bound to an app sees that app's only.
+    /// Entries newest first: of an app, or of everything. Whoever is bound to one app sees that app's only,
+    /// and whoever is bound to several says which.
     pub async fn list_audit(
         &self,
         actor: &Actor,
@@ -16,11 +17,18 @@ impl Engine {
         after: Option<AuditId>,
         limit: usize,
     ) -> AdminResult<Vec<AuditRow>> {
-        actor.need(Scope::Admin)?;
-        if let Some(app) = app {
-            actor.need_in(Scope::Admin, app, Missing::App)?;
-        }
-        let query = AuditQuery { app_id: app.or(actor.app_id), after, limit };
+        let app_id = match app {
+            Some(app) => {
+                actor.need_in(Scope::Admin, app, Missing::App)?;
+                Some(app)
+            }
+            None => match actor.reach(Scope::Admin)? {
+                Reach::All => None,
+                Reach::Apps(apps) if apps.len() == 1 => apps.first().copied(),
+                Reach::Apps(_) => return Err(AdminError::BoundToApp),
+            },
+        };
+        let query = AuditQuery { app_id, after, limit };
         Ok(self.store.list_audit(&query).await?)
     }
 }

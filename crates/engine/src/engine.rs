@@ -16,6 +16,7 @@ use crate::commit::Committer;
 use crate::counting::Counting;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
+use crate::people::Passwords;
 use crate::registry::Registry;
 use crate::retention::Retention;
 use crate::tokens::hash_of;
@@ -73,6 +74,7 @@ pub struct Engine {
     pub(crate) committer: Committer,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) verifying: Verifying,
+    pub(crate) passwords: Passwords,
     pub(crate) environment_token: Option<[u8; 32]>,
     pub(crate) public_url: String,
     lost: watch::Sender<bool>,
@@ -130,6 +132,7 @@ impl Engine {
             committer,
             metrics,
             verifying,
+            passwords: Passwords::new(),
             environment_token,
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             lost,

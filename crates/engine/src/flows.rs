@@ -1,14 +1,13 @@
-//! Flows and their drafts.
-//!
-//! A draft may break every rule while it is being written: it is kept as sent, and its faults are
-//! told with it. Only a publish insists.
+//! Flows: making, listing, changing and archiving them. What they ask is in [`crate::drafts`].
 
 use serde_json::{Value, json};
-use sluice_flow::definition::{self, Fault, Kind};
+use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::time::Window;
-use sluice_store::{Change, FlowRow, FlowState, Page, Scope, StoreError, VersionRow, Write};
+use sluice_store::{
+    Change, FlowQuery, FlowRow, FlowState, Order, Page, Scope, StoreError, VersionRow, Write,
+};
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
@@ -36,14 +35,6 @@ pub struct FlowPatch {
     pub grace_window_seconds: Option<Option<u32>>,
 }
 
-/// A draft, and what still keeps it from being published.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Draft {
-    pub flow_version_id: FlowVersionId,
-    pub definition: Value,
-    pub faults: Vec<Fault>,
-}
-
 impl Engine {
     pub async fn create_flow(
         &self,
@@ -51,12 +42,39 @@ impl Engine {
         app: AppId,
         new: &NewFlow,
     ) -> AdminResult<FlowState> {
+        self.make_flow(actor, app, new, json!({})).await
+    }
+
+    /// Makes another flow of the same app that starts with what is being edited of this one: its draft, or
+    /// what is published. Its times and its responses are its own.
+    pub async fn duplicate_flow(
+        &self,
+        actor: &Actor,
+        flow: FlowId,
+        name: &str,
+    ) -> AdminResult<FlowState> {
+        let editing = self.editing(actor, flow).await?;
+        let FlowRow { app_id, kind, .. } = editing.state.flow;
+        let definition = Some(editing.definition);
+        let new = NewFlow { name: name.to_owned(), kind, definition };
+        self.make_flow(actor, app_id, &new, json!({"duplicateOf": flow})).await
+    }
+
+    async fn make_flow(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        new: &NewFlow,
+        mut detail: Value,
+    ) -> AdminResult<FlowState> {
         self.app_for(actor, Scope::Write, app).await?;
         let definition =
             new.definition.clone().unwrap_or_else(|| json!({"title": new.name, "questions": []}));
         let faults = name_faults("/name", &new.name).into_iter();
         faultless(faults.chain(object_fault("/definition", &definition)))?;
         let flow_id = FlowId::from_uuid(self.new_id());
+        detail["name"] = json!(new.name);
+        detail["kind"] = json!(new.kind);
         for _ in 0..CONFLICT_RETRIES {
             let revision = self.app_for(actor, Scope::Write, app).await?.revision;
             let now = self.now();
@@ -71,7 +89,6 @@ impl Engine {
                 archived_at: None,
             };
             let draft = self.new_draft(&flow, definition.to_string());
-            let detail = json!({"name": new.name, "kind": new.kind});
             let audit = self.audit(actor, Some(app), "flow.created", flow_id, &detail);
             let rows = vec![Write::Flow(flow), Write::Version(draft), Write::Audit(audit)];
             match self.change_app(app, revision, Change::new(move || rows)).await {
@@ -92,7 +109,22 @@ impl Engine {
         page: Page<FlowId>,
     ) -> AdminResult<Vec<FlowState>> {
         self.app_for(actor, Scope::Read, app).await?;
-        Ok(self.store.list_flows(app, page).await?)
+        Ok(self.store.list_flows(&FlowQuery::all(app, page)).await?)
+    }
+
+    /// The flows that are in use, or those that are archived, newest first.
+    pub async fn newest_flows(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        archived: bool,
+        page: Page<FlowId>,
+    ) -> AdminResult<Vec<FlowState>> {
+        self.app_for(actor, Scope::Read, app).await?;
+        let Page { after, limit } = page;
+        let archived = Some(archived);
+        let query = FlowQuery { app_id: app, archived, after, order: Order::Desc, limit };
+        Ok(self.store.list_flows(&query).await?)
     }
 
     pub async fn get_flow(&self, actor: &Actor, flow: FlowId) -> AdminResult<FlowState> {
@@ -139,44 +171,6 @@ impl Engine {
         }
     }
 
-    pub async fn get_draft(&self, actor: &Actor, flow: FlowId) -> AdminResult<Draft> {
-        let state = self.flow_for(actor, Scope::Read, flow).await?;
-        let draft = state.draft.ok_or(AdminError::NotFound(Missing::Draft))?;
-        let definition = serde_json::from_str(&draft.definition).map_err(|error| {
-            StoreError::Corrupt(format!("draft {}: {error}", draft.flow_version_id))
-        })?;
-        Ok(draft_of(draft.flow_version_id, definition))
-    }
-
-    /// Replaces the draft, or opens a new one where the last was published.
-    pub async fn put_draft(
-        &self,
-        actor: &Actor,
-        flow: FlowId,
-        definition: Value,
-    ) -> AdminResult<Draft> {
-        faultless(object_fault("", &definition))?;
-        let text = definition.to_string();
-        let id = self
-            .change_flow(actor, Scope::Write, flow, |engine, state| {
-                let draft = match &state.draft {
-                    Some(draft) => VersionRow {
-                        definition: text.clone(),
-                        updated_at: engine.now(),
-                        ..draft.clone()
-                    },
-                    None => engine.new_draft(&state.flow, text.clone()),
-                };
-                let id = draft.flow_version_id;
-                let app = Some(state.flow.app_id);
-                let audit = engine.audit(actor, app, "draft.saved", id, &json!({"flowId": flow}));
-                let rows = vec![Write::Version(draft), Write::Audit(audit)];
-                Ok((Change::new(move || rows), id))
-            })
-            .await?;
-        Ok(draft_of(id, definition))
-    }
-
     /// Decides a change on the flow's newest state and writes it, anew if others were quicker.
     pub(crate) async fn change_flow<T>(
         &self,
@@ -211,7 +205,7 @@ impl Engine {
         Ok(state)
     }
 
-    fn new_draft(&self, flow: &FlowRow, definition: String) -> VersionRow {
+    pub(crate) fn new_draft(&self, flow: &FlowRow, definition: String) -> VersionRow {
         let now = self.now();
         VersionRow {
             app_id: flow.app_id,
@@ -224,11 +218,6 @@ impl Engine {
             updated_at: now,
         }
     }
-}
-
-fn draft_of(flow_version_id: FlowVersionId, definition: Value) -> Draft {
-    let faults = definition::check(&definition).err().unwrap_or_default();
-    Draft { flow_version_id, definition, faults }
 }
 
 fn patched(row: &mut FlowRow, patch: &FlowPatch) -> Value {
@@ -260,6 +249,6 @@ fn patch_faults(patch: &FlowPatch) -> Vec<Fault> {
     faults
 }
 
-fn object_fault(pointer: &str, definition: &Value) -> Option<Fault> {
+pub(crate) fn object_fault(pointer: &str, definition: &Value) -> Option<Fault> {
     (!definition.is_object()).then(|| fault(pointer, "must be a JSON object"))
 }

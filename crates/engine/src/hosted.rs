@@ -4,18 +4,25 @@
 //! A page has no API key in its address, so here alone a flow is found without one. All of it comes from the
 //! registry: a page that was shown before costs the database nothing. What a form is sent with goes through
 //! [`crate::intake`] like everything else.
+//!
+//! An author can have the page of what is not published yet. Such a page is made of the draft as far as that can be
+//! shown, and there is no way from it to the intake: nobody but the author can have it, and nothing of it is stored.
 
 use std::sync::Arc;
 
-use sluice_flow::id::{FlowId, FlowVersionId, FormKey};
+use sluice_flow::definition::{self, Definition};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, FormKey};
 use sluice_flow::lifecycle::{self, FlowStatus};
-use sluice_flow::snapshot::Snapshot;
+use sluice_flow::snapshot::{Snapshot, VersionMeta};
 use sluice_flow::time::Window;
-use sluice_store::StoreResult;
+use sluice_store::{Scope, StoreResult};
 
+use crate::actor::Actor;
+use crate::admin::{AdminError, AdminResult, Missing};
 use crate::engine::Engine;
 use crate::look::Look;
 use crate::registry::{AppView, NoFlow, VersionView};
+use crate::templates::Template;
 
 /// An app as its hosted pages need it.
 #[derive(Debug)]
@@ -45,22 +52,42 @@ impl HostedFlow {
     }
 }
 
-/// A published version of a flow, current or not.
+/// A version of a flow: published, current or not; or one that an author looks at beforehand.
 #[derive(Debug, Clone)]
-pub struct HostedVersion(Arc<VersionView>);
+pub struct HostedVersion(Shown);
+
+#[derive(Debug, Clone)]
+enum Shown {
+    Published(Arc<VersionView>),
+    Previewed(Arc<Snapshot>),
+}
 
 impl HostedVersion {
     fn of(view: Arc<VersionView>) -> Option<Self> {
-        view.published.is_some().then_some(Self(view))
+        view.published.is_some().then_some(Self(Shown::Published(view)))
     }
 
     pub fn id(&self) -> FlowVersionId {
-        self.0.flow_version_id
+        match &self.0 {
+            Shown::Published(view) => view.flow_version_id,
+            Shown::Previewed(snapshot) => snapshot.meta().flow_version_id,
+        }
     }
 
     pub fn snapshot(&self) -> Option<&Snapshot> {
-        self.0.published.as_ref().map(|published| &published.snapshot)
+        match &self.0 {
+            Shown::Published(view) => view.published.as_ref().map(|published| &published.snapshot),
+            Shown::Previewed(snapshot) => Some(snapshot),
+        }
     }
+}
+
+/// A flow as its author sees it before others do.
+#[derive(Debug, Clone)]
+pub struct Preview {
+    pub flow: HostedFlow,
+    /// The ids of questions that cannot be shown yet.
+    pub left_out: Vec<String>,
 }
 
 impl Engine {
@@ -101,7 +128,89 @@ impl Engine {
 
     /// Whether the version takes responses now.
     pub fn is_accepting(&self, version: &HostedVersion) -> bool {
-        version.0.accepting(self.now()).refusal().is_none()
+        match &version.0 {
+            Shown::Published(view) => view.accepting(self.now()).refusal().is_none(),
+            Shown::Previewed(_) => false,
+        }
+    }
+
+    /// A flow as far as its draft can be shown, or as one of its versions was; for those who may read it.
+    pub async fn preview(
+        &self,
+        actor: &Actor,
+        flow: FlowId,
+        version: Option<FlowVersionId>,
+    ) -> AdminResult<Preview> {
+        let (state, definition, left_out, id) = match version {
+            None => {
+                let editing = self.editing(actor, flow).await?;
+                let row = editing.state.draft.as_ref().or(editing.state.current.as_ref());
+                let id = row.map(|row| row.flow_version_id);
+                let shown = definition::presentable(&editing.definition);
+                let (definition, left_out) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
+                (editing.state, definition, left_out, id)
+            }
+            Some(version) => {
+                let state = self.flow_for(actor, Scope::Read, flow).await?;
+                let row = self.get_version(actor, version).await?.version;
+                if row.flow_id != flow {
+                    return Err(AdminError::NotFound(Missing::FlowVersion));
+                }
+                let value = serde_json::from_str(&row.definition).unwrap_or_default();
+                let shown = definition::presentable(&value);
+                let (definition, left_out) =
+                    shown.ok_or(AdminError::NotFound(Missing::FlowVersion))?;
+                (state, definition, left_out, Some(version))
+            }
+        };
+        let meta = VersionMeta {
+            flow_version_id: id.unwrap_or_else(|| FlowVersionId::from_uuid(self.new_id())),
+            flow_id: flow,
+            kind: state.flow.kind,
+            number: state.last_number + 1,
+            published_at: self.now(),
+        };
+        let flow = self.previewed(state.flow.app_id, meta, definition).await?;
+        Ok(Preview { flow, left_out })
+    }
+
+    /// What a template would look like in an app.
+    pub async fn preview_template(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        template: &Template,
+    ) -> AdminResult<Preview> {
+        self.app_for(actor, Scope::Read, app).await?;
+        let shown = definition::presentable(&template.definition);
+        let (definition, left_out) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
+        let meta = VersionMeta {
+            flow_version_id: FlowVersionId::from_uuid(self.new_id()),
+            flow_id: FlowId::from_uuid(self.new_id()),
+            kind: template.kind,
+            number: 1,
+            published_at: self.now(),
+        };
+        let flow = self.previewed(app, meta, definition).await?;
+        Ok(Preview { flow, left_out })
+    }
+
+    async fn previewed(
+        &self,
+        app: AppId,
+        meta: VersionMeta,
+        definition: Definition,
+    ) -> AdminResult<HostedFlow> {
+        let app = self.registry.hosted_app(app).await?;
+        let app = app.ok_or(AdminError::NotFound(Missing::App))?;
+        let snapshot = Arc::new(Snapshot::new(meta, definition));
+        Ok(HostedFlow {
+            flow_id: meta.flow_id,
+            status: FlowStatus::Open,
+            live: Window::default(),
+            current: HostedVersion(Shown::Previewed(snapshot)),
+            app,
+        })
     }
 
     /// The key of a form that is about to be shown.

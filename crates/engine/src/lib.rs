@@ -13,13 +13,16 @@
 mod actor;
 mod admin;
 mod apps;
+mod asked;
 mod audit;
 mod batches;
 pub mod clock;
 pub mod commit;
 mod counting;
+mod drafts;
 mod engine;
 mod flows;
+mod history;
 pub mod hosted;
 pub mod idempotency;
 mod identity_keys;
@@ -30,6 +33,7 @@ mod invitations;
 pub mod look;
 pub mod metrics;
 pub mod moving;
+pub mod people;
 mod publish;
 pub mod registry;
 mod remembered;
@@ -39,22 +43,27 @@ pub mod retention;
 mod served;
 pub mod summary;
 pub mod tally;
+pub mod templates;
 mod tokens;
 pub mod verify;
 
-pub use actor::Actor;
+pub use actor::{Actor, Grant};
 pub use admin::{AdminError, AdminResult, Missing};
 pub use apps::{AppDetail, AppPatch};
+pub use asked::{Asked, AskedQuestion};
+pub use drafts::{Draft, Editing, Saved};
 pub use engine::{Engine, Options, Unavailable};
-pub use flows::{Draft, FlowPatch, NewFlow};
-pub use hosted::{HostedFlow, HostedVersion};
+pub use flows::{FlowPatch, NewFlow};
+pub use history::HistoryEntry;
+pub use hosted::{HostedFlow, HostedVersion, Preview};
 pub use identity_keys::{NewIdentityKey, Resealed, VerificationReport};
 pub use intake::{Receipt, SubmitError};
 pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};
+pub use people::{Refusal, Secret, Session};
 pub use publish::Published;
 pub use registry::{AppView, NoFlow, Resolved};
 pub use respondents::{Erased, RespondentExport};
-pub use responses::ResponseFilter;
+pub use responses::{Paging, ResponseFilter};
 pub use served::Served;
 pub use summary::{Summary, SummaryFilter};
 pub use tokens::{NewToken, TokenSecret};
@@ -62,9 +71,9 @@ pub use tokens::{NewToken, TokenSecret};
 /// The rows that transports show, so that they need not know the store.
 pub mod rows {
     pub use sluice_store::{
-        Answers, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, IdentityKeyKind, IdentityKeyRow,
-        IdentityVerification, InvitationCounts, InvitationRow, Order, Page, Respondent,
-        ResponseRow, Scope, TokenRow, VersionRow, VersionState,
+        Answers, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow, IdentityKeyKind,
+        IdentityKeyRow, IdentityVerification, InvitationCounts, InvitationRow, Order, Page,
+        Respondent, ResponsePage, ResponseRow, Role, Scope, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};

@@ -15,9 +15,13 @@ use sluice_store::{Change, FlowState, Scope, StoreError, VersionRow, VersionStat
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::clock::next_instant;
+use crate::drafts::tag_of;
 use crate::engine::Engine;
 use crate::flows::FLOW_ARCHIVED;
 use crate::registry::grace_seconds;
+
+/// The code of a publish of what somebody has changed since it was looked at.
+const DRAFT_CHANGED: &str = "draft_changed";
 
 /// A version that has just been published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +34,25 @@ pub struct Published {
 impl Engine {
     /// Checks the draft and freezes it as the flow's next version.
     pub async fn publish(&self, actor: &Actor, flow: FlowId) -> AdminResult<Published> {
+        self.publish_draft(actor, flow, None).await
+    }
+
+    /// The same for somebody who has looked at the state with this tag, and means no other.
+    pub async fn publish_seen(
+        &self,
+        actor: &Actor,
+        flow: FlowId,
+        tag: &str,
+    ) -> AdminResult<Published> {
+        self.publish_draft(actor, flow, Some(tag)).await
+    }
+
+    async fn publish_draft(
+        &self,
+        actor: &Actor,
+        flow: FlowId,
+        seen: Option<&str>,
+    ) -> AdminResult<Published> {
         let stamp = Stamp::default();
         let (flow_version_id, number) = self
             .change_flow(actor, Scope::Write, flow, |engine, state| {
@@ -39,6 +62,12 @@ impl Engine {
                         "there is no draft: save one first (PUT the flow's draft)",
                     ));
                 };
+                if seen.is_some_and(|seen| seen != tag_of(state)) {
+                    return Err(AdminError::conflict(
+                        DRAFT_CHANGED,
+                        "the draft was changed meanwhile: look at it again, then publish",
+                    ));
+                }
                 let definition = checked(draft)?;
                 let version = VersionRow { definition, ..draft.clone() };
                 let change =

@@ -9,7 +9,7 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
     App, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, ResponseRow, Table,
-    TokenRow, VersionRow,
+    TokenRow, UserRow, VersionRow,
 };
 
 /// The tally of records that are added in their order.
@@ -96,6 +96,12 @@ impl Bytes {
                 self.optional(idempotency_key.as_ref(), |it, key| it.put(key));
             }
             Record::Invitation(row) => self.invitation(row),
+            Record::User(row) => self.user(row),
+            Record::Grant(row) => {
+                self.put(row.user_id.uuid().as_bytes());
+                self.optional_app(row.app_id);
+                self.word(&row.role);
+            }
         }
     }
 
@@ -215,6 +221,20 @@ impl Bytes {
         self.optional_time(row.times.completed_at);
         self.optional_time(row.times.revoked_at);
         self.optional(row.response_id, |it, id| it.put(id.uuid().as_bytes()));
+    }
+
+    fn user(&mut self, row: &UserRow) {
+        self.put(row.user_id.uuid().as_bytes());
+        self.text(&row.email);
+        self.text(&row.name);
+        self.optional_text(row.password.as_deref());
+        self.optional(row.subject.as_ref(), |it, subject| {
+            it.text(&subject.issuer);
+            it.text(&subject.subject);
+        });
+        self.number(u64::from(row.epoch));
+        self.time(row.created_at);
+        self.optional_time(row.disabled_at);
     }
 
     fn put(&mut self, bytes: &[u8]) {

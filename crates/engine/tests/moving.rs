@@ -10,14 +10,16 @@ use sluice_engine::tally::{TableTally, Tally};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
-    v7,
+    UserId, v7,
 };
 use sluice_flow::respondent::IdentityType;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{Options, SqliteStore};
-use sluice_store::{IdentityKeyKind, IdentityVerification, Place, Record, Scope, Store};
+use sluice_store::{
+    IdentityKeyKind, IdentityVerification, Place, Record, Role, Scope, Store, Subject,
+};
 
 /// More than two pages.
 const RESPONSES: u32 = 4_500;
@@ -200,6 +202,13 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.times.opened_at => Some(at()), row.times.completed_at => Some(at()),
             row.times.revoked_at => Some(at()),
             row.response_id => Some(ResponseId::from_uuid(bits()));
+        Record::User(row) =>
+            row.user_id => UserId::from_uuid(bits()), row.email => text(), row.name => text(),
+            row.password => Some(text()), row.subject => Some(Subject { issuer: text(), subject: text() }),
+            row.epoch => 7, row.created_at => at(), row.disabled_at => Some(at());
+        Record::Grant(row) =>
+            row.user_id => UserId::from_uuid(bits()), row.app_id => Some(id()),
+            row.role => Role::Viewer;
     };
     let all: Vec<Record> = filling::records(5).collect();
     let whole = tally_of(&all).tables();

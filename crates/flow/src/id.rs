@@ -157,6 +157,8 @@ ids! {
     TokenId = "tk_";
     /// One entry of the audit log.
     AuditId = "au_";
+    /// Somebody who signs in to the console.
+    UserId = "us_";
     /// An invitation. Whoever has the id may answer in its place, so all of it is random, and it tells
     /// no time.
     AssignmentId = "fa_";

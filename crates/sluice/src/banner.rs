@@ -2,18 +2,20 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use crate::args::SERVER_DEFAULT;
 use crate::demo::{Demo, FirstStart};
 
 /// The whole text for one start.
 pub(crate) fn banner(address: SocketAddr, stored_in: &str, made: &FirstStart) -> String {
     let base = base_url(address);
     let mut text = format!("Sluice listening on {base}\n");
+    text.push_str(&format!("  console      {base}/console\n"));
     text.push_str(&format!("  stored in    {stored_in}\n"));
     text.push_str(&format!("  admin API    {base}/api/admin/v1 (reference: {base}/docs)\n"));
     text.push_str(&format!("  health       {base}/readyz, metrics at {base}/metrics\n"));
     if let Some(token) = &made.token {
         text.push_str(&format!(
-            "\nAdmin token, shown this once (keep it; export it as SLUICE_TOKEN for the commands):\n\
+            "\nAdmin token, shown this once (keep it: it signs you in to the console; export it as SLUICE_TOKEN for the commands):\n\
              \x20 {}\n",
             token.0
         ));
@@ -32,6 +34,7 @@ pub(crate) fn banner(address: SocketAddr, stored_in: &str, made: &FirstStart) ->
 fn calls(base: &str, demo: &Demo) -> String {
     let Demo { api_key, flow_id, flow_version_id } = demo;
     let api = format!("{base}/api/v1/{api_key}");
+    let server = if base == SERVER_DEFAULT { String::new() } else { format!(" --server {base}") };
     format!(
         "\nA demo app with one published survey is ready. Answer it in a browser:\n\
          \x20 {base}/f/{flow_id}\n\
@@ -51,7 +54,7 @@ fn calls(base: &str, demo: &Demo) -> String {
          \"respondentAnalyticsAdmission\":\"collection_only\",\
          \"answers\":{{\"nps\":\"9\",\"use\":[\"api\"],\"docs\":\"5\",\"contact\":\"no\"}}}}'\n\
          \n\
-         Watch responses arrive:  sluice responses tail {flow_id} --since all\n"
+         Watch responses arrive:  sluice responses tail {flow_id} --since all{server}\n"
     )
 }
 

@@ -161,6 +161,8 @@ fn a_command_that_cannot_reach_its_server_says_what_to_do() {
     assert_complains(&run(folder.path(), &nobody), 1, &["no server answers", "sluice serve"]);
     let tail = ["responses", "tail", flow, "--server", "http://127.0.0.1:1", "--token", "t"];
     assert_complains(&run(folder.path(), &tail), 1, &["no server answers", "sluice serve"]);
+    let all = [&tail[..], &["--since", "all"]].concat();
+    assert_complains(&run(folder.path(), &all), 1, &["no server answers", "sluice serve"]);
     assert_complains(&run(folder.path(), &["app", "list"]), 2, &["token", "SLUICE_TOKEN"]);
     let odd = ["app", "list", "--server", "localhost", "--token", "t"];
     assert_complains(&run(folder.path(), &odd), 2, &["address", "--server"]);

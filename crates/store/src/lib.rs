@@ -16,6 +16,8 @@ mod counting;
 mod digest;
 mod error;
 mod invitation;
+mod listing;
+mod people;
 pub mod postgres;
 mod record;
 mod removal;
@@ -25,7 +27,7 @@ pub mod sqlite;
 
 use async_trait::async_trait;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
@@ -34,6 +36,9 @@ use sluice_flow::time::Timestamp;
 pub use counting::{DayTotal, FlowCounts, Tended, Walk};
 pub use error::StoreError;
 pub use invitation::*;
+pub use listing::{ResponsePage, ResponseQuery, Search, folded};
+pub(crate) use people::joined;
+pub use people::*;
 pub use record::*;
 pub use removal::*;
 pub use respondent::*;
@@ -91,7 +96,11 @@ pub trait Store: Send + Sync + 'static {
     /// an app or a flow that is not there when all are written, the change fails.
     /// Where `at` names an app whose revision is no longer `expected`, `change` is not called and the
     /// answer is [`StoreError::Conflict`]; an app that does not exist is a conflict as well.
-    /// [`At::Instance`] is for what belongs to no existing app: making one, and admin tokens.
+    /// [`At::Instance`] is for what belongs to no existing app: making one, admin tokens, and sessions.
+    /// [`At::People`] is for what is decided on users, grants and links: a conflict where their revision is
+    /// no longer `expected`, and otherwise the revision grows.
+    /// A second user with an address or a subject that is taken fails the change, and so does a grant in an
+    /// app that is not there.
     /// [`At::FirstApp`] and [`At::FirstToken`] are conflicts where there is an app, or a token; of several
     /// such changes at once, by any number of processes, one is written.
     async fn apply(&self, at: At, change: Change) -> StoreResult<()>;
@@ -108,8 +117,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// A flow with its app's revisions, its current version and its draft, read at one instant.
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>>;
-    /// The app's flows, archived ones included, in the order they were made.
-    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>>;
+    /// The app's flows that pass the filter, in the order they were made or the other way round.
+    async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>>;
     /// A version, drafts included, with all that its flow decides about it, read at one instant.
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>>;
     /// The flow's published versions by falling number, from below `before` where it is given.
@@ -122,7 +131,12 @@ pub trait Store: Send + Sync + 'static {
     ) -> StoreResult<Vec<VersionRow>>;
 
     /// The flow's responses that pass the filter, in the order asked for.
-    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>>;
+    ///
+    /// - A call looks at no more rows than the query says, for a bounded time, and gives texts of a bounded
+    ///   length: where few rows pass, a page may be short or even empty, and still go on.
+    /// - A page says from where to go on, and only where nothing that passes follows that nothing does. The
+    ///   pages together hold every row that passes once.
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage>;
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>>;
 
     /// A respondent, with what is known of them and how many of their responses are stored by flow.
@@ -252,6 +266,19 @@ pub trait Store: Send + Sync + 'static {
     /// All tokens, revoked ones included, in the order they were made.
     async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>>;
 
+    /// How often users, grants and links have changed: the revision of [`At::People`]. Read before what a
+    /// decision rests on, it tells whether that has changed since.
+    async fn people_revision(&self) -> StoreResult<u64>;
+    /// A user with their grants, disabled or not.
+    async fn find_user(&self, key: &UserKey) -> StoreResult<Option<User>>;
+    /// Users in the order they were made, each with all their grants: all of them, or those with a grant of
+    /// this app or of all apps.
+    async fn list_users(&self, app: Option<AppId>, page: Page<UserId>) -> StoreResult<Vec<User>>;
+    /// The link with this hash, expired or not.
+    async fn find_link(&self, hash: &SecretHash) -> StoreResult<Option<LinkRow>>;
+    /// The session with this hash, over or not.
+    async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>>;
+
     /// The audit log, newest first: of one app, or of everything.
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>>;
 
@@ -268,7 +295,8 @@ pub trait Store: Send + Sync + 'static {
         std::future::pending::<()>().await;
     }
 
-    /// Everything that is stored, in the order of [`Place`], which all backends share.
+    /// Everything that is stored, in the order of [`Place`], which all backends share; but for sessions and
+    /// links, which are of the place where somebody signed in.
     ///
     /// Gives up to `limit` records beyond `after`, which need not be the place of a record; fewer where
     /// they are long (a page is held in memory, so all its texts together are bounded), and none only at

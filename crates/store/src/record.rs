@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 
 use crate::{
-    App, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow,
-    KeyRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, VersionRow,
+    App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
+    InvitationRow, KeyRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
 };
 
 /// One row of any table, with all that a backend keeps of it.
@@ -28,6 +28,8 @@ pub enum Record {
     Consent(ConsentRow),
     UsedKey(UsedKeyRow),
     Invitation(InvitationRow),
+    User(UserRow),
+    Grant(GrantRow),
 }
 
 /// The tables, in the order of their records.
@@ -49,10 +51,12 @@ pub enum Table {
     #[serde(rename = "used-keys")]
     UsedKeys,
     Invitations,
+    Users,
+    Grants,
 }
 
 impl Table {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -66,6 +70,8 @@ impl Table {
         Self::Consents,
         Self::UsedKeys,
         Self::Invitations,
+        Self::Users,
+        Self::Grants,
     ];
 
     pub fn name(self) -> &'static str {
@@ -83,6 +89,8 @@ impl Table {
             Self::Consents => "consents",
             Self::UsedKeys => "used-keys",
             Self::Invitations => "invitations",
+            Self::Users => "users",
+            Self::Grants => "grants",
         }
     }
 }
@@ -92,7 +100,8 @@ impl Table {
 ///
 /// The key of an app is empty, that of an API key its text, that of an identity key its `kid`, that of
 /// a response its flow's id followed by its own, that of an identity its type and value with a zero byte
-/// between; that of a consent or a used key is the id of its response, and any other is the id.
+/// between; that of a consent or a used key is the id of its response, that of a grant its user's, and any
+/// other is the id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     pub table: Table,
@@ -116,6 +125,8 @@ impl Record {
             Self::Consent(_) => Table::Consents,
             Self::UsedKey(_) => Table::UsedKeys,
             Self::Invitation(_) => Table::Invitations,
+            Self::User(_) => Table::Users,
+            Self::Grant(_) => Table::Grants,
         }
     }
 
@@ -147,6 +158,8 @@ impl Record {
                 place(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
             }
             Self::Invitation(row) => place(Some(row.app_id), row.assignment_id.uuid().as_bytes()),
+            Self::User(row) => place(None, row.user_id.uuid().as_bytes()),
+            Self::Grant(row) => place(row.app_id, row.user_id.uuid().as_bytes()),
         }
     }
 
@@ -158,7 +171,11 @@ impl Record {
                 let origins = app.row.allowed_origins.iter().map(String::len).sum::<usize>();
                 app.row.name.len() + origins
             }
-            Self::Key(_) | Self::Respondent(_) | Self::Consent(_) | Self::UsedKey(_) => 0,
+            Self::Key(_)
+            | Self::Respondent(_)
+            | Self::Consent(_)
+            | Self::UsedKey(_)
+            | Self::Grant(_) => 0,
             Self::Identity(row) => row.known.value.len(),
             Self::IdentityKey(key) => {
                 key.kid.len() + key.material.len() + key.issuer.as_ref().map_or(0, String::len)
@@ -174,6 +191,12 @@ impl Record {
             Self::Invitation(row) => {
                 let texts = [&row.invitee.user_id, &row.invitee.email];
                 texts.into_iter().flatten().map(String::len).sum()
+            }
+            Self::User(row) => {
+                let subject =
+                    row.subject.as_ref().map_or(0, |it| it.issuer.len() + it.subject.len());
+                let password = row.password.as_ref().map_or(0, String::len);
+                row.email.len() + row.name.len() + password + subject
             }
         };
         REST_BYTES + texts

@@ -13,7 +13,7 @@ use sluice_flow::respondent::Claim;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
-use crate::{InvitationRow, InvitationStep, Invited};
+use crate::{InvitationRow, InvitationStep, Invited, PeopleWrite};
 
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
@@ -235,7 +235,7 @@ pub struct TokenRow {
 pub struct AuditRow {
     pub audit_id: AuditId,
     pub app_id: Option<AppId>,
-    /// The id of the token, or a word for what is no token (`first-start`, `environment`).
+    /// The id of the token or user, or a word for what is neither (`first-start`, `environment`).
     pub actor: String,
     /// A word such as `flow.published`.
     pub action: String,
@@ -260,6 +260,7 @@ pub enum Write {
     /// New invitations of one app; one that is there already is left as it is.
     Invitations(Vec<InvitationRow>),
     Invitation(InvitationStep),
+    People(PeopleWrite),
 }
 
 impl Write {
@@ -272,7 +273,8 @@ impl Write {
             | Self::Audit(_)
             | Self::DeleteResponse(_)
             | Self::Invitations(_)
-            | Self::Invitation(_) => false,
+            | Self::Invitation(_)
+            | Self::People(_) => false,
         }
     }
 }
@@ -290,6 +292,10 @@ pub enum At {
     FirstApp,
     /// The same, decided on there being no admin token at all, not even a revoked one.
     FirstToken,
+    /// Users, grants and links, and the revision at which it was decided.
+    People {
+        expected: u64,
+    },
 }
 
 /// Makes the rows of a change, once nothing else can be written.
@@ -318,6 +324,26 @@ pub struct Page<T> {
     pub limit: usize,
 }
 
+/// Which flows of an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowQuery {
+    pub app_id: AppId,
+    /// Only those that are archived, or only those that are not; absent means both.
+    pub archived: Option<bool>,
+    /// Those beyond this id, in the order asked for.
+    pub after: Option<FlowId>,
+    pub order: Order,
+    pub limit: usize,
+}
+
+impl FlowQuery {
+    /// A page of all flows of an app, in the order they were made.
+    pub fn all(app_id: AppId, page: Page<FlowId>) -> Self {
+        let Page { after, limit } = page;
+        Self { app_id, archived: None, after, order: Order::Asc, limit }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -326,22 +352,6 @@ pub enum Order {
     Asc,
     /// Newest first.
     Desc,
-}
-
-/// Which responses of a flow. Times are half-open `[from, to)`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResponseQuery {
-    pub app_id: AppId,
-    pub flow_id: FlowId,
-    pub version: Option<FlowVersionId>,
-    pub from: Option<Timestamp>,
-    pub to: Option<Timestamp>,
-    /// Each tag must have this value, or hold it where it is a list.
-    pub tags: Vec<(String, String)>,
-    /// Those beyond this id, in the order asked for.
-    pub after: Option<ResponseId>,
-    pub order: Order,
-    pub limit: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

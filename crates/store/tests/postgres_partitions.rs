@@ -118,12 +118,16 @@ async fn a_list_walks_the_index_of_the_months_that_it_asks_for() {
             version: None,
             from: Some(Timestamp::from_millis(MARCH_2025)),
             to: Some(Timestamp::from_millis(MARCH_2025 + 1)),
+            admission: None,
             tags: Vec::new(),
+            answers: Vec::new(),
+            search: None,
             after: None,
             order,
             limit: 10,
+            look: 1_000,
         };
-        assert_eq!(store.list_responses(&query).await.unwrap().len(), 10);
+        assert_eq!(store.list_responses(&query).await.unwrap().rows.len(), 10);
     }
     store.close().await;
     let expected = ["responses_2025_03 false true", "responses_2025_04 false false"];

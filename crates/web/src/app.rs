@@ -21,10 +21,12 @@ use sluice_engine::Engine;
 use tower::{BoxError, Service};
 
 use crate::access::key_and_rest;
+use crate::client::Peer;
+use crate::console::{Console, ConsoleOptions};
 use crate::exchange::{Begun, Exchange};
-use crate::hosted::{Hosted, HostedOptions, Peer};
+use crate::hosted::{Hosted, HostedOptions, Previews};
 use crate::trpc::Transport;
-use crate::{Limits, admin, health, hosted, openapi, public, reply, trpc};
+use crate::{Limits, admin, console, health, hosted, openapi, public, reply, trpc};
 
 /// The whole service over one engine. Cloning gives another handle on the same one.
 #[derive(Clone)]
@@ -56,6 +58,17 @@ impl App {
 
     /// The same with the settings of hosted pages.
     pub fn with(engine: Arc<Engine>, limits: Limits, options: HostedOptions) -> Self {
+        Self::with_console(engine, limits, options, ConsoleOptions::default())
+    }
+
+    /// The same with the settings of the console as well.
+    pub fn with_console(
+        engine: Arc<Engine>,
+        limits: Limits,
+        options: HostedOptions,
+        console: ConsoleOptions,
+    ) -> Self {
+        let proxies = options.trusted_proxies.clone();
         let of_reads =
             Exchange::new(Arc::clone(&engine), reply::failed).with_timeout(limits.request_timeout);
         let of_trpc = Exchange::new(Arc::clone(&engine), trpc::failed);
@@ -68,14 +81,25 @@ impl App {
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(of_reads.clone());
         let calls = trpc::router(Arc::clone(&transport)).layer(of_trpc.clone());
-        let pages = Hosted::new(Arc::clone(&engine), limits, options);
-        let pages = hosted::router(Arc::new(pages))
+        let pages = Arc::new(Hosted::new(Arc::clone(&engine), limits, options));
+        let previews = Arc::new(Previews(Arc::clone(&pages)));
+        let pages = hosted::router(pages)
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(
                 Exchange::new(Arc::clone(&engine), hosted::failed)
                     .with_timeout(limits.request_timeout),
             );
-        let router = documents.merge(calls).merge(pages);
+        let desk = console::router(Arc::new(Console::new(
+            Arc::clone(&engine),
+            console,
+            proxies,
+            previews,
+        )))
+        .layer(
+            Exchange::new(Arc::clone(&engine), console::failed)
+                .with_timeout(limits.request_timeout),
+        );
+        let router = documents.merge(calls).merge(pages).merge(desk);
         let inner = Inner { engine, transport, of_reads, of_trpc, router };
         Self { inner: Arc::new(inner), peer: None }
     }

@@ -379,8 +379,11 @@ fn more_than_two_hundred_days_are_told_by_weeks() {
 fn the_last_day_of_a_spark_is_today() {
     let flow = |number| FlowId::from_uuid(uuid::Uuid::from_u128(number));
     let today = day("2026-11-15");
-    let total =
-        |of, back: i32, responses| DayTotal { flow_id: flow(of), day: today.plus(-back), responses };
+    let total = |of, back: i32, responses| DayTotal {
+        flow_id: flow(of),
+        day: today.plus(-back),
+        responses,
+    };
     let totals = [total(1, 40, 7), total(1, 2, 3), total(1, 0, 1), total(2, 3, 5), total(2, -1, 2)];
     let told = sparks(&totals, today, 3);
     assert_eq!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
@@ -116,8 +116,8 @@ impl Store for FaultyStore {
         self.hang().await?;
         self.inner.find_flow(flow).await
     }
-    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>> {
-        self.inner.list_flows(app, page).await
+    async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
+        self.inner.list_flows(query).await
     }
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
         self.hang().await?;
@@ -132,7 +132,7 @@ impl Store for FaultyStore {
     ) -> StoreResult<Vec<VersionRow>> {
         self.inner.list_versions(app, flow, before, limit).await
     }
-    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
         self.inner.list_responses(query).await
     }
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
@@ -223,6 +223,21 @@ impl Store for FaultyStore {
     }
     async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
         self.inner.list_tokens().await
+    }
+    async fn people_revision(&self) -> StoreResult<u64> {
+        self.inner.people_revision().await
+    }
+    async fn find_user(&self, key: &UserKey) -> StoreResult<Option<User>> {
+        self.inner.find_user(key).await
+    }
+    async fn list_users(&self, app: Option<AppId>, page: Page<UserId>) -> StoreResult<Vec<User>> {
+        self.inner.list_users(app, page).await
+    }
+    async fn find_link(&self, hash: &SecretHash) -> StoreResult<Option<LinkRow>> {
+        self.inner.find_link(hash).await
+    }
+    async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
+        self.inner.find_session(hash).await
     }
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
         self.inner.list_audit(query).await

@@ -14,8 +14,8 @@ use sluice_engine::clock::{Clock, ManualClock, SystemClock};
 use sluice_engine::idempotency::IdempotencyKey;
 use sluice_engine::rows::{FlowState, Order, ResponseRow};
 use sluice_engine::{
-    Actor, AppDetail, AppView, Engine, NewFlow, Options, Published, Receipt, ResponseFilter, Store,
-    SubmitError,
+    Actor, AppDetail, AppView, Engine, NewFlow, Options, Paging, Published, Receipt,
+    ResponseFilter, Store, SubmitError,
 };
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{FlowId, FlowVersionId};
@@ -85,9 +85,17 @@ impl World {
     }
 
     pub async fn stored(&self, flow: FlowId) -> Vec<ResponseRow> {
-        let filter =
-            ResponseFilter { limit: 1_000_000, order: Order::Asc, ..ResponseFilter::default() };
-        self.engine.list_responses(&self.actor, flow, filter).await.unwrap()
+        let mut rows = Vec::new();
+        let mut paging = Paging { after: None, order: Order::Asc, limit: 1_000_000 };
+        let all = ResponseFilter::default();
+        loop {
+            let page = self.engine.list_responses(&self.actor, flow, &all, paging).await.unwrap();
+            rows.extend(page.rows);
+            paging.after = page.next;
+            if page.next.is_none() {
+                return rows;
+            }
+        }
     }
 
     pub async fn submit(&self, app: &AppView, body: &Value) -> Result<Receipt, SubmitError> {

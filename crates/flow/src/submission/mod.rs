@@ -10,6 +10,7 @@
 
 mod context;
 pub(crate) mod identities;
+mod kept;
 mod report;
 mod rules;
 mod stored;
@@ -27,6 +28,7 @@ use crate::payload::Generation;
 
 pub use identities::IDENTITIES_MAX;
 pub(crate) use identities::{EMAIL, USER_ID};
+pub use kept::each_entry;
 pub use stored::identities_json;
 pub(crate) use stored::stored_texts;
 pub use text_map::{TextMap, Texts};

@@ -36,10 +36,12 @@ async fn follow(args: TailArgs) -> Outcome {
     let server = Server::new(args.server.clone())?;
     let mut place = Place::find(&server, &args).await?;
     let mut left = args.limit.unwrap_or(u64::MAX);
-    let (mut away, mut waits) = (false, false);
+    let (mut away, mut waits, mut reached) = (false, false, false);
     while left > 0 {
         let page = match place.next(&server).await {
             Ok(page) => page,
+            // Never reached: that is a mistake to tell, not a restart to wait for.
+            Err(CallError::Away(failure)) if !reached => return Err(failure),
             Err(CallError::Away(failure)) => {
                 if !away {
                     output::note(format_args!("{failure}\nreconnecting …"));
@@ -50,6 +52,7 @@ async fn follow(args: TailArgs) -> Outcome {
             }
             Err(error) => return Err(error.into()),
         };
+        reached = true;
         if std::mem::take(&mut away) {
             output::note("connected again");
         }
@@ -117,7 +120,8 @@ impl Place {
         let Value::Array(items) = page["items"].take() else {
             return Ok(Page { fresh: Vec::new(), is_last: true });
         };
-        let is_last = items.len() < PAGE_ITEMS;
+        // A page may be short and still go on; only `next` says.
+        let is_last = page["next"].is_null();
         Ok(Page { fresh: self.printed.fresh(items, is_last, Instant::now()), is_last })
     }
 }

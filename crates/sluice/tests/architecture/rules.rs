@@ -6,7 +6,7 @@ use super::source::Source;
 const FILE_LINES_MAX: usize = 500;
 
 /// Transports of `crates/web`: each is reachable from `lib.rs` alone.
-const TRANSPORTS: [&str; 4] = ["public", "trpc", "hosted", "admin"];
+const TRANSPORTS: [&str; 5] = ["public", "trpc", "hosted", "console", "admin"];
 
 /// Names that say nothing about what a module holds.
 const VAGUE: [&str; 6] = ["util", "utils", "common", "helper", "helpers", "misc"];

@@ -5,7 +5,9 @@ use sluice_flow::id::ApiKey;
 use super::world::{
     Shop, TheStore, app_row, apply, at, flow_row, identity_key_row, key_row, public_revision,
 };
-use crate::{At, Change, FeedPosition, IdentityKeyKind, IdentityVerification, Page, Write};
+use crate::{
+    At, Change, FeedPosition, FlowQuery, IdentityKeyKind, IdentityVerification, Page, Write,
+};
 
 pub(super) async fn an_active_key_finds_its_app(store: TheStore) {
     let (mut app, other) = (app_row(), Shop::open(&store).await);
@@ -45,12 +47,15 @@ pub(super) async fn what_is_absent_is_not_found(store: TheStore) {
     assert_eq!(store.list_keys(app).await.unwrap(), []);
     assert_eq!(store.list_identity_keys(app).await.unwrap(), []);
     assert_eq!(store.find_flow(absent.flow.flow_id).await.unwrap(), None);
-    assert_eq!(store.list_flows(app, page).await.unwrap(), []);
+    assert_eq!(store.list_flows(&FlowQuery::all(app, page)).await.unwrap(), []);
     assert_eq!(store.find_version(version).await.unwrap(), None);
     let versions = store.list_versions(app, absent.flow.flow_id, None, 10).await.unwrap();
     assert_eq!(versions, []);
     assert_eq!(store.find_response(response).await.unwrap(), None);
-    assert_eq!(store.list_responses(&absent.query()).await.unwrap(), []);
+    assert_eq!(
+        store.list_responses(&absent.query()).await.unwrap(),
+        crate::ResponsePage::default()
+    );
     assert_eq!(store.find_token(&[0; 32]).await.unwrap(), None);
     assert_eq!(store.find_by_idempotency_key(app, &[0; 32]).await.unwrap(), None);
 }

@@ -13,12 +13,12 @@ use sluice_flow::submission::{Admission, Identity};
 use sluice_flow::time::Day;
 
 use super::world::{
-    TheStore, app_row, apply, at, audit_row, flow_row, public_revision, published_row,
+    TheStore, all_of, app_row, apply, at, audit_row, flow_row, public_revision, published_row,
     respondent_id, response_row, revision, try_apply,
 };
 use crate::{
-    Answers, At, Change, Erasure, Expiry, ExpiryPlace, FlowRow, NewResponse, Next, Order, Outcome,
-    Person, Place, Record, ResponseQuery, ResponseRow, VersionRow, Write,
+    Answers, At, Change, Erasure, Expiry, ExpiryPlace, FlowRow, NewResponse, Next, Outcome, Person,
+    Place, Record, ResponseQuery, ResponseRow, VersionRow, Write,
 };
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -117,18 +117,8 @@ impl Survey {
     }
 
     async fn rows(&self, store: &TheStore) -> Vec<ResponseRow> {
-        let query = ResponseQuery {
-            app_id: self.flow.app_id,
-            flow_id: self.flow.flow_id,
-            version: None,
-            from: None,
-            to: None,
-            tags: Vec::new(),
-            after: None,
-            order: Order::Asc,
-            limit: 100_000,
-        };
-        store.list_responses(&query).await.unwrap()
+        let query = all_of(&self.flow);
+        store.list_responses(&ResponseQuery { limit: 100_000, ..query }).await.unwrap().rows
     }
 
     /// Holds the counts against all that is stored. Of `moved` only what the walk has passed is counted.

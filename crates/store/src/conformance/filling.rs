@@ -6,7 +6,7 @@
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
-    v7,
+    UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -15,9 +15,9 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    App, AppRow, AuditRow, ConsentRow, FlowRow, IdentityKeyKind, IdentityKeyRow, IdentityRow,
-    IdentityVerification, InvitationRow, KeyRow, Record, RespondentRow, ResponseRow, Scope,
-    TokenRow, UsedKeyRow, VersionRow,
+    App, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
+    IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record, RespondentRow, ResponseRow,
+    Role, Scope, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow,
 };
 
 const APPS: u32 = 3;
@@ -104,6 +104,27 @@ fn app_records(app: u32) -> Vec<Record> {
         }));
     }
     records.extend((0..RESPONDENTS_OF_AN_APP).flat_map(|number| respondent_records(app, number)));
+    records.extend(user_records(app, app_id));
+    records
+}
+
+/// Somebody with a role in the app, and in one app with one in all of them.
+fn user_records(app: u32, app_id: AppId) -> Vec<Record> {
+    let user_id = UserId::from_uuid(bits(9, app));
+    let subject = || Subject { issuer: "https://id.example".to_owned(), subject: app.to_string() };
+    let user = UserRow {
+        user_id,
+        email: format!("User.{app}@mail.example"),
+        name: format!("User {app} é"),
+        password: (app == 0).then(|| "$argon2id$v=19$…".to_owned()),
+        subject: (app == 1).then(subject),
+        epoch: app,
+        created_at: at(3),
+        disabled_at: (app == 2).then(|| at(4)),
+    };
+    let grant = |app_id, role| Record::Grant(GrantRow { user_id, app_id, role });
+    let mut records = vec![Record::User(user), grant(Some(app_id), Role::Editor)];
+    records.extend((app == 0).then(|| grant(None, Role::Owner)));
     records
 }
 

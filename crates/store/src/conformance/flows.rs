@@ -6,7 +6,7 @@ use sluice_flow::definition::Kind;
 use sluice_flow::time::Window;
 
 use super::world::{Shop, TheStore, apply, at, draft_row, flow_row, published_row};
-use crate::{FlowRow, Page, VersionRow, Write};
+use crate::{FlowQuery, FlowRow, Order, Page, VersionRow, Write};
 
 pub(super) async fn a_flow_and_a_version_read_back_as_they_were_given(store: TheStore) {
     let shop = Shop::open(&store).await;
@@ -69,7 +69,11 @@ pub(super) async fn the_current_version_is_neither_superseded_nor_retired(store:
         let revisions = (state.revision, state.public_revision);
         assert_eq!(revisions, (app.revision, app.public_revision), "{step}");
         let page = Page { after: Some(shop.flow.flow_id), limit: 10 };
-        assert_eq!(store.list_flows(shop.app(), page).await.unwrap(), [state], "{step}");
+        assert_eq!(
+            store.list_flows(&FlowQuery::all(shop.app(), page)).await.unwrap(),
+            [state],
+            "{step}"
+        );
     }
 }
 
@@ -118,7 +122,7 @@ pub(super) async fn a_flow_is_read_at_one_instant(store: TheStore) {
     };
     while !publisher.is_finished() {
         let page = Page { after: None, limit: 10 };
-        let mut states = store.list_flows(app, page).await.unwrap();
+        let mut states = store.list_flows(&FlowQuery::all(app, page)).await.unwrap();
         states.extend(store.find_flow(flow_id).await.unwrap());
         for state in states {
             let current = state.current.expect("one version is always current");
@@ -145,7 +149,7 @@ pub(super) async fn flows_are_listed_in_the_order_they_were_made(store: TheStore
     let mut listed = Vec::new();
     loop {
         let page = Page { after: listed.last().copied(), limit: 2 };
-        let flows = store.list_flows(shop.app(), page).await.unwrap();
+        let flows = store.list_flows(&FlowQuery::all(shop.app(), page)).await.unwrap();
         assert!(flows.len() <= 2, "a page is no longer than its limit");
         listed.extend(flows.iter().map(|state| state.flow.flow_id));
         if flows.is_empty() {
@@ -153,6 +157,43 @@ pub(super) async fn flows_are_listed_in_the_order_they_were_made(store: TheStore
         }
     }
     assert_eq!(listed, made, "archived flows included, other apps' not");
+}
+
+pub(super) async fn flows_are_listed_newest_first_and_without_those_that_are_archived(
+    store: TheStore,
+) {
+    let (shop, _other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let mut made = vec![(shop.flow.flow_id, false)];
+    for archived in [true, false, true, false] {
+        let archived_at = archived.then(|| at(1));
+        let flow = FlowRow { archived_at, ..flow_row(shop.app()) };
+        made.push((flow.flow_id, archived));
+        apply(&store, shop.app(), vec![Write::Flow(flow)]).await;
+    }
+    made.reverse();
+    for (archived, order) in [
+        (None, Order::Desc),
+        (Some(false), Order::Desc),
+        (Some(true), Order::Desc),
+        (Some(false), Order::Asc),
+    ] {
+        let passes = |(_, is): &&(_, bool)| archived.is_none_or(|wanted| wanted == *is);
+        let mut expected: Vec<_> = made.iter().filter(passes).map(|(id, _)| *id).collect();
+        if order == Order::Asc {
+            expected.reverse();
+        }
+        let mut listed = Vec::new();
+        loop {
+            let after = listed.last().copied();
+            let query = FlowQuery { app_id: shop.app(), archived, after, order, limit: 2 };
+            let flows = store.list_flows(&query).await.unwrap();
+            listed.extend(flows.iter().map(|state| state.flow.flow_id));
+            if flows.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(listed, expected, "{archived:?} {order:?}");
+    }
 }
 
 pub(super) async fn published_versions_are_listed_by_falling_number(store: TheStore) {

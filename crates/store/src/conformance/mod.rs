@@ -21,6 +21,7 @@ mod flows;
 mod instance;
 mod invitations;
 mod moving;
+mod people;
 mod removal;
 mod respondents;
 mod responses;
@@ -101,6 +102,7 @@ cases! {
         a_version_is_found_with_what_its_flow_decides
         a_flow_is_read_at_one_instant
         flows_are_listed_in_the_order_they_were_made
+        flows_are_listed_newest_first_and_without_those_that_are_archived
         published_versions_are_listed_by_falling_number;
     responses:
         responses_are_listed_in_both_orders_page_by_page
@@ -108,8 +110,13 @@ cases! {
         times_are_half_open
         a_version_filters
         a_tag_filters_by_text_or_by_membership
+        an_admission_filters
+        an_answer_filters_by_text_or_by_membership
+        a_search_finds_every_word_in_texts_whatever_their_case
         filters_and_pages_work_together
-        a_filter_finds_the_one_row_behind_many_others;
+        a_page_looks_at_no_more_rows_than_it_may_and_goes_on
+        a_filter_finds_the_one_row_behind_many_others
+        a_page_of_long_texts_is_short_and_goes_on;
     respondents:
         a_claim_is_linked_by_the_rules
         a_stored_claim_makes_a_profile_with_its_consent
@@ -177,6 +184,15 @@ cases! {
         many_responses_at_once_under_one_invitation_store_one
         batches_that_share_many_invitations_complete_each_once
         invitations_of_a_person_are_listed_over_flows_page_by_page;
+    people:
+        a_user_is_found_with_all_grants
+        addresses_and_subjects_are_taken_once
+        users_are_listed_by_app_or_all_page_by_page
+        a_grant_is_replaced_and_taken_away
+        of_two_changes_to_people_decided_at_once_one_is_a_conflict
+        a_user_has_one_link_at_the_most
+        a_session_reads_back_is_touched_and_ends
+        sessions_that_are_over_are_swept_a_part_at_a_time;
     feed:
         an_empty_store_has_no_changes
         a_public_change_is_in_the_feed_at_once

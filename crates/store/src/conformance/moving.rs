@@ -11,14 +11,14 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::Window;
 
 use super::world::{
-    Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, identity_key_row,
-    invitation_row, key_row, public_revision, published_row, respondent_id, response_row,
-    token_row,
+    Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, grant_row,
+    identity_key_row, invitation_row, key_row, public_revision, published_row, respondent_id,
+    response_row, token_row, user_row,
 };
 use crate::{
     App, At, Change, ConsentRow, FeedPosition, IdentityKeyKind, IdentityRow, IdentityVerification,
-    NewResponse, Outcome, Place, Record, RespondentRow, Scope, StoreError, Table, UsedKeyRow,
-    Write,
+    NewResponse, Outcome, PeopleWrite, Place, Record, RespondentRow, Role, Scope, StoreError,
+    Subject, Table, UsedKeyRow, Write,
 };
 
 pub(super) async fn what_was_stored_is_read_out_once_and_in_order(store: TheStore) {
@@ -26,10 +26,14 @@ pub(super) async fn what_was_stored_is_read_out_once_and_in_order(store: TheStor
     for _ in 0..3 {
         expected.extend(stored_shop(&store).await);
     }
-    let rows = (audit_row(None), token_row());
-    let writes = vec![Write::Audit(rows.0.clone()), Write::Token(rows.1.clone())];
+    let rows = (audit_row(None), token_row(), user_row());
+    let grant = grant_row(&rows.2, None, Role::Viewer);
+    let people = [PeopleWrite::User(rows.2.clone()), PeopleWrite::Grant(grant)];
+    let mut writes = vec![Write::Audit(rows.0.clone()), Write::Token(rows.1.clone())];
+    writes.extend(people.map(Write::People));
     store.apply(At::Instance, Change::new(|| writes)).await.unwrap();
     expected.extend([Record::Audit(rows.0), Record::Token(rows.1)]);
+    expected.extend([Record::User(rows.2), Record::Grant(grant)]);
     expected.sort_by_key(Record::place);
     for page in [1, 2, 7, expected.len(), 10_000] {
         assert_eq!(all(&store, page).await, expected, "pages of {page}");
@@ -83,6 +87,8 @@ pub(super) async fn a_record_takes_the_place_of_the_one_with_its_key(store: TheS
                 *idempotency_key = None;
             }
             Record::Invitation(row) => row.times.revoked_at = Some(at(9)),
+            Record::User(row) => row.disabled_at = Some(at(9)),
+            Record::Grant(row) => row.role = Role::Editor,
         }
     }
     store.write_in(records.clone()).await.unwrap();
@@ -277,6 +283,12 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
 /// Records with every column filled on one and empty on another, in order.
 fn records() -> Vec<Record> {
     let mut records = vec![Record::Audit(audit_row(None)), Record::Token(token_row())];
+    let (mut owner, bare) = (user_row(), user_row());
+    owner.password = Some("$argon2id$".into());
+    owner.subject = Some(Subject { issuer: "https://id.example".into(), subject: "7".into() });
+    (owner.epoch, owner.disabled_at) = (3, Some(at(4)));
+    records.push(Record::Grant(grant_row(&owner, None, Role::Owner)));
+    records.extend([Record::User(owner.clone()), Record::User(bare)]);
     for number in [1_u8, 2] {
         let full = number == 1;
         let mut app = App { row: app_row(), revision: 41, public_revision: 10 + u64::from(number) };
@@ -334,6 +346,7 @@ fn records() -> Vec<Record> {
         records.extend([Record::Version(draft_row(&flow)), Record::Version(retired)]);
         records.extend([Record::Audit(audit_row(Some(app.row.app_id))), Record::Key(key)]);
         let id = app.row.app_id;
+        records.push(Record::Grant(grant_row(&owner, Some(id), Role::Viewer)));
         records.extend([identity_key, identity_key_row(id)].map(Record::IdentityKey));
         records.extend([Record::Key(key_row(id)), Record::Flow(flow), Record::Flow(flow_row(id))]);
         records.extend([Record::App(app), Record::Token(token)]);

@@ -1,7 +1,9 @@
 //! Lists of responses: order, pages, filters.
 
 use super::world::{Shop, TheStore, apply, at, flow_row, listed, published_row, response_id};
-use crate::{NewResponse, Order, Outcome, ResponseQuery, Write};
+use crate::{NewResponse, Order, Outcome, ResponseQuery, Search, Write, folded};
+use sluice_flow::id::ResponseId;
+use sluice_flow::submission::Admission;
 
 pub(super) async fn responses_are_listed_in_both_orders_page_by_page(store: TheStore) {
     let shop = Shop::open(&store).await;
@@ -20,17 +22,21 @@ pub(super) async fn responses_are_listed_in_both_orders_page_by_page(store: TheS
     }
 }
 
-/// The pages put together; no page is longer than its limit.
-async fn all_pages(store: &TheStore, mut query: ResponseQuery) -> Vec<sluice_flow::id::ResponseId> {
+/// The pages put together; no page is longer than its limit, and each ends at or behind its last row.
+async fn all_pages(store: &TheStore, mut query: ResponseQuery) -> Vec<ResponseId> {
     let mut all = Vec::new();
     loop {
-        let page = listed(store, &query).await;
-        assert!(page.len() <= query.limit);
-        all.extend(&page);
-        match page.last() {
-            Some(last) => query.after = Some(*last),
-            None => return all,
-        }
+        let page = store.list_responses(&query).await.unwrap();
+        assert!(page.rows.len() <= query.limit);
+        all.extend(page.rows.iter().map(|row| row.response_id));
+        let Some(next) = page.next else { return all };
+        let beyond = |id: ResponseId| match query.order {
+            Order::Asc => next >= id,
+            Order::Desc => next <= id,
+        };
+        assert!(page.rows.iter().all(|row| beyond(row.response_id)), "{next}");
+        assert!(query.after.is_none_or(|after| after != next && beyond(after)), "{next}");
+        query.after = Some(next);
     }
 }
 
@@ -167,6 +173,145 @@ pub(super) async fn filters_and_pages_work_together(store: TheStore) {
     }
 }
 
+pub(super) async fn an_admission_filters(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut ids = Vec::new();
+    for (millis, admission) in (0..).zip([Admission::Admitted, Admission::CollectionOnly]) {
+        let mut response = shop.response(&store, millis).await;
+        response.row.admission = admission;
+        ids.push(response.row.response_id);
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+    }
+    for (admission, expected) in [
+        (None, &ids[..]),
+        (Some(Admission::Admitted), &ids[..1]),
+        (Some(Admission::CollectionOnly), &ids[1..]),
+    ] {
+        let query = ResponseQuery { admission, ..shop.query() };
+        assert_eq!(listed(&store, &query).await, expected, "{admission:?}");
+    }
+}
+
+/// Stores a response with each of these answers, in order.
+async fn answered(store: &TheStore, shop: &Shop, answers: &[&str]) -> Vec<ResponseId> {
+    let mut ids = Vec::new();
+    for (millis, answers) in (0..).zip(answers) {
+        let mut response = shop.response(store, millis).await;
+        response.row.answers = (*answers).to_owned();
+        ids.push(response.row.response_id);
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+    }
+    ids
+}
+
+pub(super) async fn an_answer_filters_by_text_or_by_membership(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let answers = [
+        "{}",
+        r#"{"use":"api"}"#,
+        r#"{"use":["api","form"],"nps":"9"}"#,
+        r#"{"use":["other:my own","form"],"nps":"10"}"#,
+        r#"{"use":"other:it's \"mine\""}"#,
+        r#"{"use":"another","why":"api"}"#,
+        r#"{"use":"caf\u00e9","why":"{\"use\":\"api\"}"}"#,
+    ];
+    let ids = answered(&store, &shop, &answers).await;
+    for (wanted, expected) in [
+        (&[("use", "api")][..], &[1, 2][..]),
+        (&[("use", "form")], &[2, 3]),
+        (&[("use", "form"), ("nps", "9")], &[2]),
+        (&[("use", "form"), ("use", "api")], &[2]),
+        (&[("nps", "1")], &[]),
+        (&[("nps", "")], &[]),
+        (&[("use", "other")], &[3, 4]),
+        (&[("use", "other:my own")], &[3]),
+        (&[("use", "other:it's \"mine\"")], &[4]),
+        (&[("use", "other:")], &[]),
+        (&[("use", "caf\u{e9}")], &[6]),
+        (&[("why", "api")], &[5]),
+        (&[("Use", "api")], &[]),
+        (&[("use", "%")], &[]),
+        (&[("use", "a_i")], &[]),
+    ] {
+        let answers =
+            wanted.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let query = ResponseQuery { answers, ..shop.query() };
+        let expected: Vec<_> = expected.iter().map(|index: &usize| ids[*index]).collect();
+        assert_eq!(listed(&store, &query).await, expected, "{wanted:?}");
+    }
+}
+
+pub(super) async fn a_search_finds_every_word_in_texts_whatever_their_case(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let answers = [
+        r#"{"why":"The Quick brown fox","use":"api"}"#,
+        r#"{"why":"quick","more":"BROWN"}"#,
+        r#"{"use":"quick","nps":"brown"}"#,
+        r#"{"use":["form","other:Quick and BROWN"]}"#,
+        r#"{"why":"Stra\u00dfe in \u041c\u041e\u0421\u041a\u0412\u0410"}"#,
+        "{\"why\":\"GRÜSSE aus der Straße\"}",
+        r#"{"why":"line\nquick\tbrown 100% a_b"}"#,
+        "{}",
+    ];
+    let ids = answered(&store, &shop, &answers).await;
+    for (words, expected) in [
+        (&["quick"][..], &[0, 1, 3, 6][..]),
+        (&["brown", "quick"], &[0, 1, 3, 6]),
+        (&["QUICK", "fox"], &[0]),
+        (&["uic"], &[0, 1, 3, 6]),
+        (&["api"], &[]),
+        (&["other"], &[]),
+        (&["why"], &[]),
+        (&["nquick"], &[]),
+        (&["STRASSE"], &[4, 5]),
+        (&["москва"], &[4]),
+        (&["grüße"], &[5]),
+        (&["100%"], &[6]),
+        (&["a_b"], &[6]),
+        (&["axb"], &[]),
+        (&["\"why\""], &[]),
+    ] {
+        let words = words.iter().map(|word| folded(word)).collect();
+        let questions = vec!["why".to_owned(), "more".to_owned()];
+        let search = Some(Search { words, questions });
+        let query = ResponseQuery { search, ..shop.query() };
+        let expected: Vec<_> = expected.iter().map(|index: &usize| ids[*index]).collect();
+        assert_eq!(listed(&store, &query).await, expected, "{:?}", query.search);
+    }
+}
+
+pub(super) async fn a_page_looks_at_no_more_rows_than_it_may_and_goes_on(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut ids = Vec::new();
+    for millis in 0..10 {
+        let tags = if millis % 5 == 4 { r#"{"rare":"yes"}"# } else { "" };
+        ids.push(shop.store(&store, millis, tags).await);
+    }
+    for order in [Order::Asc, Order::Desc] {
+        let tags = vec![("rare".to_owned(), "yes".to_owned())];
+        let mut query = ResponseQuery { tags, order, look: 3, ..shop.query() };
+        let mut pages = Vec::new();
+        loop {
+            let page = store.list_responses(&query).await.unwrap();
+            pages.push(page.rows.iter().map(|row| row.response_id).collect::<Vec<_>>());
+            query.after = page.next;
+            if page.next.is_none() {
+                break;
+            }
+        }
+        let (rare, last) = (ids[4], ids[9]);
+        let expected = match order {
+            Order::Asc => vec![vec![], vec![rare], vec![], vec![last]],
+            Order::Desc => vec![vec![last], vec![rare], vec![], vec![]],
+        };
+        assert_eq!(pages, expected, "{order:?}");
+        let unfiltered = ResponseQuery { order, look: 3, ..shop.query() };
+        let page = store.list_responses(&unfiltered).await.unwrap();
+        assert_eq!(page.rows.len(), 3, "{order:?}");
+        assert_eq!(page.next, page.rows.last().map(|row| row.response_id), "{order:?}");
+    }
+}
+
 /// More rows than a backend would look at in one go.
 pub(super) async fn a_filter_finds_the_one_row_behind_many_others(store: TheStore) {
     const ROWS: i64 = 12_000;
@@ -176,6 +321,7 @@ pub(super) async fn a_filter_finds_the_one_row_behind_many_others(store: TheStor
     for millis in 1..=ROWS {
         let mut row = model.row.clone();
         row.response_id = response_id(millis);
+        row.tags = Some(r#"{"often":"yes"}"#.to_owned());
         rows.push(NewResponse { row, ..model.clone() });
     }
     let ends = [0, rows.len() - 1];
@@ -187,7 +333,16 @@ pub(super) async fn a_filter_finds_the_one_row_behind_many_others(store: TheStor
     for order in [Order::Asc, Order::Desc] {
         let tags = vec![("rare".to_owned(), "yes".to_owned())];
         let query = ResponseQuery { tags, order, ..shop.query() };
-        assert_eq!(listed(&store, &query).await, wanted, "{order:?}");
+        assert_eq!(all_pages(&store, query).await, wanted, "{order:?}");
         wanted.reverse();
     }
+}
+
+pub(super) async fn a_page_of_long_texts_is_short_and_goes_on(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let long = format!(r#"{{"why":"{}"}}"#, "x".repeat(1024 * 1024));
+    let ids = answered(&store, &shop, &[long.as_str(); 12]).await;
+    let page = store.list_responses(&shop.query()).await.unwrap();
+    assert!(page.rows.len() < ids.len(), "{} rows", page.rows.len());
+    assert_eq!(all_pages(&store, shop.query()).await, ids);
 }

@@ -7,7 +7,7 @@ use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
-    v7,
+    UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -15,9 +15,9 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    AppRow, At, AuditRow, Change, FlowRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification,
-    InvitationRow, KeyRow, NewResponse, Order, Outcome, ResponseQuery, ResponseRow, Scope, Store,
-    StoreResult, TokenRow, VersionRow, Write,
+    AppRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
+    IdentityVerification, InvitationRow, KeyRow, NewResponse, Order, Outcome, ResponseQuery,
+    ResponseRow, Role, Scope, Store, StoreResult, TokenRow, UserRow, VersionRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -130,6 +130,24 @@ pub(super) fn audit_row(app_id: Option<AppId>) -> AuditRow {
     }
 }
 
+/// A user who has nothing but a name.
+pub(super) fn user_row() -> UserRow {
+    UserRow {
+        user_id: new_id!(UserId, 0),
+        email: format!("user-{}@mail.example", next()),
+        name: "Ann".to_owned(),
+        password: None,
+        subject: None,
+        epoch: 0,
+        created_at: at(0),
+        disabled_at: None,
+    }
+}
+
+pub(super) fn grant_row(user: &UserRow, app_id: Option<AppId>, role: Role) -> GrantRow {
+    GrantRow { user_id: user.user_id, app_id, role }
+}
+
 /// An open invitation to a flow, of somebody who is invited nowhere else.
 pub(super) fn invitation_row(flow: &FlowRow) -> InvitationRow {
     let number = next();
@@ -240,17 +258,26 @@ impl Shop {
 
     /// All responses of the flow, oldest first.
     pub(super) fn query(&self) -> ResponseQuery {
-        ResponseQuery {
-            app_id: self.flow.app_id,
-            flow_id: self.flow.flow_id,
-            version: None,
-            from: None,
-            to: None,
-            tags: Vec::new(),
-            after: None,
-            order: Order::Asc,
-            limit: 100,
-        }
+        all_of(&self.flow)
+    }
+}
+
+/// All responses of a flow, oldest first.
+pub(super) fn all_of(flow: &FlowRow) -> ResponseQuery {
+    ResponseQuery {
+        app_id: flow.app_id,
+        flow_id: flow.flow_id,
+        version: None,
+        from: None,
+        to: None,
+        admission: None,
+        tags: Vec::new(),
+        answers: Vec::new(),
+        search: None,
+        after: None,
+        order: Order::Asc,
+        limit: 100,
+        look: 1_000_000,
     }
 }
 
@@ -272,7 +299,8 @@ pub(super) async fn apply(store: &TheStore, app: AppId, rows: Vec<Write>) {
     try_apply(store, app, rows).await.unwrap();
 }
 
+/// What the query finds on one page.
 pub(super) async fn listed(store: &TheStore, query: &ResponseQuery) -> Vec<ResponseId> {
-    let rows = store.list_responses(query).await.unwrap();
-    rows.iter().map(|row| row.response_id).collect()
+    let page = store.list_responses(query).await.unwrap();
+    page.rows.iter().map(|row| row.response_id).collect()
 }

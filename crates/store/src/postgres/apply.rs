@@ -15,11 +15,12 @@ use super::counts;
 use super::failure::Stop;
 use super::invitations;
 use super::listen::CHANNEL;
+use super::people;
 use super::pool::Pool;
 use super::put;
 use super::removal;
 use super::transaction::{Transaction, end};
-use crate::{At, Change, StoreError, StoreResult, Write};
+use crate::{At, Change, PeopleWrite, StoreError, StoreResult, Write};
 
 pub(super) const QUEUE: &str = "SELECT pg_advisory_xact_lock($1)";
 /// The queue of those who would write the first app or token; it is no app's.
@@ -65,6 +66,7 @@ async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then
         At::Instance => true,
         At::FirstApp => is_empty(transaction, "SELECT NOT EXISTS (SELECT FROM apps)").await?,
         At::FirstToken => is_empty(transaction, "SELECT NOT EXISTS (SELECT FROM tokens)").await?,
+        At::People { expected } => people::advance(transaction, expected).await?,
     };
     if !as_expected {
         return Err(StoreError::Conflict.into());
@@ -100,13 +102,14 @@ async fn is_empty(transaction: &Transaction, sql: &str) -> Result<bool, Stop> {
 /// What others name comes first.
 fn rank(write: &Write) -> u8 {
     match write {
-        Write::App(_) => 0,
+        Write::App(_) | Write::People(PeopleWrite::User(_)) => 0,
         Write::Key(_) | Write::IdentityKey(_) | Write::Flow(_) | Write::Token(_) => 1,
         Write::Version(_) => 2,
         Write::Audit(_)
         | Write::DeleteResponse(_)
         | Write::Invitations(_)
-        | Write::Invitation(_) => 3,
+        | Write::Invitation(_)
+        | Write::People(_) => 3,
     }
 }
 
@@ -128,6 +131,7 @@ async fn put_one(transaction: &Transaction, write: &Write) -> Result<Option<AppI
             Ok(rows.first().map(|row| row.app_id))
         }
         Write::Invitation(step) => invitations::step(transaction, step).await,
+        Write::People(write) => people::put(transaction, write).await.map(|()| None),
     }
 }
 

@@ -52,7 +52,7 @@ impl<'a> Cells<'a> {
     }
 
     /// An id where the nil id stands for none.
-    fn id_or_nil<T>(&mut self, make: fn(Uuid) -> T) -> StoreResult<Option<T>> {
+    pub(super) fn id_or_nil<T>(&mut self, make: fn(Uuid) -> T) -> StoreResult<Option<T>> {
         self.take().map(|id: Uuid| (!id.is_nil()).then(|| make(id)))
     }
 
@@ -73,7 +73,7 @@ impl<'a> Cells<'a> {
         u32::try_from(number).map_err(|error| self.unreadable(error))
     }
 
-    fn optional_number(&mut self) -> StoreResult<Option<u32>> {
+    pub(super) fn optional_number(&mut self) -> StoreResult<Option<u32>> {
         let number: Option<i64> = self.take()?;
         number.map(|it| u32::try_from(it).map_err(|error| self.unreadable(error))).transpose()
     }

@@ -25,6 +25,7 @@ mod last;
 mod link;
 mod listen;
 mod partitions;
+mod people;
 mod pool;
 mod put;
 mod read;
@@ -40,7 +41,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
@@ -50,10 +51,11 @@ use tokio::task::AbortHandle;
 
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, DayTotal, Digest, Erasure, Expired,
-    Expiry, FeedPosition, FlowCounts, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts,
-    InvitationQuery, InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed,
-    Respondent, ResponseQuery, ResponseRow, Store, StoreError, StoreResult, Tended, TokenHash,
-    TokenRow, VersionRow, VersionState,
+    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
+    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page,
+    Place, Record, Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, SecretHash,
+    SessionRow, Store, StoreError, StoreResult, Tended, TokenHash, TokenRow, User, UserKey,
+    VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -199,8 +201,8 @@ impl Store for PgStore {
         flows::flow(&self.pool, flow).await
     }
 
-    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>> {
-        flows::flows(&self.pool, app, page).await
+    async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
+        flows::flows(&self.pool, query).await
     }
 
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
@@ -217,7 +219,7 @@ impl Store for PgStore {
         flows::versions(&self.pool, app, flow, before, limit).await
     }
 
-    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
         responses::list(&self.pool, query).await
     }
 
@@ -337,6 +339,26 @@ impl Store for PgStore {
 
     async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
         instance::tokens(&self.pool).await
+    }
+
+    async fn people_revision(&self) -> StoreResult<u64> {
+        people::revision(&self.pool).await
+    }
+
+    async fn find_user(&self, key: &UserKey) -> StoreResult<Option<User>> {
+        people::find(&self.pool, key).await
+    }
+
+    async fn list_users(&self, app: Option<AppId>, page: Page<UserId>) -> StoreResult<Vec<User>> {
+        people::list(&self.pool, app, page).await
+    }
+
+    async fn find_link(&self, hash: &SecretHash) -> StoreResult<Option<LinkRow>> {
+        people::link(&self.pool, hash).await
+    }
+
+    async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
+        people::session(&self.pool, hash).await
     }
 
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {

@@ -14,6 +14,7 @@ use super::counts;
 use super::failure::Stop;
 use super::invitations;
 use super::partitions;
+use super::people;
 use super::pool::{Params, Pool};
 use super::put;
 use super::removal::put_used_key;
@@ -60,6 +61,8 @@ async fn put_all(
                 responses.entry(row.app_id).or_default().push((row, idempotency_key.as_ref()));
             }
             Record::Invitation(row) => invited.entry(row.app_id).or_default().push(row),
+            Record::User(row) => people::put_user(transaction, row).await?,
+            Record::Grant(row) => people::put_grant(transaction, row).await?,
         }
     }
     for (app, rows) in responses {

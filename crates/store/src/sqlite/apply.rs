@@ -13,6 +13,7 @@ use sluice_flow::time::Timestamp;
 use super::codec::{self, Cells, bytes};
 use super::counts::Going;
 use super::invitations;
+use super::people;
 use super::removal;
 use super::transaction::{Stop, Then};
 use crate::{
@@ -36,6 +37,7 @@ pub(super) fn change(
         At::Instance => true,
         At::FirstApp => is_empty(connection, "SELECT NOT EXISTS (SELECT 1 FROM apps)")?,
         At::FirstToken => is_empty(connection, "SELECT NOT EXISTS (SELECT 1 FROM tokens)")?,
+        At::People { expected } => people::advance(connection, expected)?,
     };
     if !as_expected {
         return Err(Stop::Answer(StoreError::Conflict));
@@ -101,8 +103,8 @@ fn next_position(connection: &Connection) -> Result<i64> {
 }
 
 /// Writes one row; gives the app whose state it is part of, if it is part of any.
-fn put(connection: &Connection, write: &Write, going: &mut Going) -> Result<Option<AppId>> {
-    match write {
+fn put(connection: &Connection, write: &Write, going: &mut Going) -> Result<Option<AppId>, Stop> {
+    let app = match write {
         Write::App(row) => put_app(connection, row).map(|()| Some(row.app_id)),
         Write::Key(row) => put_key(connection, row).map(|()| Some(row.app_id)),
         Write::IdentityKey(row) => put_identity_key(connection, row).map(|()| Some(row.app_id)),
@@ -116,7 +118,9 @@ fn put(connection: &Connection, write: &Write, going: &mut Going) -> Result<Opti
             Ok(rows.first().map(|row| row.app_id))
         }
         Write::Invitation(step) => invitations::step(connection, step),
-    }
+        Write::People(write) => return people::put(connection, write).map(|()| None),
+    };
+    Ok(app?)
 }
 
 pub(super) fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {

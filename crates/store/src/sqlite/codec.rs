@@ -96,7 +96,7 @@ impl<'a, 'stmt> Cells<'a, 'stmt> {
     }
 
     /// The cell that was read last does not hold what it should.
-    fn unreadable(&self, why: impl fmt::Display) -> rusqlite::Error {
+    pub(super) fn unreadable(&self, why: impl fmt::Display) -> rusqlite::Error {
         let index = self.next.saturating_sub(1);
         let kind = self
             .row

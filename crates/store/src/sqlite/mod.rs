@@ -17,6 +17,7 @@ mod expiry;
 mod failure;
 mod invitations;
 mod open;
+mod people;
 mod read;
 mod readers;
 mod removal;
@@ -26,24 +27,24 @@ mod write_in;
 mod writer;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId,
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
+use crate::listing::Walk;
 use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, DayTotal, Digest, Erasure, Expired,
-    Expiry, FeedPosition, FlowCounts, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts,
-    InvitationQuery, InvitationRow, KeyRow, NewResponse, Outcome, Page, Place, Record, Removed,
-    Respondent, ResponseQuery, ResponseRow, Store, StoreResult, Tended, TokenHash, TokenRow,
-    VersionRow, VersionState,
+    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
+    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page,
+    Place, Record, Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, SecretHash,
+    SessionRow, Store, StoreResult, Tended, TokenHash, TokenRow, User, UserKey, VersionRow,
+    VersionState,
 };
-use read::responses::Walk;
 use read::{apps, flows, instance, out, respondents, responses};
 
 pub use open::{OpenError, Options};
@@ -122,8 +123,9 @@ impl Store for SqliteStore {
         self.readers.read(move |it| flows::flow(it, flow)).await
     }
 
-    async fn list_flows(&self, app: AppId, page: Page<FlowId>) -> StoreResult<Vec<FlowState>> {
-        self.readers.read(move |it| flows::flows(it, app, page)).await
+    async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
+        let query = *query;
+        self.readers.read(move |it| flows::flows(it, &query)).await
     }
 
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
@@ -140,14 +142,12 @@ impl Store for SqliteStore {
         self.readers.read(move |it| flows::versions(it, app, flow, before, limit)).await
     }
 
-    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<Vec<ResponseRow>> {
-        let query = Arc::new(query.clone());
-        let mut walk = Walk::of(&query);
-        while !walk.is_over(&query) {
-            let query = Arc::clone(&query);
-            walk = self.readers.read(move |it| walk.step(it, &query)).await?;
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
+        let mut walk = Walk::of(query);
+        while walk.slice(responses::SLICE_ROWS).is_some() {
+            walk = self.readers.read(move |it| responses::step(it, walk)).await?;
         }
-        Ok(walk.found())
+        Ok(walk.page())
     }
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
@@ -267,6 +267,29 @@ impl Store for SqliteStore {
 
     async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
         self.readers.read(instance::tokens).await
+    }
+
+    async fn people_revision(&self) -> StoreResult<u64> {
+        self.readers.read(people::revision).await
+    }
+
+    async fn find_user(&self, key: &UserKey) -> StoreResult<Option<User>> {
+        let key = key.clone();
+        self.readers.read(move |it| people::find(it, &key)).await
+    }
+
+    async fn list_users(&self, app: Option<AppId>, page: Page<UserId>) -> StoreResult<Vec<User>> {
+        self.readers.read(move |it| people::list(it, app, page)).await
+    }
+
+    async fn find_link(&self, hash: &SecretHash) -> StoreResult<Option<LinkRow>> {
+        let hash = *hash;
+        self.readers.read(move |it| people::link(it, &hash)).await
+    }
+
+    async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
+        let hash = *hash;
+        self.readers.read(move |it| people::session(it, &hash)).await
     }
 
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {

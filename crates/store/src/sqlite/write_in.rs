@@ -14,7 +14,7 @@ use super::claims::{put_consent, put_identity, put_respondent};
 use super::codec::bytes;
 use super::removal::put_used_key;
 use super::transaction::{Stop, Then};
-use super::{commit, counts, invitations};
+use super::{commit, counts, invitations, people};
 use crate::{App, Record};
 
 /// The columns in the order of [`commit::put`].
@@ -48,8 +48,12 @@ pub(super) fn records(connection: &Connection, records: &[Record]) -> Result<(()
     Ok(((), Then::Commit))
 }
 
-fn put(connection: &Connection, put_response: &mut CachedStatement, record: &Record) -> Result<()> {
-    match record {
+fn put(
+    connection: &Connection,
+    put_response: &mut CachedStatement,
+    record: &Record,
+) -> Result<(), Stop> {
+    let put = match record {
         Record::App(app) => put_app_at_its_revisions(connection, app),
         Record::Key(row) => put_key(connection, row),
         Record::IdentityKey(row) => put_identity_key(connection, row),
@@ -65,7 +69,10 @@ fn put(connection: &Connection, put_response: &mut CachedStatement, record: &Rec
             commit::put(put_response, row, idempotency_key.as_ref()).map(|_| ())
         }
         Record::Invitation(row) => invitations::replace(connection, row),
-    }
+        Record::User(row) => people::put_user(connection, row),
+        Record::Grant(row) => return people::put_grant(connection, row),
+    };
+    Ok(put?)
 }
 
 fn put_app_at_its_revisions(connection: &Connection, app: &App) -> Result<()> {

@@ -23,6 +23,12 @@ impl Limit {
     }
 }
 
+impl From<Limit> for usize {
+    fn from(limit: Limit) -> Self {
+        limit.0
+    }
+}
+
 impl Default for Limit {
     fn default() -> Self {
         Self(LIMIT_DEFAULT)

@@ -23,8 +23,9 @@ use crate::body::{self, Unread};
 
 /// The longest body of the admin API, in bytes: a definition of 1 MiB.
 pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// What the name of a query parameter starts with that filters by a tag.
+/// What the name of a query parameter starts with that filters by a tag, or by an answer.
 const TAG_PREFIX: &str = "tag.";
+const ANSWER_PREFIX: &str = "answer.";
 
 /// An id that stands in a path. A text that is no id is answered like an id that is unknown.
 pub(super) trait PathId: FromStr {
@@ -177,27 +178,35 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// As [`Query`], and `tag.NAME=value` besides, each of which must hold.
-pub(super) struct TaggedQuery<T> {
+/// As [`Query`], and `tag.NAME=value` and `answer.QUESTION=value` besides, each of which must hold.
+pub(super) struct FilteredQuery<T> {
     pub(super) query: T,
     pub(super) tags: Vec<(String, String)>,
+    pub(super) answers: Vec<(String, String)>,
 }
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for TaggedQuery<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for FilteredQuery<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
-        let mut tags = Vec::new();
+        let (mut tags, mut answers) = (Vec::new(), Vec::new());
         let mut others = Vec::new();
         let mut faults = Vec::new();
         for (name, value) in pairs(parts)? {
-            match name.strip_prefix(TAG_PREFIX) {
-                Some("") => faults.push(parameter_fault(&name, "must name a tag after the dot")),
-                Some(tag) => tags.push((tag.to_owned(), value)),
-                None => others.push((name, value)),
+            match (name.strip_prefix(TAG_PREFIX), name.strip_prefix(ANSWER_PREFIX)) {
+                (Some(""), _) => {
+                    faults.push(parameter_fault(&name, "must name a tag after the dot"))
+                }
+                (_, Some("")) => {
+                    faults.push(parameter_fault(&name, "must name a question after the dot"));
+                }
+                (Some(tag), _) => tags.push((tag.to_owned(), value)),
+                (_, Some(question)) => answers.push((question.to_owned(), value)),
+                (None, None) => others.push((name, value)),
             }
         }
-        Ok(Self { query: read_query(others, faults, ", tag.NAME")?, tags })
+        let query = read_query(others, faults, ", tag.NAME, answer.QUESTION")?;
+        Ok(Self { query, tags, answers })
     }
 }
 

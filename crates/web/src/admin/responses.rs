@@ -6,7 +6,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sluice_engine::rows::{Order, ResponseRow};
-use sluice_engine::{AdminResult, Engine, ResponseFilter};
+use sluice_engine::{AdminResult, Engine, Paging, ResponseFilter};
 use sluice_flow::id::{FlowId, FlowVersionId, RespondentId, ResponseId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 use super::auth::Caller;
 use super::page::{Limit, List, cursor, limit_schema};
 use super::reply::{self, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, TaggedQuery};
+use super::request::{AtId, FilteredQuery};
 use super::schema::{self, stored};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -45,6 +45,11 @@ struct ResponseQuery {
     /// Only those received before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<Timestamp>,
+    /// Only those whose respondent decided so.
+    #[param(schema_with = schema::admission, required = false)]
+    admission: Option<Admission>,
+    /// Only those in whose texts every one of these words occurs; the case of letters does not matter.
+    search: Option<String>,
     #[serde(default)]
     #[param(schema_with = schema::order, required = false)]
     order: Order,
@@ -123,13 +128,18 @@ impl Response {
 /// List the responses of a flow
 ///
 /// Over all its versions, archived flows included. `tag.NAME=value` filters by a tag, which must
-/// have this value or hold it in its list; several such filters must all hold.
+/// have this value or hold it in its list, and `answer.QUESTION=value` likewise by an answer, where `other` also
+/// stands for every text of one's own. All filters must hold.
+///
+/// A page looks at a bounded number of responses. Where few pass the filters it may be short, or even empty,
+/// and still bear `next`: the list ends only where `next` is null.
 #[utoipa::path(
     get, path = "/flows/{flowId}/responses", operation_id = "listResponses", tag = "Responses",
     security(("adminToken" = ["read"])),
     params(
         ("flowId" = String, Path), ResponseQuery,
         ("tag.NAME" = Option<String>, Query, description = "Only those with this tag; NAME is the tag's name"),
+        ("answer.QUESTION" = Option<String>, Query, description = "Only those with this answer; QUESTION is the question's id"),
     ),
     responses(
         (status = 200, description = "A page of responses", body = List<Response>),
@@ -141,20 +151,21 @@ async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     AtId(flow): AtId<FlowId>,
-    TaggedQuery { query, tags }: TaggedQuery<ResponseQuery>,
+    FilteredQuery { query, tags, answers }: FilteredQuery<ResponseQuery>,
 ) -> Reply {
     let filter = ResponseFilter {
         version: query.version,
         from: query.from,
         to: query.to,
+        admission: query.admission,
         tags,
-        after: query.after,
-        order: query.order,
-        limit: query.limit.and_one(),
+        answers,
+        search: query.search,
     };
-    let rows = engine.list_responses(&actor, flow, filter).await?;
-    let responses = rows.into_iter().map(Response::of).collect::<AdminResult<Vec<_>>>()?;
-    reply::ok(List::of(responses, query.limit, Response::cursor))
+    let paging = Paging { after: query.after, order: query.order, limit: query.limit.into() };
+    let page = engine.list_responses(&actor, flow, &filter, paging).await?;
+    let items = page.rows.into_iter().map(Response::of).collect::<AdminResult<Vec<_>>>()?;
+    reply::ok(List { items, next: page.next.map(|id| id.to_string()) })
 }
 
 /// Read a response

@@ -8,11 +8,11 @@
 //! it sends the same form and gets the same page.
 
 mod assets;
-mod client;
 mod form;
 mod page;
 mod parameters;
 mod post;
+mod preview;
 mod question;
 mod reply;
 mod rules;
@@ -23,7 +23,6 @@ mod visit;
 mod words;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -37,7 +36,6 @@ use sluice_flow::id::FlowVersionId;
 use sluice_flow::submission::TextMap;
 
 use self::assets::SCRIPT;
-use self::client::{Proxies, Senders};
 use self::form::Form;
 use self::page::Frame;
 use self::parameters::Parameters;
@@ -47,6 +45,7 @@ use self::steps::Step;
 use self::view::{Extent, View};
 use self::visit::{Barred, Visit, store_down};
 use self::words::Words;
+use crate::client::{Peer, Proxies, Senders};
 use crate::exchange::Failure;
 use crate::{Limits, Network, body, query};
 
@@ -87,9 +86,7 @@ impl Hosted {
     }
 }
 
-/// Where a connection comes from; the accept loop knows.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) IpAddr);
+pub(crate) use self::preview::Previews;
 
 pub(crate) fn router(hosted: Arc<Hosted>) -> Router {
     Router::new()
@@ -105,7 +102,8 @@ pub(crate) fn router(hosted: Arc<Hosted>) -> Router {
 pub(crate) fn failed(_: Failure) -> Response {
     let (words, parameters, request) = (Words::of("en"), Parameters::default(), HeaderMap::new());
     let language = words.language;
-    Frame { words, language, parameters: &parameters, request: &request, flow: None }.failed()
+    Frame { words, language, parameters: &parameters, request: &request, flow: None, preview: None }
+        .failed()
 }
 
 fn head_of(request: Request) -> Parts {

@@ -28,6 +28,17 @@ pub(super) struct Frame<'f> {
     pub(super) parameters: &'f Parameters,
     pub(super) request: &'f HeaderMap,
     pub(super) flow: Option<&'f HostedFlow>,
+    /// Where the page is an author's look at what is not published.
+    pub(super) preview: Option<&'f Previewed>,
+}
+
+/// An author's look at a page beforehand: shown in the console, and nothing of it is stored.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Previewed {
+    /// Where the form is sent, in place of the public address.
+    pub(super) address: String,
+    /// The question that is shown first, whether or not the answers lead to it.
+    pub(super) question: String,
 }
 
 /// What `<main>` says to the script.
@@ -78,7 +89,9 @@ impl Frame<'_> {
     }
 
     fn main(&self, facts: &Facts<'_>, content: Markup) -> Markup {
-        let origins = self.flow.map(|flow| origins_json(&flow.app().allowed_origins));
+        // Only pages of our own may frame a preview; the policy says so.
+        let origins = self.flow.filter(|_| self.preview.is_none());
+        let origins = origins.map(|flow| origins_json(&flow.app().allowed_origins));
         html! {
             main #page
                 data-state=(facts.state)
@@ -90,7 +103,8 @@ impl Frame<'_> {
                 data-response=[facts.response]
                 data-redirect=[facts.redirect]
                 data-done=[facts.done]
-                data-opened=[facts.opened] {
+                data-opened=[facts.opened]
+                data-preview=[self.preview.map(|it| &it.question)] {
                 (self.brand())
                 (content)
             }
@@ -141,6 +155,7 @@ impl Frame<'_> {
         }
         policy.push_str("; frame-ancestors ");
         match self.flow {
+            _ if self.preview.is_some() => policy.push_str("'self'"),
             Some(flow) if self.parameters.embed && flow.app().allowed_origins.is_empty() => {
                 policy.push('*')
             }

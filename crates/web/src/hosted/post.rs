@@ -17,7 +17,7 @@ use sluice_engine::{HostedVersion, Receipt, SubmitError};
 use sluice_flow::definition::{Definition, RespondentAnalytics, Wording};
 use sluice_flow::invitation::InvitationState;
 use sluice_flow::issue::{Code, Issue};
-use sluice_flow::judge::judge_question;
+use sluice_flow::judge::{self, judge_question};
 use sluice_flow::logic;
 use sluice_flow::submission::{Admission, TextMap};
 
@@ -65,6 +65,21 @@ pub(super) async fn answer(
             sent.step(&version, go).await
         }
         (version, _) => sent.moved_on(version.as_ref()),
+    }
+}
+
+/// Takes a form that an author sent from a preview: judged like any, and stored nowhere.
+pub(super) async fn preview(hosted: &Hosted, visit: &Visit, body: Body) -> Response {
+    let form = match body::read(&visit.headers, body, &hosted.limits).await {
+        Ok(body) => Form::parse(&String::from_utf8_lossy(&body)),
+        Err(Unread::TooLarge) => return visit.bare_frame().too_large(),
+        Err(Unread::TooSlow | Unread::Broken) => return visit.bare_frame().failed(),
+    };
+    let sent = Sent { hosted, visit, form: &form, address: None };
+    let version = &visit.flow.current;
+    match form.go() {
+        Go::Send => sent.judge(version),
+        go => sent.step(version, go).await,
     }
 }
 
@@ -141,6 +156,7 @@ impl Sent<'_> {
     /// Whoever goes on has opened their invitation; a page that was only fetched has not.
     async fn note_opened(&self) {
         if let Some(assignment) = &self.visit.parameters.assignment
+            && self.visit.preview.is_none()
             && let Err(error) =
                 self.hosted.engine.mark_opened(self.visit.flow.flow_id, assignment).await
         {
@@ -182,6 +198,22 @@ impl Sent<'_> {
                 self.visit.bare_frame().failed()
             }
         }
+    }
+
+    /// All of it, for an author: what a respondent would be told, without anything being stored.
+    fn judge(&self, version: &HostedVersion) -> Response {
+        let (Some(snapshot), Some(reading)) =
+            (version.snapshot(), Reading::of(self.visit, version, self.form))
+        else {
+            return self.visit.bare_frame().missing();
+        };
+        let issues = judge::judge(snapshot, &reading.answers);
+        if !issues.is_empty() {
+            return self.refused(&reading, &issues);
+        }
+        let address = self.visit.address();
+        let done = Done { address: Some(&address), ..Done::default() };
+        self.visit.frame(&reading.wording).stored(Some(&reading.wording), done)
     }
 
     fn is_robot(&self) -> bool {

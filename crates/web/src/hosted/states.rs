@@ -115,7 +115,12 @@ impl Frame<'_> {
         let content = html! {
             h1 { (title) }
             @if let Some(body) = body { p.lead { (body) } }
-            p.detail { (state.stored.text) " " (linked) }
+            @if let Some(preview) = self.preview {
+                p.detail.preview { (state.preview) }
+                a.button href=(preview.address) { (state.new_form) }
+            } @else {
+                p.detail { (state.stored.text) " " (linked) }
+            }
             @if let Some(url) = redirect { a.button.primary href=(url) { (state.go_on) } }
         };
         let facts = Facts {

@@ -119,8 +119,12 @@ impl View<'_> {
         let flow = self.version.snapshot().map(|snapshot| snapshot.meta().flow_id.to_string());
         let flow = flow.unwrap_or_default();
         let mark = if parameters.query.is_empty() { "" } else { "?" };
+        let action = match self.frame.preview {
+            Some(preview) => preview.address.clone(),
+            None => format!("/f/{flow}{mark}{}", parameters.query),
+        };
         html! {
-            form method="post" action={ "/f/" (flow) (mark) (parameters.query) } novalidate
+            form method="post" action=(action) novalidate
                 autocomplete="on"
                 data-whole[self.extent != Extent::One]
                 data-words=(self.frame.words.for_script()) {

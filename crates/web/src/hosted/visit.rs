@@ -13,10 +13,11 @@ use sluice_flow::definition::{Definition, Wording};
 use sluice_flow::identity::Claims;
 use sluice_flow::lifecycle::FlowStatus;
 
-use super::page::Frame;
+use super::page::{Frame, Previewed};
 use super::parameters::Parameters;
 use super::words::Words;
 use crate::access::{Denied, Entry};
+use crate::query;
 
 /// By which the script makes itself known.
 const SLUICE_SCRIPT: HeaderName = HeaderName::from_static("sluice-script");
@@ -30,6 +31,7 @@ pub(super) struct Visit {
     /// Whether the script asks: then a reply is for it, not for a browser that goes from page to page.
     pub(super) is_scripted: bool,
     pub(super) headers: HeaderMap,
+    pub(super) preview: Option<Previewed>,
 }
 
 /// Why there is no visit.
@@ -66,6 +68,7 @@ impl Visit {
                     parameters: &parameters,
                     request: &head.headers,
                     flow: None,
+                    preview: None,
                 };
                 return Err(Barred::Page(match outcome {
                     Err(error) => {
@@ -82,8 +85,9 @@ impl Visit {
         let entry = Entry::of_app(engine, Arc::clone(flow.app()), &head.headers).await;
         let claims = entry.claims().cloned();
         let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
-        let visit =
-            Self { flow, parameters, languages, claims, is_scripted, headers: head.headers };
+        let headers = head.headers;
+        let preview = None;
+        let visit = Self { flow, parameters, languages, claims, is_scripted, headers, preview };
         match entry.app() {
             Ok(_) => Ok(visit),
             Err(denied) => {
@@ -91,6 +95,21 @@ impl Visit {
                 Err(Barred::Token(Box::new(visit), response))
             }
         }
+    }
+
+    /// An author's look at a flow. The language is the address's alone: what the author's own browser speaks is
+    /// not what they want to see.
+    pub(super) fn preview(flow: HostedFlow, address: &str, head: Parts) -> Self {
+        let query = head.uri.query();
+        let parameters = Parameters::read(query, false);
+        let languages = parameters.languages(None);
+        let mark = if parameters.query.is_empty() { "" } else { "?" };
+        let address = format!("{address}{mark}{}", parameters.query);
+        let question = query::first(query, "question").unwrap_or_default().into_owned();
+        let preview = Some(Previewed { address, question });
+        let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
+        let headers = head.headers;
+        Self { flow, parameters, languages, claims: None, is_scripted, headers, preview }
     }
 
     fn denied(&self, denied: Denied) -> Response {
@@ -118,6 +137,7 @@ impl Visit {
             parameters: &self.parameters,
             request: &self.headers,
             flow: Some(&self.flow),
+            preview: self.preview.as_ref(),
         }
     }
 
@@ -163,7 +183,10 @@ impl Visit {
 
     /// Where a new form of this flow is had, with the same parameters.
     pub(super) fn address(&self) -> String {
-        format!("/f/{}{}", self.flow.flow_id, self.search())
+        match &self.preview {
+            Some(preview) => preview.address.clone(),
+            None => format!("/f/{}{}", self.flow.flow_id, self.search()),
+        }
     }
 }
 

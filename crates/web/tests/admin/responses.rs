@@ -91,6 +91,39 @@ async fn responses_are_filtered_by_version_time_tag_and_order() {
 }
 
 #[tokio::test]
+async fn responses_are_filtered_by_admission_answer_and_words() {
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let flow = site.flow(&app).await;
+    let version = site.publish(&flow).await;
+    let mut ids = Vec::new();
+    for body in [
+        json!({"answers": {"nps": "9", "why": "Quick and GRÜN"}}),
+        json!({"answers": {"nps": "3", "why": "slow"}, "respondentAnalyticsAdmission": "admitted"}),
+        json!({"answers": {"nps": "3"}}),
+    ] {
+        site.clock.advance_millis(1);
+        ids.push(site.store(&key, &version, body).await);
+    }
+    for (query, expected) in [
+        ("admission=admitted", vec![1]),
+        ("admission=collection_only", vec![0, 2]),
+        ("answer.nps=3", vec![1, 2]),
+        ("answer.nps=3&admission=collection_only&order=desc", vec![2]),
+        ("answer.why=slow", vec![1]),
+        ("answer.why=slo", vec![]),
+        ("search=gr%C3%BCn%20quick", vec![0]),
+        ("search=SLO", vec![1]),
+        ("search=3", vec![]),
+        ("search=%20", vec![0, 1, 2]),
+    ] {
+        let expected: Vec<_> =
+            expected.into_iter().map(|index: usize| ids[index].clone()).collect();
+        assert_eq!(found(&site, &flow, query).await, expected, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_filter_is_refused_not_ignored() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
@@ -100,10 +133,14 @@ async fn a_wrong_filter_is_refused_not_ignored() {
             "tags.plan=x",
             vec![(
                 "/tags.plan",
-                "is not known here; known are limit, after, version, from, to, order, tag.NAME",
+                "is not known here; known are limit, after, version, from, to, admission, search, order, tag.NAME, answer.QUESTION",
             )],
         ),
         ("tag.=x", vec![("/tag.", "must name a tag")]),
+        ("answer.=x", vec![("/answer.", "must name a question")]),
+        ("admission=yes", vec![("/admission", "must be one of collection_only, admitted")]),
+        (&*format!("search={}", "x".repeat(201)), vec![("/search", "at most 200 characters")]),
+        (&*"answer.a=b&".repeat(21), vec![("/answer", "at most 20 may be given")]),
         ("version=x", vec![("/version", "must be fv_ followed by 22")]),
         ("from=yesterday", vec![("/from", "must be an RFC 3339 time")]),
         ("from=2026-11-15T03:00:00+01:00", vec![("/from", "must be an RFC 3339 time")]),

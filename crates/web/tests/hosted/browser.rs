@@ -3,8 +3,9 @@
 use axum::body::Body;
 use http::Method;
 use serde_json::{Value, json};
-use sluice_engine::ResponseFilter;
+use sluice_engine::rows::Order;
 use sluice_engine::rows::ResponseRow;
+use sluice_engine::{Paging, ResponseFilter};
 use sluice_flow::id::FlowId;
 
 use crate::support::{Reply, Site, actor, request};
@@ -91,8 +92,9 @@ pub(crate) fn attribute(html: &str, start: &str) -> String {
 
 /// All responses to a flow, the oldest first.
 pub(crate) async fn stored(site: &Site, flow: FlowId) -> Vec<ResponseRow> {
-    let filter = ResponseFilter { limit: 100, ..ResponseFilter::default() };
-    site.engine.list_responses(&actor(), flow, filter).await.unwrap()
+    let paging = Paging { after: None, order: Order::Asc, limit: 100 };
+    let all = ResponseFilter::default();
+    site.engine.list_responses(&actor(), flow, &all, paging).await.unwrap().rows
 }
 
 /// The answers of the only response.

@@ -1,7 +1,8 @@
 //! Sending again: the same key stores one row and gives its first answer.
 
 use serde_json::{Value, json};
-use sluice_engine::ResponseFilter;
+use sluice_engine::rows::Order;
+use sluice_engine::{Paging, ResponseFilter};
 
 use crate::support::{Reply, START, Site, actor, submission};
 
@@ -104,9 +105,10 @@ async fn the_same_key_many_times_at_once_stores_one_row() {
     let first = replies[0].assert_accepted();
     assert!(replies.iter().all(|reply| reply.assert_accepted() == first));
     assert_eq!(replies.iter().filter(|reply| !is_replayed(reply)).count(), 1);
-    let filter = ResponseFilter { limit: 10, ..ResponseFilter::default() };
-    let rows = site.engine.list_responses(&actor(), flow, filter).await.unwrap();
-    assert_eq!(rows.len(), 1);
+    let paging = Paging { after: None, order: Order::Asc, limit: 10 };
+    let all = ResponseFilter::default();
+    let page = site.engine.list_responses(&actor(), flow, &all, paging).await.unwrap();
+    assert_eq!(page.rows.len(), 1);
 }
 
 #[tokio::test]

@@ -75,13 +75,15 @@ impl Verified {
 
     /// The last response: its identities, and whether they are verified.
     async fn last(&self) -> (Value, bool) {
-        let filter = sluice_engine::ResponseFilter {
-            limit: 1,
+        let newest = sluice_engine::Paging {
+            after: None,
             order: sluice_engine::rows::Order::Desc,
-            ..sluice_engine::ResponseFilter::default()
+            limit: 1,
         };
-        let rows = self.site.engine.list_responses(&actor(), self.flow, filter).await.unwrap();
-        let row = &rows[0];
+        let all = sluice_engine::ResponseFilter::default();
+        let engine = &self.site.engine;
+        let page = engine.list_responses(&actor(), self.flow, &all, newest).await.unwrap();
+        let row = &page.rows[0];
         let identities = row.identities.as_deref().map_or(Value::Null, |it| it.parse().unwrap());
         (identities, row.identity_verified)
     }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::super::codec::{self, Cells, FLOW, FLOW_APP, VERSION};
 use super::super::pool::Pool;
 use super::limit;
-use crate::{FlowState, Page, StoreResult, VersionRow, VersionState};
+use crate::{FlowQuery, FlowState, Order, StoreResult, VersionRow, VersionState};
 
 /// Published, and neither superseded nor retired.
 const IS_CURRENT: &str =
@@ -25,17 +25,23 @@ pub(in super::super) async fn flow(pool: &Pool, flow: FlowId) -> StoreResult<Opt
     pool.one(&sql, &[&app, &flow.uuid()], state).await
 }
 
-pub(in super::super) async fn flows(
-    pool: &Pool,
-    app: AppId,
-    page: Page<FlowId>,
-) -> StoreResult<Vec<FlowState>> {
-    let after = page.after.map_or(Uuid::nil(), FlowId::uuid);
+pub(in super::super) async fn flows(pool: &Pool, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
+    let (beyond, order, start) = match query.order {
+        Order::Asc => (">", "ASC", Uuid::nil()),
+        Order::Desc => ("<", "DESC", Uuid::max()),
+    };
+    let after = query.after.map_or(start, FlowId::uuid);
+    let archived = match query.archived {
+        None => "",
+        Some(true) => "AND flows.archived_at IS NOT NULL",
+        Some(false) => "AND flows.archived_at IS NULL",
+    };
     let sql = format!(
-        "{} WHERE flows.app_id = $1 AND flows.flow_id > $2 ORDER BY flows.flow_id LIMIT $3",
+        "{} WHERE flows.app_id = $1 AND flows.flow_id {beyond} $2 {archived} \
+         ORDER BY flows.flow_id {order} LIMIT $3",
         select_state()
     );
-    pool.many(&sql, &[&app.uuid(), &after, &limit(page.limit)], state).await
+    pool.many(&sql, &[&query.app_id.uuid(), &after, &limit(query.limit)], state).await
 }
 
 pub(in super::super) async fn version(

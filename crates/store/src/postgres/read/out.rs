@@ -17,6 +17,7 @@ use super::super::codec::{
 };
 use super::super::failure::Stop;
 use super::super::invitations::{self, INVITATION};
+use super::super::people::{self, GRANT, USER};
 use super::super::pool::{Params, Pool};
 use super::super::transaction::Transaction;
 use super::limit;
@@ -92,7 +93,9 @@ async fn walk(
         | Table::Respondents
         | Table::Consents
         | Table::UsedKeys
-        | Table::Invitations => &[&rows, &bytes, &app, &ids[0]],
+        | Table::Invitations
+        | Table::Users
+        | Table::Grants => &[&rows, &bytes, &app, &ids[0]],
     };
     let found = transaction.query(&sql, params).await?;
     let records: StoreResult<_> = found.iter().map(|row| read(&mut Cells::of(row))).collect();
@@ -130,6 +133,8 @@ fn select(table: Table) -> (String, Read) {
         Table::Invitations => ("invitations", INVITATION, &["assignment_id"], |it| {
             invitations::invitation(it).map(Record::Invitation)
         }),
+        Table::Users => ("users", USER, &["user_id"], |it| people::user(it).map(Record::User)),
+        Table::Grants => ("grants", GRANT, &["user_id"], |it| people::grant(it).map(Record::Grant)),
     };
     let key_column = match table {
         Table::Responses => ", idempotency_key",
@@ -138,10 +143,15 @@ fn select(table: Table) -> (String, Read) {
     // Of the keys, those whose response is stored go with it.
     let only = match table {
         Table::UsedKeys => "digest IS NULL AND ",
+        // Users are of no app, so that beyond any app there are none.
+        Table::Users => "$3 = '00000000-0000-0000-0000-000000000000'::uuid AND ",
         _ => "",
     };
-    let order = ["app_id"].iter().chain(key).copied().collect::<Vec<_>>().join(", ");
-    let beyond = (3..=3 + key.len()).map(|it| format!("${it}")).collect::<Vec<_>>().join(", ");
+    let is_of_app = table != Table::Users;
+    let app = is_of_app.then_some("app_id");
+    let order = app.iter().chain(key).copied().collect::<Vec<_>>().join(", ");
+    let first = if is_of_app { 3 } else { 4 };
+    let beyond = (first..=3 + key.len()).map(|it| format!("${it}")).collect::<Vec<_>>().join(", ");
     let weighs: String = texts(table)
         .iter()
         .map(|column| format!("coalesce(octet_length({column}), 0) + "))
@@ -169,6 +179,8 @@ fn texts(table: Table) -> &'static [&'static str] {
         Table::Audit => &["actor", "action", "subject", "detail"],
         Table::Responses => &["answers", "identities", "tags", "context", "flow_assignment_id"],
         Table::Invitations => &["user_id", "email"],
+        Table::Users => &["email", "name", "password", "issuer", "subject"],
+        Table::Grants => &[],
     }
 }
 

@@ -6,7 +6,7 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 
 use super::super::codec::{self, Cells, FLOW, VERSION, bytes};
 use super::{limit, many, one};
-use crate::{FlowRow, FlowState, Page, VersionRow, VersionState};
+use crate::{FlowQuery, FlowRow, FlowState, Order, VersionRow, VersionState};
 
 /// Published, and neither superseded nor retired: word for word the condition of an index.
 const IS_CURRENT: &str =
@@ -21,17 +21,26 @@ pub(in super::super) fn flow(connection: &Connection, flow: FlowId) -> Result<Op
 
 pub(in super::super) fn flows(
     connection: &Connection,
-    app: AppId,
-    page: Page<FlowId>,
+    query: &FlowQuery,
 ) -> Result<Vec<FlowState>> {
     let instant = connection.unchecked_transaction()?;
-    let after = page.after.map(|id| bytes!(id)).unwrap_or_default();
+    let (beyond, order, start) = match query.order {
+        Order::Asc => (">", "ASC", [0; 16]),
+        Order::Desc => ("<", "DESC", [0xFF; 16]),
+    };
+    let after = query.after.map_or(start, |id| bytes!(id));
+    let archived = match query.archived {
+        None => "",
+        Some(true) => "AND flows.archived_at IS NOT NULL",
+        Some(false) => "AND flows.archived_at IS NULL",
+    };
     let sql = format!(
-        "{SELECT_FLOW} WHERE flows.app_id = ?1 AND flows.flow_id > ?2 \
-         ORDER BY flows.flow_id LIMIT ?3",
+        "{SELECT_FLOW} WHERE flows.app_id = ?1 AND flows.flow_id {beyond} ?2 {archived} \
+         ORDER BY flows.flow_id {order} LIMIT ?3",
         SELECT_FLOW = select_flow()
     );
-    let found = many(&instant, &sql, params![bytes!(app), after, limit(page.limit)], flow_and_app)?;
+    let of_app = params![bytes!(query.app_id), after, limit(query.limit)];
+    let found = many(&instant, &sql, of_app, flow_and_app)?;
     found.into_iter().map(|found| state(&instant, found)).collect()
 }
 

@@ -11,6 +11,7 @@ use super::super::codec::{
     TOKEN, USED_KEY, VERSION,
 };
 use super::super::invitations::{self, INVITATION};
+use super::super::people::{self, GRANT, USER};
 use super::limit;
 use crate::{Place, Record, Table};
 
@@ -107,6 +108,14 @@ impl Page {
             Table::Invitations => self.add(connection, &sql, params![app, key, rows], |cells| {
                 invitations::invitation(cells).map(Record::Invitation)
             }),
+            // Users are of no app, so that beyond any app there are none.
+            Table::Users if *app != NO_APP => Ok(()),
+            Table::Users => self.add(connection, &sql, params![key, rows], |cells| {
+                people::user(cells).map(Record::User)
+            }),
+            Table::Grants => self.add(connection, &sql, params![app, key, rows], |cells| {
+                people::grant(cells).map(Record::Grant)
+            }),
         }
     }
 
@@ -202,6 +211,13 @@ fn select(table: Table) -> String {
             "SELECT {INVITATION} FROM invitations WHERE (app_id, assignment_id) > (?1, ?2) \
              ORDER BY app_id, assignment_id LIMIT ?3"
         ),
+        Table::Users => {
+            format!("SELECT {USER} FROM users WHERE user_id > ?1 ORDER BY user_id LIMIT ?2")
+        }
+        Table::Grants => format!(
+            "SELECT {GRANT} FROM grants WHERE (app_id, user_id) > (?1, ?2) \
+             ORDER BY app_id, user_id LIMIT ?3"
+        ),
     }
 }
 
@@ -244,6 +260,8 @@ mod tests {
                 Table::Invitations,
                 "SEARCH invitations USING PRIMARY KEY ((app_id,assignment_id)>(?,?))",
             ),
+            (Table::Users, "SEARCH users USING PRIMARY KEY (user_id>?)"),
+            (Table::Grants, "SEARCH grants USING PRIMARY KEY ((app_id,user_id)>(?,?))"),
         ] {
             let sql = format!("EXPLAIN QUERY PLAN {}", select(table));
             let mut explain = connection.prepare(&sql).unwrap();

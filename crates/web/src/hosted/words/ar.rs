@@ -101,6 +101,7 @@ pub(super) const WORDS: Words = Words {
         stored: Said { title: "شكرًا", text: "حُفظت إجاباتك." },
         linked: "كما وافقت، فهي مرتبطة بك.",
         unlinked: "ليست مرتبطة بك: لم يُحفظ معها أي شيء يدل على هويتك.",
+        preview: "معاينة: لم يُحفظ شيء.",
         go_on: "متابعة",
         try_again: "حاول مرة أخرى",
         new_form: "أجب من جديد",

@@ -104,6 +104,7 @@ pub(super) const WORDS: Words = Words {
         stored: Said { title: "Danke", text: "Ihre Antworten sind gespeichert." },
         linked: "Wie Sie zugestimmt haben, sind sie mit Ihnen verknüpft.",
         unlinked: "Sie sind nicht mit Ihnen verknüpft: Es wurde nichts dazu gespeichert, was sagt, wer Sie sind.",
+        preview: "Vorschau: Es wurde nichts gespeichert.",
         go_on: "Weiter",
         try_again: "Noch einmal versuchen",
         new_form: "Neu antworten",

@@ -104,6 +104,7 @@ pub(super) const WORDS: Words = Words {
         stored: Said { title: "Thank you", text: "Your answers are stored." },
         linked: "As you agreed, they are linked to you.",
         unlinked: "They are not linked to you: nothing that says who you are was stored with them.",
+        preview: "Preview: nothing was stored.",
         go_on: "Continue",
         try_again: "Try again",
         new_form: "Answer anew",

@@ -103,6 +103,7 @@ pub(super) const WORDS: Words = Words {
         stored: Said { title: "Gracias", text: "Sus respuestas están guardadas." },
         linked: "Como aceptó, están vinculadas con usted.",
         unlinked: "No están vinculadas con usted: no se ha guardado con ellas nada que diga quién es.",
+        preview: "Vista previa: no se ha guardado nada.",
         go_on: "Continuar",
         try_again: "Intentar de nuevo",
         new_form: "Responder de nuevo",

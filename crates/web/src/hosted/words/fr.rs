@@ -104,6 +104,7 @@ pub(super) const WORDS: Words = Words {
         stored: Said { title: "Merci", text: "Vos réponses sont enregistrées." },
         linked: "Comme vous l’avez accepté, elles vous sont associées.",
         unlinked: "Elles ne vous sont pas associées : rien de ce qui dit qui vous êtes n’a été enregistré avec elles.",
+        preview: "Aperçu : rien n’a été enregistré.",
         go_on: "Continuer",
         try_again: "Réessayer",
         new_form: "Répondre à nouveau",

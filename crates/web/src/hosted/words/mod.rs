@@ -109,6 +109,8 @@ pub(super) struct States {
     pub(super) stored: Said,
     pub(super) linked: &'static str,
     pub(super) unlinked: &'static str,
+    /// In place of the last three, for an author who looks at it beforehand.
+    pub(super) preview: &'static str,
     pub(super) go_on: &'static str,
     pub(super) try_again: &'static str,
     pub(super) new_form: &'static str,

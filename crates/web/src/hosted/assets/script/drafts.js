@@ -10,16 +10,19 @@ const THEIRS = /^(answers|other|matrix|rank)\.|^analytics$/;
 const draftName = (main) => `sluice:${main.dataset.flow}${location.search}`;
 
 function keepDraft({ main, form, sections }) {
-  if (token) return;
+  if (token || isPreview(main)) return;
   const draft = {
     at: Date.now(),
     key: form.elements.key.value,
     step: form.elements.step.value,
-    types: Object.fromEntries(sections.map(({ dataset }) => [dataset.id, dataset.type])),
-    fields: [...new FormData(form)].filter(([name]) => THEIRS.test(name)),
+    types: typesOf(sections),
+    fields: fieldsOf(form),
   };
   try { localStorage.setItem(draftName(main), JSON.stringify(draft)) } catch {}
 }
+
+/** What was answered so far. */
+const fieldsOf = (form) => [...new FormData(form)].filter(([name]) => THEIRS.test(name));
 
 function dropDraft(main) {
   try { localStorage.removeItem(draftName(main)) } catch {}
@@ -29,19 +32,25 @@ function dropDraft(main) {
 function restoreDraft({ main, form, sections, section }) {
   let draft = null;
   try { draft = JSON.parse(localStorage.getItem(draftName(main))) } catch {}
-  if (token || !(draft?.at > Date.now() - DRAFT_MS_MAX) || !draft.fields.some(([, value]) => value)) return false;
+  if (token || isPreview(main) || !(draft?.at > Date.now() - DRAFT_MS_MAX) || !draft.fields.some(([, value]) => value)) return false;
   // The key comes along: if the last try did arrive, the next one stores nothing more.
   form.elements.key.value = draft.key;
   form.elements.step.value = draft.step;
-  for (const [name, value] of draft.fields) {
+  fillIn(form, draft);
+  for (const each of sections) each.dispatchEvent(new Event("restored"));
+  return true;
+}
+
+function fillIn(form, { fields, types }) {
+  for (const [name, value] of fields) {
     const id = name.split(".")[1];
     // The version may be another by now: a question of another type takes no old answer.
-    if (id && survey.section(id)?.dataset.type !== draft.types[id]) continue;
+    if (id && survey.section(id)?.dataset.type !== types[id]) continue;
     for (const field of form.querySelectorAll(`[name="${CSS.escape(name)}"]`)) {
       if (isTicked(field)) field.checked ||= field.value === value;
       else field.value = value;
     }
   }
-  for (const each of sections) each.dispatchEvent(new Event("restored"));
-  return true;
 }
+
+const typesOf = (sections) => Object.fromEntries(sections.map(({ dataset }) => [dataset.id, dataset.type]));

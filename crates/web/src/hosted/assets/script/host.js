@@ -25,6 +25,7 @@ function listenToHost() {
   addEventListener("message", ({ source, origin, data }) => {
     if (source !== window.parent || origin !== hostOrigin()) return;
     if (data?.type === "sluice:token" && typeof data.token === "string") takeToken(data.token);
+    if (data?.type === "sluice:preview" && isPreview(document.getElementById("page"))) renew(data.address);
   });
   const tellHeight = () =>
     tellHost("sluice:resize", { height: Math.ceil(document.body.getBoundingClientRect().height) });
@@ -56,4 +57,18 @@ function takeTokenOfAddress() {
   if (!given) return;
   history.replaceState(history.state, "", location.pathname + location.search);
   takeToken(given);
+}
+
+/** Whether an author looks at what is not published. */
+const isPreview = (main) => "preview" in main.dataset;
+
+/** The draft has changed, or another question is looked at: the same page anew, with the answers of before. */
+async function renew(address) {
+  const before = survey && { fields: fieldsOf(survey.form), types: typesOf(survey.sections) };
+  const reply = await ask(address).catch(() => null);
+  if (!reply?.ok || !(await swap(reply, true))) return;
+  if (!survey || !before) return;
+  fillIn(survey.form, before);
+  for (const each of survey.sections) each.dispatchEvent(new Event("restored"));
+  survey.refresh();
 }

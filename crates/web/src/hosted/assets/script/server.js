@@ -14,7 +14,7 @@ async function textOf(reply) {
 }
 
 /** Puts the page of a reply in the place of this one. Whether it was a page. */
-async function swap(reply) {
+async function swap(reply, isQuiet) {
   const next = await parsed(reply);
   const main = next.getElementById("page");
   if (!main) return false;
@@ -24,7 +24,7 @@ async function swap(reply) {
   Object.assign(document.documentElement, { lang, dir });
   document.getElementById("page").replaceWith(main);
   scrollTo(0, 0);
-  arrive(main, reply);
+  arrive(main, isQuiet ? null : reply);
   return true;
 }
 

@@ -42,7 +42,7 @@ class Survey {
     const allowsOther = (id) => Boolean(this.form.elements[`other.${id}`]);
     return this.sections.filter((section) => {
       const { id, visibleIf } = section.dataset;
-      const isAsked = !visibleIf || holds(JSON.parse(visibleIf), answers, allowsOther);
+      const isAsked = !visibleIf || id === this.main.dataset.preview || holds(JSON.parse(visibleIf), answers, allowsOther);
       if (isAsked) answers[id] = answerOf(section);
       return isAsked;
     });

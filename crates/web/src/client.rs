@@ -1,4 +1,4 @@
-//! Where a form comes from, and how many have come from there.
+//! Where a request comes from, and how many have come from there.
 //!
 //! The address is used in memory and nowhere else: it is not logged and not stored. It is the peer's, or, where
 //! the peer is a proxy that the operator trusts, the last one before it that is not. Counts are of this
@@ -13,17 +13,21 @@ use http::{HeaderMap, HeaderName};
 
 use crate::Network;
 
+/// Where a connection comes from; the accept loop knows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Addresses that are counted; beyond it those that have not sent for a while are forgotten.
 const ADDRESSES_MAX: usize = 10_000;
 
 /// The networks whose word counts for where a request came from.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Proxies(pub(super) Vec<Network>);
+pub(crate) struct Proxies(pub(crate) Vec<Network>);
 
 impl Proxies {
     /// The address that a request came from, as far as it can be known.
-    pub(super) fn client(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<IpAddr> {
+    pub(crate) fn client(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<IpAddr> {
         let is_proxy = |address: IpAddr| self.0.iter().any(|network| network.holds(address));
         let mut address = peer?.to_canonical();
         let lists = headers.get_all(X_FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
@@ -36,16 +40,16 @@ impl Proxies {
     }
 }
 
-/// How many forms each address has sent lately.
-pub(super) struct Senders(Option<DefaultKeyedRateLimiter<IpAddr>>);
+/// How much each address has sent lately.
+pub(crate) struct Senders(Option<DefaultKeyedRateLimiter<IpAddr>>);
 
 impl Senders {
-    pub(super) fn new(per_minute: u32) -> Self {
+    pub(crate) fn new(per_minute: u32) -> Self {
         Self(NonZeroU32::new(per_minute).map(|most| RateLimiter::keyed(Quota::per_minute(most))))
     }
 
     /// Counts a send from this address. How many seconds to wait, where there were too many.
-    pub(super) fn wait(&self, address: Option<IpAddr>) -> Option<u64> {
+    pub(crate) fn wait(&self, address: Option<IpAddr>) -> Option<u64> {
         let (limiter, address) = (self.0.as_ref()?, address?);
         if limiter.len() > ADDRESSES_MAX {
             limiter.retain_recent();

@@ -1,0 +1,93 @@
+//! What a flow has asked, over all its published versions.
+
+use serde_json::Value;
+use sluice_flow::definition::{self, Definition};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+use sluice_flow::question::Shape;
+use sluice_store::{StoreError, VersionRow};
+
+use crate::admin::AdminResult;
+use crate::engine::Engine;
+
+/// Versions that are read in one go.
+const VERSIONS_PAGE: usize = 200;
+
+/// A question by its id, over all the versions that asked it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedQuestion {
+    pub id: String,
+    /// The text and the type in the newest version that asks it.
+    pub prompt: String,
+    pub question_type: &'static str,
+    /// What holds the answers of all those versions.
+    pub shape: Shape,
+    /// The newest version that asks it.
+    pub last_asked_in: u32,
+}
+
+/// The questions of a flow, and its versions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// In the order in which they first appeared, so that a later version adds to the end.
+    pub questions: Vec<AskedQuestion>,
+    /// The number of each version.
+    pub versions: Vec<(FlowVersionId, u32)>,
+}
+
+impl Asked {
+    /// The number of a version.
+    pub fn number(&self, version: FlowVersionId) -> Option<u32> {
+        self.versions.iter().find(|(id, _)| *id == version).map(|(_, number)| *number)
+    }
+
+    fn add(&mut self, number: u32, definition: &Definition) {
+        let answerable =
+            definition.questions().iter().filter(|it| it.question_type.is_answerable());
+        for question in answerable {
+            let (id, shape) = (&question.id, question.question_type.shape());
+            let asked = AskedQuestion {
+                id: id.clone(),
+                prompt: question.prompt.clone(),
+                question_type: question.question_type.name(),
+                shape,
+                last_asked_in: number,
+            };
+            match self.questions.iter_mut().find(|it| it.id == *id) {
+                Some(known) => *known = AskedQuestion { shape: known.shape.or(shape), ..asked },
+                None => self.questions.push(asked),
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// What the flow has asked; whoever calls this has looked whether it may be known.
+    pub(crate) async fn asked(&self, app: AppId, flow: FlowId) -> AdminResult<Asked> {
+        let mut versions = Vec::new();
+        loop {
+            let before = versions.last().map(|last: &VersionRow| last.number);
+            let page = self.store.list_versions(app, flow, before, VERSIONS_PAGE).await?;
+            let is_last = page.len() < VERSIONS_PAGE;
+            versions.extend(page);
+            if is_last {
+                break;
+            }
+        }
+        let mut asked = Asked::default();
+        for version in versions.iter().rev() {
+            asked.versions.push((version.flow_version_id, version.number));
+            asked.add(version.number, &definition_of(version)?);
+        }
+        Ok(asked)
+    }
+}
+
+fn definition_of(version: &VersionRow) -> AdminResult<Definition> {
+    let unreadable = |why: String| {
+        StoreError::Corrupt(format!("the definition of {}: {why}", version.flow_version_id))
+    };
+    let draft: Value =
+        serde_json::from_str(&version.definition).map_err(|error| unreadable(error.to_string()))?;
+    let checked = definition::check(&draft);
+    Ok(checked.map_err(|faults| unreadable(format!("{} fault(s)", faults.len())))?)
+}

@@ -1,0 +1,125 @@
+//! Links with which somebody sets their password: once, and within a day.
+//!
+//! The secret stands behind the `#` of the address, which browsers keep to themselves: it is in no log of any
+//! server on the way, and in no `Referer`.
+
+use serde_json::json;
+use sluice_flow::id::UserId;
+use sluice_flow::time::Timestamp;
+use sluice_store::{PeopleWrite, StoreError, StoreResult, User, UserKey, UserRow};
+
+use super::password::password_faults;
+use super::users::Entry;
+use super::{Refusal, Secret};
+use crate::actor::Actor;
+use crate::apps::{CONFLICT_RETRIES, fault};
+use crate::engine::Engine;
+use crate::tokens::hash_of;
+
+/// How long a link is valid.
+pub const LINK_HOURS: i64 = 24;
+
+/// Whose password a link sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkOf {
+    pub email: String,
+    pub name: String,
+}
+
+pub(super) fn valid_until(now: Timestamp) -> Timestamp {
+    Timestamp::from_millis(now.as_millis() + LINK_HOURS * 60 * 60 * 1000)
+}
+
+impl Engine {
+    /// The address with which a password is set.
+    pub fn welcome_url(&self, secret: &Secret) -> String {
+        format!("{}/console/welcome#{}", self.public_url, secret.0)
+    }
+
+    /// Whose link it is, if it is valid.
+    pub async fn link_of(&self, secret: &str) -> StoreResult<Option<LinkOf>> {
+        let user = self.user_of_link(secret).await?;
+        Ok(user.map(|user| LinkOf { email: user.row.email, name: user.row.name }))
+    }
+
+    /// Sets the password of the link's user, uses the link up, ends the user's sessions, and begins one.
+    pub async fn set_password_by_link(
+        &self,
+        secret: &str,
+        password: &str,
+        replaces: Option<&str>,
+    ) -> Result<Secret, Refusal> {
+        let user = self.user_of_link(secret).await?.ok_or(Refusal::LinkOver)?;
+        let hash = self.new_hash(password, &user.row.email).await?;
+        for _ in 0..CONFLICT_RETRIES {
+            let revision = self.store.people_revision().await?;
+            let user = self.user_of_link(secret).await?.ok_or(Refusal::LinkOver)?;
+            if let Some(user) = self.set_password(revision, user, hash.clone()).await? {
+                return Ok(self.begin_user_session(&user, "link", replaces).await?);
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// Changes the password of whoever is signed in, ends all their sessions, and begins one.
+    pub async fn change_password(
+        &self,
+        id: UserId,
+        old: &str,
+        new: &str,
+        replaces: Option<&str>,
+    ) -> Result<Secret, Refusal> {
+        let find = async || {
+            let found = self.store.find_user(&UserKey::Id(id)).await?;
+            found.filter(|it| it.row.disabled_at.is_none()).ok_or(Refusal::Wrong)
+        };
+        let user = find().await?;
+        if !self.passwords.verify(old, user.row.password.clone()).await? {
+            return Err(Refusal::Invalid(vec![fault("/old", "is not your password")]));
+        }
+        let hash = self.new_hash(new, &user.row.email).await?;
+        for _ in 0..CONFLICT_RETRIES {
+            let revision = self.store.people_revision().await?;
+            let now = find().await?;
+            // Somebody else has set another meanwhile: the old one that was given proves nothing now.
+            if now.row.password != user.row.password {
+                return Err(Refusal::Wrong);
+            }
+            if let Some(user) = self.set_password(revision, now, hash.clone()).await? {
+                return Ok(self.begin_user_session(&user, "password", replaces).await?);
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    async fn new_hash(&self, password: &str, email: &str) -> Result<String, Refusal> {
+        match password_faults(password, email) {
+            Some(fault) => Err(Refusal::Invalid(vec![fault])),
+            None => self.passwords.hash(password).await,
+        }
+    }
+
+    async fn set_password(
+        &self,
+        revision: u64,
+        user: User,
+        hash: String,
+    ) -> Result<Option<User>, StoreError> {
+        let epoch = user.row.epoch + 1;
+        let row = UserRow { password: Some(hash), epoch, ..user.row.clone() };
+        let writes = vec![PeopleWrite::User(row.clone()), PeopleWrite::Unlink(row.user_id)];
+        let (actor, id) = (Actor::of_user(&user), row.user_id);
+        let entry = Entry { action: "user.password_set", app_id: None, detail: json!({}) };
+        let written = self.write_people(&actor, revision, id, writes, entry).await?;
+        Ok(written.then_some(User { row, grants: user.grants }))
+    }
+
+    async fn user_of_link(&self, secret: &str) -> StoreResult<Option<User>> {
+        let Some(link) = self.store.find_link(&hash_of(secret)).await? else { return Ok(None) };
+        if link.expires_at <= self.now() {
+            return Ok(None);
+        }
+        let user = self.store.find_user(&UserKey::Id(link.user_id)).await?;
+        Ok(user.filter(|user| user.row.disabled_at.is_none()))
+    }
+}

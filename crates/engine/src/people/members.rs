@@ -1,0 +1,98 @@
+//! The people of one app: what its owners may see and change of them, and no more.
+//!
+//! They see who can get at the app and by which role, not what else these people have. They add somebody by
+//! address, who is made where there is nobody yet; the passwords of people who exist are not theirs to reset.
+
+use sluice_flow::id::{AppId, UserId};
+use sluice_store::{Page, Role, Scope, StoreError, User, UserKey};
+
+use super::{NewUser, Secret};
+use crate::actor::Actor;
+use crate::admin::AdminResult;
+use crate::apps::{fault, faultless};
+use crate::engine::Engine;
+
+/// Somebody who can get at an app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub user_id: UserId,
+    pub email: String,
+    pub name: String,
+    /// The role in this app alone.
+    pub role: Option<Role>,
+    /// The role in all apps, which the owners of one do not change.
+    pub everywhere: Option<Role>,
+    pub is_disabled: bool,
+    /// Whether they have yet to set a password, and never came from an OpenID provider.
+    pub is_awaited: bool,
+}
+
+/// Somebody to be added to an app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMember {
+    pub email: String,
+    /// For whoever is not a user yet.
+    pub name: String,
+    pub role: Role,
+}
+
+impl Engine {
+    /// Whoever has a role in the app or in all, in the order they were made.
+    pub async fn list_members(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        page: Page<UserId>,
+    ) -> AdminResult<Vec<Member>> {
+        self.app_for(actor, Scope::Admin, app).await?;
+        let users = self.store.list_users(Some(app), page).await?;
+        Ok(users.into_iter().map(|user| member(user, app)).collect())
+    }
+
+    /// Gives somebody a role in the app; who is not a user yet is made one, with the secret of a link.
+    pub async fn add_member(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        new: &NewMember,
+    ) -> AdminResult<(UserId, Option<Secret>)> {
+        self.app_for(actor, Scope::Admin, app).await?;
+        let email = new.email.trim();
+        let found = self.store.find_user(&UserKey::Email(email.to_owned())).await?;
+        let Some(user) = found else {
+            let name = if new.name.trim().is_empty() { email } else { &new.name };
+            let new = NewUser {
+                email: email.to_owned(),
+                name: name.to_owned(),
+                role: new.role,
+                app_id: Some(app),
+            };
+            return match self.make_user(actor, &new).await? {
+                Some((user, secret)) => Ok((user.user_id, Some(secret))),
+                // Somebody else made them a moment ago.
+                None => Err(StoreError::Conflict.into()),
+            };
+        };
+        let has_role = user.grants.iter().any(|grant| grant.app_id == Some(app));
+        faultless(
+            has_role.then(|| fault("/email", "has a role in this app already; change it below")),
+        )?;
+        self.set_role(actor, user.row.user_id, Some(app), Some(new.role)).await?;
+        Ok((user.row.user_id, None))
+    }
+}
+
+fn member(user: User, app: AppId) -> Member {
+    let role_in = |app: Option<AppId>| {
+        user.grants.iter().find(|grant| grant.app_id == app).map(|grant| grant.role)
+    };
+    Member {
+        user_id: user.row.user_id,
+        role: role_in(Some(app)),
+        everywhere: role_in(None),
+        is_disabled: user.row.disabled_at.is_some(),
+        is_awaited: user.row.password.is_none() && user.row.subject.is_none(),
+        email: user.row.email,
+        name: user.row.name,
+    }
+}

@@ -1,0 +1,175 @@
+//! Sessions of the console: begun at sign-in, over after twelve idle hours or a week.
+//!
+//! A session is known by 256 random bits, of which the store has the hash. It slides, but is written at most
+//! once a minute. Whoever signs in sweeps some of what is over, so that the table stays as long as it is used.
+
+use serde_json::json;
+use sluice_flow::id::UserId;
+use sluice_flow::time::Timestamp;
+use sluice_store::{
+    At, Change, Holder, PeopleWrite, SessionRow, StoreResult, TokenHash, User, UserKey, Write,
+};
+
+use super::{Refusal, Secret};
+use crate::actor::Actor;
+use crate::engine::Engine;
+use crate::tokens::hash_of;
+
+const MINUTE_MILLIS: i64 = 60 * 1000;
+const HOUR_MILLIS: i64 = 60 * MINUTE_MILLIS;
+/// Without a request for so long, a session is over.
+const IDLE_MILLIS: i64 = 12 * HOUR_MILLIS;
+/// And after so long in any case.
+const LIFE_MILLIS: i64 = 7 * 24 * HOUR_MILLIS;
+/// How often the use of a session is written down.
+const TOUCH_MILLIS: i64 = MINUTE_MILLIS;
+/// Sessions that are over which a sign-in removes.
+const SWEEP_MAX: usize = 100;
+
+/// Somebody who is signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    pub actor: Actor,
+    /// The name of the user, or of the token.
+    pub who: String,
+    /// The address of a user; a token has none.
+    pub email: Option<String>,
+    pub user_id: Option<UserId>,
+    pub expires_at: Timestamp,
+}
+
+impl Engine {
+    /// Who a secret is the session of, now. Each use keeps it for longer.
+    pub async fn session(&self, secret: &str) -> StoreResult<Option<Session>> {
+        let Some(row) = self.store.find_session(&hash_of(secret)).await? else { return Ok(None) };
+        let now = self.now();
+        if row.expires_at <= now {
+            return Ok(None);
+        }
+        let session = match row.holder {
+            Holder::User { user_id, epoch } => {
+                let user = self.store.find_user(&UserKey::Id(user_id)).await?;
+                let user = user.filter(|it| it.row.disabled_at.is_none() && it.row.epoch == epoch);
+                user.map(|user| Session {
+                    actor: Actor::of_user(&user),
+                    who: user.row.name,
+                    email: Some(user.row.email),
+                    user_id: Some(user_id),
+                    expires_at: row.expires_at,
+                })
+            }
+            Holder::Token(hash) => self.holder_of(&hash).await?.map(|(actor, who)| Session {
+                actor,
+                who,
+                email: None,
+                user_id: None,
+                expires_at: row.expires_at,
+            }),
+        };
+        if session.is_some() && now.as_millis() - row.used_at.as_millis() >= TOUCH_MILLIS {
+            self.touch(&row, now).await;
+        }
+        Ok(session)
+    }
+
+    /// Begins a session of whoever holds an admin token; ends the one that the browser had.
+    pub async fn sign_in_with_token(
+        &self,
+        token: &str,
+        replaces: Option<&str>,
+    ) -> Result<Secret, Refusal> {
+        let hash = hash_of(token);
+        let (actor, _) = self.holder_of(&hash).await?.ok_or(Refusal::Wrong)?;
+        Ok(self.begin(&actor, Holder::Token(hash), "token", replaces).await?)
+    }
+
+    /// Begins a session of a user; ends the one that the browser had.
+    pub async fn sign_in_with_password(
+        &self,
+        email: &str,
+        password: &str,
+        replaces: Option<&str>,
+    ) -> Result<Secret, Refusal> {
+        let user = self.store.find_user(&UserKey::Email(email.trim().to_owned())).await?;
+        let hash = user.as_ref().and_then(|user| user.row.password.clone());
+        let is_right = self.passwords.verify(password, hash).await?;
+        let user = user.filter(|user| is_right && user.row.disabled_at.is_none());
+        let user = user.ok_or(Refusal::Wrong)?;
+        Ok(self.begin_user_session(&user, "password", replaces).await?)
+    }
+
+    /// Ends a session at once; one that is over already is no error.
+    pub async fn sign_out(&self, secret: &str) -> StoreResult<()> {
+        let Some(session) = self.session(secret).await? else { return Ok(()) };
+        let name = session.actor.name.clone();
+        let audit = self.audit(&session.actor, None, "session.ended", name, &json!({}));
+        let end = PeopleWrite::EndSession(hash_of(secret));
+        let rows = vec![Write::People(end), Write::Audit(audit)];
+        self.apply(At::Instance, Change::new(move || rows)).await
+    }
+
+    pub(super) async fn begin_user_session(
+        &self,
+        user: &User,
+        by: &str,
+        replaces: Option<&str>,
+    ) -> StoreResult<Secret> {
+        let holder = Holder::User { user_id: user.row.user_id, epoch: user.row.epoch };
+        self.begin(&Actor::of_user(user), holder, by, replaces).await
+    }
+
+    async fn begin(
+        &self,
+        actor: &Actor,
+        holder: Holder,
+        by: &str,
+        replaces: Option<&str>,
+    ) -> StoreResult<Secret> {
+        let (secret, now) = (Secret::random(), self.now());
+        let row = SessionRow {
+            hash: hash_of(&secret.0),
+            holder,
+            created_at: now,
+            used_at: now,
+            expires_at: later(now, IDLE_MILLIS),
+        };
+        let detail = json!({ "by": by });
+        let audit = self.audit(actor, None, "session.started", &actor.name, &detail);
+        let ended = replaces.map(|old| PeopleWrite::EndSession(hash_of(old)));
+        let sweep = PeopleWrite::Sweep { before: now, limit: SWEEP_MAX };
+        let writes = [PeopleWrite::Session(row), sweep].into_iter().chain(ended);
+        let mut rows: Vec<_> = writes.map(Write::People).collect();
+        rows.push(Write::Audit(audit));
+        self.apply(At::Instance, Change::new(move || rows)).await?;
+        Ok(secret)
+    }
+
+    /// Writes down that a session is used. Where that fails, it ends a little earlier; that is no reason to
+    /// refuse a request.
+    async fn touch(&self, row: &SessionRow, now: Timestamp) {
+        let end = later(row.created_at, LIFE_MILLIS);
+        let expires_at = later(now, IDLE_MILLIS).min(end);
+        let touch = PeopleWrite::Touch { hash: row.hash, used_at: now, expires_at };
+        let rows = vec![Write::People(touch)];
+        if let Err(error) = self.apply(At::Instance, Change::new(move || rows)).await {
+            tracing::warn!(%error, "the use of a session was not written down");
+        }
+    }
+
+    /// The holder of a token that is valid now, and the token's name.
+    pub(crate) async fn holder_of(&self, hash: &TokenHash) -> StoreResult<Option<(Actor, String)>> {
+        if self.environment_token.as_ref() == Some(hash) {
+            return Ok(Some((Actor::trusted("environment"), "Environment".to_owned())));
+        }
+        let now = self.now();
+        let token = self.store.find_token(hash).await?;
+        let valid = token.filter(|token| {
+            token.revoked_at.is_none() && token.expires_at.is_none_or(|expiry| now < expiry)
+        });
+        Ok(valid.map(|token| (Actor::of_token(token.clone()), token.name)))
+    }
+}
+
+fn later(time: Timestamp, millis: i64) -> Timestamp {
+    Timestamp::from_millis(time.as_millis() + millis)
+}

@@ -1,0 +1,143 @@
+//! Drafts that several people write at once, copies of flows, and the history of a flow.
+
+mod support;
+
+use serde_json::{Value, json};
+use sluice_engine::rows::Page;
+use sluice_engine::{Actor, AdminError, Saved};
+use sluice_flow::id::FlowId;
+use sluice_flow::lifecycle::Accepting;
+use support::{World, definition};
+
+/// A definition with this title.
+fn titled(title: &str) -> Value {
+    let mut it = definition();
+    it["title"] = json!(title);
+    it
+}
+
+/// The tag that a draft has once it is saved from this one.
+async fn saved(world: &World, flow: FlowId, title: &str, from: &str) -> String {
+    match world.engine.save_draft(&world.actor, flow, &titled(title), from).await.unwrap() {
+        Saved::Saved { tag, faults } => {
+            assert_eq!(faults, []);
+            tag
+        }
+        Saved::Overtaken(theirs) => panic!("overtaken by {}", theirs.definition),
+    }
+}
+
+#[tokio::test]
+async fn a_draft_is_saved_by_whoever_knows_its_state_and_by_nobody_else() {
+    let world = World::new().await;
+    let flow = world.flow(&world.app().await).await.flow.flow_id;
+    let first = world.engine.editing(&world.actor, flow).await.unwrap().tag;
+    let mine = saved(&world, flow, "Mine", &first).await;
+    // Another tab still knows the first state only.
+    let theirs = world.engine.save_draft(&world.actor, flow, &titled("Theirs"), &first).await;
+    let Saved::Overtaken(stored) = theirs.unwrap() else {
+        panic!("two have overwritten each other")
+    };
+    assert_eq!((stored.definition["title"].as_str(), &stored.tag), (Some("Mine"), &mine));
+    assert_eq!(
+        world.engine.get_draft(&world.actor, flow).await.unwrap().definition,
+        titled("Mine")
+    );
+    // Knowing what is there, it may take its place.
+    saved(&world, flow, "Theirs", &stored.tag).await;
+}
+
+#[tokio::test]
+async fn a_save_whose_reply_was_lost_can_be_sent_again() {
+    let world = World::new().await;
+    let flow = world.flow(&world.app().await).await.flow.flow_id;
+    let first = world.engine.editing(&world.actor, flow).await.unwrap().tag;
+    let once = saved(&world, flow, "Mine", &first).await;
+    assert_eq!(saved(&world, flow, "Mine", &first).await, once);
+    let entries = world.engine.list_audit(&world.actor, None, None, 100).await.unwrap();
+    assert_eq!(entries.iter().filter(|entry| entry.action == "draft.saved").count(), 1);
+}
+
+#[tokio::test]
+async fn after_a_publish_the_next_edit_starts_from_what_is_published() {
+    let world = World::new().await;
+    let flow = world.flow(&world.app().await).await.flow.flow_id;
+    let old = world.engine.editing(&world.actor, flow).await.unwrap();
+    assert!(old.published.is_none());
+    world.publish(flow).await;
+    let editing = world.engine.editing(&world.actor, flow).await.unwrap();
+    assert!(editing.state.draft.is_none() && editing.published.is_some());
+    saved(&world, flow, "Next", &editing.tag).await;
+    // Whoever began before the publish is told.
+    let late = world.engine.save_draft(&world.actor, flow, &titled("Late"), &old.tag).await;
+    assert!(matches!(late.unwrap(), Saved::Overtaken(_)));
+}
+
+#[tokio::test]
+async fn only_the_draft_that_was_looked_at_is_published() {
+    let world = World::new().await;
+    let flow = world.flow(&world.app().await).await.flow.flow_id;
+    let seen = world.engine.editing(&world.actor, flow).await.unwrap().tag;
+    let newer = saved(&world, flow, "Newer", &seen).await;
+    let refused = world.engine.publish_seen(&world.actor, flow, &seen).await;
+    assert!(matches!(refused, Err(AdminError::Conflict { code: "draft_changed", .. })));
+    let published = world.engine.publish_seen(&world.actor, flow, &newer).await.unwrap();
+    assert_eq!(published.number, 1);
+}
+
+#[tokio::test]
+async fn a_copy_starts_with_the_draft_and_has_nothing_published() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    world.publish(flow).await;
+    world.engine.put_draft(&world.actor, flow, titled("Draft")).await.unwrap();
+    let copy = world.engine.duplicate_flow(&world.actor, flow, "Copy").await.unwrap();
+    assert_eq!((copy.flow.name.as_str(), copy.last_number), ("Copy", 0));
+    let draft = world.engine.get_draft(&world.actor, copy.flow.flow_id).await.unwrap();
+    assert_eq!(draft.definition, titled("Draft"));
+    let entries = world.engine.list_audit(&world.actor, None, None, 1).await.unwrap();
+    let detail: Value = serde_json::from_str(&entries[0].detail).unwrap();
+    assert_eq!(detail["duplicateOf"], json!(flow));
+    // A copy of what is published, where there is no draft.
+    world.publish(flow).await;
+    let copy = world.engine.duplicate_flow(&world.actor, flow, "Again").await.unwrap();
+    let draft = world.engine.get_draft(&world.actor, copy.flow.flow_id).await.unwrap();
+    assert_eq!(draft.faults, []);
+    let page = Page { after: None, limit: 10 };
+    let flows = world.engine.newest_flows(&world.actor, app.row.app_id, false, page).await.unwrap();
+    let names: Vec<_> = flows.iter().map(|state| state.flow.name.as_str()).collect();
+    assert_eq!(names, ["Again", "Copy", "Feedback"]);
+}
+
+#[tokio::test]
+async fn the_history_says_who_published_what() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let first = world.publish(flow).await;
+    world.clock.advance_millis(60_000);
+    let other = Actor::trusted("other");
+    world.engine.put_draft(&other, flow, titled("Second")).await.unwrap();
+    world.engine.publish(&other, flow).await.unwrap();
+    world.clock.advance_millis(60_000);
+    let again = world.engine.republish(&world.actor, first.flow_version_id).await.unwrap();
+    let history = world.engine.history(&world.actor, flow, None, 10).await.unwrap();
+    let told: Vec<_> = history
+        .iter()
+        .map(|it| (it.version.number, it.published_by.as_deref(), it.republished_from))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (3, Some("test"), Some(first.flow_version_id)),
+            (2, Some("other"), None),
+            (1, Some("test"), None),
+        ]
+    );
+    assert_eq!(history[0].version.flow_version_id, again.flow_version_id);
+    assert!(matches!(history[0].accepting, Accepting::Open { until: None }));
+    assert!(matches!(history[1].accepting, Accepting::InGrace { .. }));
+    let page = world.engine.history(&world.actor, flow, Some(2), 10).await.unwrap();
+    assert_eq!(page.len(), 1);
+}

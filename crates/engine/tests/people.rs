@@ -1,0 +1,377 @@
+//! People of the console: who may do what, who is signed in, and for how long.
+
+#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
+
+mod support;
+
+use sluice_engine::people::{NewMember, NewUser, UserDetail, UserPatch};
+use sluice_engine::rows::{Page, Role, Scope};
+use sluice_engine::{Actor, AdminError, Engine, Missing, NewToken, Refusal, Secret, Session};
+use sluice_flow::id::{AppId, UserId};
+use support::World;
+
+const PASSWORD: &str = "correct horse battery";
+const HOUR: i64 = 60 * 60 * 1000;
+
+fn page() -> Page<UserId> {
+    Page { after: None, limit: 100 }
+}
+
+impl World {
+    async fn user(&self, email: &str, app_id: Option<AppId>, role: Role) -> (UserDetail, Secret) {
+        let new = NewUser { email: email.into(), name: "Ann".into(), role, app_id };
+        self.engine.create_user(&self.actor, new).await.unwrap()
+    }
+
+    /// A user who is signed in.
+    async fn signed_in(&self, email: &str, app: Option<AppId>, role: Role) -> (UserDetail, Secret) {
+        let (user, link) = self.user(email, app, role).await;
+        let session = self.engine.set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
+        (user, session)
+    }
+
+    async fn session(&self, secret: &Secret) -> Option<Session> {
+        self.engine.session(&secret.0).await.unwrap()
+    }
+
+    async fn actions(&self) -> Vec<String> {
+        let log = self.engine.list_audit(&self.actor, None, None, 100).await.unwrap();
+        log.into_iter().map(|entry| entry.action).collect()
+    }
+}
+
+async fn sign_in(engine: &Engine, email: &str, password: &str) -> Result<Secret, Refusal> {
+    engine.sign_in_with_password(email, password, None).await
+}
+
+#[tokio::test]
+async fn a_role_is_its_scopes_in_its_app() {
+    let world = World::new().await;
+    let (one, two) = (world.app().await.row.app_id, world.app().await.row.app_id);
+    for (role, held) in [
+        (Role::Viewer, &[Scope::Read][..]),
+        (Role::Editor, &[Scope::Read, Scope::Write, Scope::Export]),
+        (Role::Owner, &[Scope::Read, Scope::Write, Scope::Export, Scope::Erase, Scope::Admin]),
+    ] {
+        for app_id in [None, Some(one)] {
+            let email = format!("{role:?}.{}@mail.example", app_id.is_some());
+            let (user, secret) = world.signed_in(&email, app_id, role).await;
+            let session = world.session(&secret).await.unwrap();
+            assert_eq!(session.user_id, Some(user.user_id));
+            assert_eq!(session.actor.name, user.user_id.to_string());
+            for scope in [Scope::Read, Scope::Write, Scope::Export, Scope::Erase, Scope::Admin] {
+                let has = held.contains(&scope);
+                assert_eq!(session.actor.may(scope, one), has, "{role:?} {scope:?}");
+                assert_eq!(session.actor.may(scope, two), has && app_id.is_none());
+                assert_eq!(session.actor.may_instance(scope), has && app_id.is_none());
+            }
+            let page = Page { after: None, limit: 10 };
+            let apps = world.engine.list_apps(&session.actor, page).await.unwrap();
+            assert_eq!(apps.len(), if app_id.is_some() { 1 } else { 2 });
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_address_is_taken_in_any_case_and_faults_are_told_at_once() {
+    let world = World::new().await;
+    world.user("Ann@mail.example", None, Role::Owner).await;
+    let new = |email: &str, name: &str| NewUser {
+        email: email.into(),
+        name: name.into(),
+        role: Role::Viewer,
+        app_id: None,
+    };
+    let taken = world.engine.create_user(&world.actor, new(" aNN@mail.example ", "Ann")).await;
+    assert!(matches!(taken, Err(AdminError::Conflict { code: "email_taken", .. })), "{taken:?}");
+    let faulty = world.engine.create_user(&world.actor, new("ann", " ")).await;
+    let Err(AdminError::Invalid(faults)) = faulty else { panic!("{faulty:?}") };
+    let pointers: Vec<_> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+    assert_eq!(pointers, ["/name", "/email"]);
+    let nowhere = NewUser {
+        app_id: Some(AppId::from_uuid(uuid::Uuid::from_u128(7))),
+        ..new("bob@mail.example", "Bob")
+    };
+    let nowhere = world.engine.create_user(&world.actor, nowhere).await;
+    assert!(matches!(nowhere, Err(AdminError::NotFound(Missing::App))), "{nowhere:?}");
+    assert_eq!(world.engine.list_users(&world.actor, page()).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_link_sets_a_password_once_and_within_a_day() {
+    let world = World::new().await;
+    let (_, link) = world.user("ann@mail.example", None, Role::Owner).await;
+    let set = async |secret: &Secret, password: &str| {
+        world.engine.set_password_by_link(&secret.0, password, None).await
+    };
+    for bad in ["short", "ann@mail.example"] {
+        assert!(matches!(set(&link, bad).await, Err(Refusal::Invalid(_))), "{bad}");
+    }
+    assert!(world.engine.link_of(&link.0).await.unwrap().is_some(), "faults do not use it up");
+    assert!(set(&link, PASSWORD).await.is_ok());
+    assert!(matches!(set(&link, "another password").await, Err(Refusal::LinkOver)));
+    assert!(sign_in(&world.engine, " ANN@mail.example", PASSWORD).await.is_ok());
+    let bob = world.user("bob@mail.example", None, Role::Viewer).await;
+    let again = world.engine.reset_user(&world.actor, bob.0.user_id).await.unwrap();
+    assert!(matches!(set(&bob.1, PASSWORD).await, Err(Refusal::LinkOver)), "replaced");
+    world.clock.advance_millis(24 * HOUR);
+    assert!(matches!(set(&again, PASSWORD).await, Err(Refusal::LinkOver)), "a day has passed");
+    assert_eq!(world.engine.link_of(&again.0).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn many_at_once_with_one_link_set_one_password() {
+    let world = World::new().await;
+    let (_, link) = world.user("ann@mail.example", None, Role::Owner).await;
+    let tries = (0..4).map(|number| {
+        let (engine, link) = (world.engine.clone(), link.clone());
+        let password = format!("password number {number}");
+        tokio::spawn(async move { engine.set_password_by_link(&link.0, &password, None).await })
+    });
+    let mut set = 0;
+    for one in tries.collect::<Vec<_>>() {
+        match one.await.unwrap() {
+            Ok(_) => set += 1,
+            Err(error) => assert!(matches!(error, Refusal::LinkOver), "{error:?}"),
+        }
+    }
+    assert_eq!(set, 1);
+}
+
+#[tokio::test]
+async fn whoever_is_unknown_wrong_or_disabled_is_refused_alike() {
+    let world = World::new().await;
+    let (user, _) = world.signed_in("ann@mail.example", None, Role::Viewer).await;
+    world.user("bob@mail.example", None, Role::Viewer).await;
+    let refused = async |email: &str, password: &str| {
+        let result = sign_in(&world.engine, email, password).await;
+        assert!(matches!(result, Err(Refusal::Wrong)), "{email} {password}: {result:?}");
+    };
+    refused("ann@mail.example", "wrong password").await;
+    refused("nobody@mail.example", PASSWORD).await;
+    refused("bob@mail.example", "").await;
+    let disable = UserPatch { disabled: Some(true), ..UserPatch::default() };
+    world.engine.update_user(&world.actor, user.user_id, &disable).await.unwrap();
+    refused("ann@mail.example", PASSWORD).await;
+    let token = world.engine.sign_in_with_token("sluice_nonsense", None).await;
+    assert!(matches!(token, Err(Refusal::Wrong)));
+}
+
+#[tokio::test]
+async fn a_session_slides_for_twelve_hours_and_ends_after_a_week() {
+    let world = World::new().await;
+    let (_, secret) = world.signed_in("ann@mail.example", None, Role::Viewer).await;
+    let begun = world.session(&secret).await.unwrap().expires_at;
+    world.clock.advance_millis(59_999);
+    world.session(&secret).await.unwrap();
+    assert_eq!(world.session(&secret).await.unwrap().expires_at, begun, "not written yet");
+    world.clock.advance_millis(1);
+    world.session(&secret).await.unwrap();
+    let slid = world.session(&secret).await.unwrap().expires_at;
+    assert_eq!(slid.as_millis(), begun.as_millis() + 60_000);
+    world.clock.advance_millis(12 * HOUR - 1);
+    assert!(world.session(&secret).await.is_some());
+    for _ in 0..100 {
+        world.clock.advance_millis(11 * HOUR);
+        if world.session(&secret).await.is_none() {
+            break;
+        }
+    }
+    assert!(world.session(&secret).await.is_none());
+    let week = begun.as_millis() - 12 * HOUR + 7 * 24 * HOUR;
+    let over = world.engine.now().as_millis();
+    assert!((week..week + 11 * HOUR).contains(&over), "ended {} ms after a week", over - week);
+    let (_, idle) = world.signed_in("bob@mail.example", None, Role::Viewer).await;
+    world.clock.advance_millis(12 * HOUR);
+    assert!(world.session(&idle).await.is_none());
+}
+
+#[tokio::test]
+async fn what_ends_a_session_ends_it_at_once_on_every_node() {
+    let world = World::new().await;
+    let other = world.another().await;
+    let (user, secret) = world.signed_in("ann@mail.example", None, Role::Viewer).await;
+    assert!(other.session(&secret).await.is_some());
+    let disable = |disabled| UserPatch { disabled: Some(disabled), ..UserPatch::default() };
+    world.engine.update_user(&world.actor, user.user_id, &disable(true)).await.unwrap();
+    assert!(other.session(&secret).await.is_none());
+    world.engine.update_user(&world.actor, user.user_id, &disable(false)).await.unwrap();
+    assert!(other.session(&secret).await.is_none(), "and it does not come back");
+    let secret = sign_in(&world.engine, "ann@mail.example", PASSWORD).await.unwrap();
+    let second = sign_in(&world.engine, "ann@mail.example", PASSWORD).await.unwrap();
+    other.engine.sign_out(&secret.0).await.unwrap();
+    assert!(world.session(&secret).await.is_none() && world.session(&second).await.is_some());
+    let change = async |old: &str, new: &str| {
+        world.engine.change_password(user.user_id, old, new, Some(&second.0)).await
+    };
+    assert!(matches!(change("wrong password", "another password").await, Err(Refusal::Invalid(_))));
+    let third = change(PASSWORD, "another password").await.unwrap();
+    assert!(other.session(&second).await.is_none() && other.session(&third).await.is_some());
+    assert!(matches!(
+        sign_in(&world.engine, "ann@mail.example", PASSWORD).await,
+        Err(Refusal::Wrong)
+    ));
+    let replaced = world
+        .engine
+        .sign_in_with_password("ann@mail.example", "another password", Some(&third.0))
+        .await
+        .unwrap();
+    assert!(world.session(&third).await.is_none() && world.session(&replaced).await.is_some());
+}
+
+#[tokio::test]
+async fn the_session_of_a_token_is_no_more_than_the_token() {
+    let world = World::new().await;
+    let app = world.app().await.row.app_id;
+    let expires_at = Some(sluice_flow::time::Timestamp::from_millis(support::START_MILLIS + HOUR));
+    let new = NewToken {
+        name: "laptop".into(),
+        scopes: vec![Scope::Read],
+        app_id: Some(app),
+        expires_at,
+    };
+    let (row, token) = world.engine.create_token(&world.actor, new.clone()).await.unwrap();
+    let sign_in = async |token: &str| world.engine.sign_in_with_token(token, None).await.unwrap();
+    let secret = sign_in(&token.0).await;
+    let session = world.session(&secret).await.unwrap();
+    assert_eq!((session.who.as_str(), session.user_id), ("laptop", None));
+    assert!(session.actor.may(Scope::Read, app) && !session.actor.may(Scope::Write, app));
+    world.engine.revoke_token(&world.actor, row.token_id).await.unwrap();
+    assert!(world.session(&secret).await.is_none());
+    let (_, token) = world.engine.create_token(&world.actor, new).await.unwrap();
+    let secret = sign_in(&token.0).await;
+    world.clock.advance_millis(HOUR);
+    assert!(world.session(&secret).await.is_none(), "the token has expired");
+}
+
+#[tokio::test]
+async fn the_last_owner_of_the_instance_stays() {
+    let world = World::new().await;
+    let (ann, _) = world.signed_in("ann@mail.example", None, Role::Owner).await;
+    let app = world.app().await.row.app_id;
+    world.user("carl@mail.example", Some(app), Role::Owner).await;
+    let (bob, _) = world.user("bob@mail.example", None, Role::Owner).await;
+    let disable = UserPatch { disabled: Some(true), ..UserPatch::default() };
+    world.engine.update_user(&world.actor, bob.user_id, &disable).await.unwrap();
+    let stays = |result: Result<UserDetail, AdminError>| {
+        assert!(
+            matches!(result, Err(AdminError::Conflict { code: "last_owner", .. })),
+            "{result:?}"
+        );
+    };
+    stays(world.engine.update_user(&world.actor, ann.user_id, &disable).await);
+    stays(world.engine.set_role(&world.actor, ann.user_id, None, Some(Role::Editor)).await);
+    stays(world.engine.set_role(&world.actor, ann.user_id, None, None).await);
+    // Two who would go at once: one of them stays.
+    let enable = UserPatch { disabled: Some(false), ..UserPatch::default() };
+    world.engine.update_user(&world.actor, bob.user_id, &enable).await.unwrap();
+    let both = tokio::join!(
+        world.engine.set_role(&world.actor, ann.user_id, None, None),
+        world.engine.update_user(&world.actor, bob.user_id, &disable),
+    );
+    assert!(both.0.is_ok() != both.1.is_ok(), "{both:?}");
+}
+
+#[tokio::test]
+async fn an_owner_of_one_app_manages_its_people_and_nothing_else() {
+    let world = World::new().await;
+    let (one, two) = (world.app().await.row.app_id, world.app().await.row.app_id);
+    let (ann, secret) = world.signed_in("ann@mail.example", Some(one), Role::Owner).await;
+    let (boss, _) = world.user("boss@mail.example", None, Role::Owner).await;
+    let (bob, _) = world.user("bob@mail.example", Some(two), Role::Owner).await;
+    let actor: Actor = world.session(&secret).await.unwrap().actor;
+    let new =
+        |email: &str| NewMember { email: email.into(), name: String::new(), role: Role::Viewer };
+    let (carl, link) =
+        world.engine.add_member(&actor, one, &new("carl@mail.example")).await.unwrap();
+    assert!(link.is_some(), "a new user has a link");
+    let (added, link) =
+        world.engine.add_member(&actor, one, &new("BOB@mail.example")).await.unwrap();
+    assert_eq!((added, link), (bob.user_id, None), "nobody's password is theirs to set");
+    let members = world.engine.list_members(&actor, one, page()).await.unwrap();
+    let seen: Vec<_> = members.iter().map(|it| (it.user_id, it.role, it.everywhere)).collect();
+    assert_eq!(
+        seen,
+        [
+            (ann.user_id, Some(Role::Owner), None),
+            (boss.user_id, None, Some(Role::Owner)),
+            (bob.user_id, Some(Role::Viewer), None),
+            (carl, Some(Role::Viewer), None),
+        ]
+    );
+    world.engine.set_role(&actor, carl, Some(one), Some(Role::Editor)).await.unwrap();
+    world.engine.set_role(&actor, bob.user_id, Some(one), None).await.unwrap();
+    let not_found = |result: Result<(), AdminError>| {
+        assert!(matches!(result, Err(AdminError::NotFound(Missing::App))), "{result:?}");
+    };
+    not_found(world.engine.list_members(&actor, two, page()).await.map(|_| ()));
+    not_found(world.engine.add_member(&actor, two, &new("x@mail.example")).await.map(|_| ()));
+    not_found(world.engine.set_role(&actor, carl, Some(two), Some(Role::Owner)).await.map(|_| ()));
+    let bound = |result: Result<(), AdminError>| {
+        assert!(matches!(result, Err(AdminError::BoundToApp)), "{result:?}");
+    };
+    bound(world.engine.set_role(&actor, ann.user_id, None, Some(Role::Owner)).await.map(|_| ()));
+    bound(world.engine.list_users(&actor, page()).await.map(|_| ()));
+    bound(world.engine.get_user(&actor, ann.user_id).await.map(|_| ()));
+    bound(world.engine.reset_user(&actor, boss.user_id).await.map(|_| ()));
+    let patch = UserPatch { disabled: Some(true), ..UserPatch::default() };
+    bound(world.engine.update_user(&actor, boss.user_id, &patch).await.map(|_| ()));
+    let entries = world.engine.list_audit(&actor, Some(one), None, 100).await.unwrap();
+    let actions: Vec<_> = entries.iter().rev().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(
+        actions,
+        [
+            "app.created",
+            "user.created",
+            "user.created",
+            "user.role_changed",
+            "user.role_changed",
+            "user.role_changed"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_viewer_and_an_editor_manage_nobody() {
+    let world = World::new().await;
+    let app = world.app().await.row.app_id;
+    for role in [Role::Viewer, Role::Editor] {
+        for app_id in [None, Some(app)] {
+            let email = format!("{role:?}.{}@mail.example", app_id.is_some());
+            let (user, secret) = world.signed_in(&email, app_id, role).await;
+            let actor = world.session(&secret).await.unwrap().actor;
+            let own =
+                world.engine.set_role(&actor, user.user_id, Some(app), Some(Role::Owner)).await;
+            assert!(matches!(own, Err(AdminError::Forbidden { scope: Scope::Admin })), "{own:?}");
+            let all = world.engine.set_role(&actor, user.user_id, None, Some(Role::Owner)).await;
+            assert!(all.is_err(), "{all:?}");
+            assert!(world.engine.list_members(&actor, app, page()).await.is_err());
+            assert!(world.engine.list_users(&actor, page()).await.is_err());
+        }
+    }
+}
+
+#[tokio::test]
+async fn everything_about_people_is_on_record_and_no_secret_is() {
+    let world = World::new().await;
+    let (user, link) = world.user("ann@mail.example", None, Role::Owner).await;
+    let session = world.engine.set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
+    world.engine.sign_out(&session.0).await.unwrap();
+    let again = world.engine.reset_user(&world.actor, user.user_id).await.unwrap();
+    let rename = UserPatch { name: Some("Anna".into()), ..UserPatch::default() };
+    world.engine.update_user(&world.actor, user.user_id, &rename).await.unwrap();
+    let expected = [
+        "user.updated",
+        "user.link_made",
+        "session.ended",
+        "session.started",
+        "user.password_set",
+        "user.created",
+    ];
+    assert_eq!(world.actions().await, expected);
+    let log = world.engine.list_audit(&world.actor, None, None, 100).await.unwrap();
+    let text = format!("{log:?}");
+    for secret in [PASSWORD, "argon2", &link.0, &session.0, &again.0] {
+        assert!(!text.contains(secret), "{secret} is in the log");
+    }
+}

@@ -1,0 +1,163 @@
+//! Reads stored maps of texts back: answers by question id, tags by name.
+//!
+//! Lists and exports look at every response of a flow, so nothing is built here that outlives a look: a
+//! text borrows from the JSON unless an escape forces a copy.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::Texts;
+
+/// Calls `each` with every name and its texts, in the order in which they stand. What is neither a text nor
+/// a list of texts is left out; JSON that is no object has no entries.
+pub fn each_entry<'j>(
+    json: &'j str,
+    each: impl FnMut(Cow<'j, str>, Texts<'j>),
+) -> Result<(), serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(json);
+    reader.deserialize_map(Entries(each))
+}
+
+struct Entries<F>(F);
+
+impl<'j, F: FnMut(Cow<'j, str>, Texts<'j>)> Visitor<'j> for Entries<F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of texts")
+    }
+
+    fn visit_map<A: MapAccess<'j>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key_seed(Text)? {
+            if let Some(texts) = map.next_value_seed(OneOrMany)? {
+                (self.0)(name.unwrap_or_default(), texts);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text; nothing where it is none.
+struct Text;
+
+impl<'j> DeserializeSeed<'j> for Text {
+    type Value = Option<Cow<'j, str>>;
+
+    fn deserialize<D: Deserializer<'j>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+/// A text or a list of texts; nothing where it is neither.
+struct OneOrMany;
+
+impl<'j> DeserializeSeed<'j> for OneOrMany {
+    type Value = Option<Texts<'j>>;
+
+    fn deserialize<D: Deserializer<'j>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+/// What is no text is passed over, whatever it is.
+macro_rules! passed_over {
+    ($visit_text:expr) => {
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("JSON")
+        }
+        fn visit_borrowed_str<E>(self, text: &'j str) -> Result<Self::Value, E> {
+            Ok(Some($visit_text(Cow::Borrowed(text))))
+        }
+        fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(Some($visit_text(Cow::Owned(text.to_owned()))))
+        }
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+        fn visit_map<A: MapAccess<'j>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            while map.next_key_seed(Text)?.is_some() {
+                map.next_value_seed(OneOrMany)?;
+            }
+            Ok(None)
+        }
+    };
+}
+
+impl<'j> Visitor<'j> for Text {
+    type Value = Option<Cow<'j, str>>;
+
+    passed_over!(|text| text);
+
+    fn visit_seq<A: SeqAccess<'j>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        while list.next_element_seed(OneOrMany)?.is_some() {}
+        Ok(None)
+    }
+}
+
+impl<'j> Visitor<'j> for OneOrMany {
+    type Value = Option<Texts<'j>>;
+
+    passed_over!(Texts::One);
+
+    fn visit_seq<A: SeqAccess<'j>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut texts = Vec::new();
+        while let Some(text) = list.next_element_seed(Text)? {
+            texts.extend(text);
+        }
+        Ok(Some(Texts::Many(texts)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(json: &str) -> Vec<(String, Vec<String>)> {
+        let mut all = Vec::new();
+        let read = each_entry(json, |name, texts| {
+            let texts = match texts {
+                Texts::One(text) => vec![text.into_owned()],
+                Texts::Many(texts) => texts.into_iter().map(Cow::into_owned).collect(),
+            };
+            all.push((name.into_owned(), texts));
+        });
+        assert!(read.is_ok(), "{json}: {read:?}");
+        all
+    }
+
+    #[test]
+    fn every_text_is_read_back_and_nothing_else() {
+        for (json, expected) in [
+            ("{}", vec![]),
+            (r#"{"a":"b"}"#, vec![("a", vec!["b"])]),
+            (r#" { "a" : [ "b" , "c" ] } "#, vec![("a", vec!["b", "c"])]),
+            (r#"{"a":"\u00e9\n\"","\u0062":[]}"#, vec![("a", vec!["é\n\""]), ("b", vec![])]),
+            (
+                r#"{"a":1,"b":{"c":["d",{"e":"f"}]},"g":["h",2,["i"]],"j":null,"k":"l"}"#,
+                vec![("g", vec!["h"]), ("k", vec!["l"])],
+            ),
+        ] {
+            let expected: Vec<(String, Vec<String>)> = expected
+                .into_iter()
+                .map(|(name, texts)| (name.into(), texts.into_iter().map(String::from).collect()))
+                .collect();
+            assert_eq!(entries(json), expected, "{json}");
+        }
+        assert!(each_entry("{\"a\":", |_, _| {}).is_err());
+        assert!(each_entry("[]", |_, _| {}).is_err());
+    }
+}

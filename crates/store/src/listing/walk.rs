@@ -1,0 +1,88 @@
+//! A walk under way: what was found, and what is still to be looked at.
+
+use std::time::{Duration, Instant};
+
+use sluice_flow::id::ResponseId;
+use uuid::Uuid;
+
+use super::{ResponsePage, ResponseQuery, Sieve, Span};
+use crate::ResponseRow;
+
+/// How long one call may look; at least one slice is always looked at.
+const LOOK_TIME: Duration = Duration::from_millis(100);
+/// What the texts of one page may weigh; the row that passes it is the last.
+const PAGE_BYTES: usize = 8 * 1024 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct Walk {
+    pub(crate) query: ResponseQuery,
+    pub(crate) sieve: Sieve,
+    found: Vec<ResponseRow>,
+    rest: Option<Span>,
+    /// The last id that was looked at.
+    seen: Option<u128>,
+    looked: usize,
+    bytes: usize,
+    /// Whether a row beyond the limit was found: the page is full, and goes on.
+    goes_on: bool,
+    until: Instant,
+}
+
+impl Walk {
+    pub(crate) fn of(query: &ResponseQuery) -> Self {
+        Self {
+            query: query.clone(),
+            sieve: Sieve::of(query),
+            found: Vec::new(),
+            rest: Span::of(query),
+            seen: None,
+            looked: 0,
+            bytes: 0,
+            goes_on: false,
+            until: Instant::now() + LOOK_TIME,
+        }
+    }
+
+    /// The ids to look at next, and how many rows of them; nothing where the walk is over.
+    pub(crate) fn slice(&self, rows_max: usize) -> Option<(Span, usize)> {
+        let span = self.rest.filter(|_| !self.is_full())?;
+        let left = self.query.look.saturating_sub(self.looked);
+        let begun = self.looked > 0;
+        if begun && (left == 0 || Instant::now() >= self.until) {
+            return None;
+        }
+        Some((span, left.clamp(1, rows_max)))
+    }
+
+    /// Takes the next row that passed the sieve; says whether there is room for more.
+    pub(crate) fn take(&mut self, row: ResponseRow) -> bool {
+        if self.found.len() >= self.query.limit {
+            self.goes_on = true;
+            return false;
+        }
+        self.seen = Some(row.response_id.uuid().as_u128());
+        self.bytes += row.texts_len();
+        self.found.push(row);
+        self.bytes < PAGE_BYTES
+    }
+
+    /// So many rows of the rest were looked at, up to and with this id; without one, all of it.
+    pub(crate) fn looked(&mut self, rows: usize, up_to: Option<u128>) {
+        self.looked += rows.max(1);
+        // A page that is full, or heavy, ends at its last row, however far it was looked.
+        let up_to = if self.is_full() { self.seen } else { up_to };
+        self.seen = up_to;
+        self.rest =
+            self.rest.and_then(|span| up_to.and_then(|id| span.beyond(id, self.query.order)));
+    }
+
+    fn is_full(&self) -> bool {
+        self.goes_on || self.bytes >= PAGE_BYTES
+    }
+
+    pub(crate) fn page(self) -> ResponsePage {
+        let seen = self.seen.filter(|_| self.goes_on || self.rest.is_some());
+        let next = seen.map(|id| ResponseId::from_uuid(Uuid::from_u128(id)));
+        ResponsePage { rows: self.found, next }
+    }
+}

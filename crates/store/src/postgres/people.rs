@@ -1,0 +1,222 @@
+//! Users, grants, links and sessions: how they are written and found.
+
+use sluice_flow::id::{AppId, UserId};
+use sluice_flow::time::Timestamp;
+use uuid::Uuid;
+
+use super::codec::{self, Cells};
+use super::failure::Stop;
+use super::pool::{Params, Pool};
+use super::put::or_nil;
+use super::read::limit;
+use super::transaction::Transaction;
+use crate::{
+    GrantRow, Holder, LinkRow, Page, PeopleWrite, SecretHash, SessionRow, StoreError, StoreResult,
+    Subject, User, UserKey, UserRow, joined,
+};
+
+pub(super) const USER: &str = "users.user_id, users.email, users.name, users.password, \
+     users.issuer, users.subject, users.epoch, users.created_at, users.disabled_at";
+
+pub(super) fn user(cells: &mut Cells) -> StoreResult<UserRow> {
+    Ok(UserRow {
+        user_id: cells.id(UserId::from_uuid)?,
+        email: cells.take()?,
+        name: cells.take()?,
+        password: cells.take()?,
+        subject: match (cells.take()?, cells.take()?) {
+            (Some(issuer), Some(subject)) => Some(Subject { issuer, subject }),
+            _ => None,
+        },
+        epoch: cells.number()?,
+        created_at: cells.time()?,
+        disabled_at: cells.optional_time()?,
+    })
+}
+
+pub(super) const GRANT: &str = "grants.app_id, grants.user_id, grants.role";
+
+pub(super) fn grant(cells: &mut Cells) -> StoreResult<GrantRow> {
+    let app_id = cells.id_or_nil(AppId::from_uuid)?;
+    Ok(GrantRow { app_id, user_id: cells.id(UserId::from_uuid)?, role: cells.word()? })
+}
+
+fn user_and_grant(cells: &mut Cells) -> StoreResult<(UserRow, Option<GrantRow>)> {
+    let row = user(cells)?;
+    let has_grant: bool = cells.take()?;
+    Ok((row, has_grant.then(|| grant(cells)).transpose()?))
+}
+
+pub(super) async fn revision(pool: &Pool) -> StoreResult<u64> {
+    let found = pool.one("SELECT revision FROM people", &[], |cells| cells.revision()).await?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Moves the revision on, if it is still the expected one; whoever else would is waited for.
+pub(super) async fn advance(transaction: &Transaction, expected: u64) -> Result<bool, Stop> {
+    let sql = "UPDATE people SET revision = revision + 1 WHERE revision = $1";
+    Ok(transaction.execute(sql, &[&expected.cast_signed()]).await? == 1)
+}
+
+pub(super) async fn find(pool: &Pool, key: &UserKey) -> StoreResult<Option<User>> {
+    let found = |condition: &str| {
+        format!(
+            "SELECT {USER}, grants.role IS NOT NULL, {GRANT} FROM users \
+             LEFT JOIN grants ON grants.user_id = users.user_id \
+             WHERE {condition} ORDER BY grants.app_id"
+        )
+    };
+    let rows = match key {
+        UserKey::Id(id) => {
+            pool.many(&found("users.user_id = $1"), &[&id.uuid()], user_and_grant).await
+        }
+        UserKey::Email(email) => {
+            let email = email.to_ascii_lowercase();
+            pool.many(&found("lower(users.email) = $1"), &[&email], user_and_grant).await
+        }
+        UserKey::Subject(it) => {
+            let sql = found("users.issuer = $1 AND users.subject = $2");
+            pool.many(&sql, &[&it.issuer, &it.subject], user_and_grant).await
+        }
+    }?;
+    Ok(joined(rows).pop())
+}
+
+/// All users, or those with a grant of the app or of all apps.
+pub(super) async fn list(
+    pool: &Pool,
+    app: Option<AppId>,
+    page: Page<UserId>,
+) -> StoreResult<Vec<User>> {
+    let sql = format!(
+        "SELECT {USER}, grants.role IS NOT NULL, {GRANT} FROM \
+         (SELECT * FROM users WHERE user_id > $1 AND ($3::uuid IS NULL OR EXISTS \
+         (SELECT FROM grants AS held WHERE held.user_id = users.user_id \
+         AND held.app_id IN ($3, $4))) ORDER BY user_id LIMIT $2) AS users \
+         LEFT JOIN grants ON grants.user_id = users.user_id \
+         ORDER BY users.user_id, grants.app_id"
+    );
+    let after = page.after.map_or(Uuid::nil(), UserId::uuid);
+    let params: Params = &[&after, &limit(page.limit), &app.map(AppId::uuid), &Uuid::nil()];
+    Ok(joined(pool.many(&sql, params, user_and_grant).await?))
+}
+
+pub(super) async fn link(pool: &Pool, hash: &SecretHash) -> StoreResult<Option<LinkRow>> {
+    let sql = "SELECT user_id, hash, expires_at FROM links WHERE hash = $1";
+    pool.one(sql, &[&hash.as_slice()], |cells: &mut Cells| {
+        Ok(LinkRow {
+            user_id: cells.id(UserId::from_uuid)?,
+            hash: cells.hash()?,
+            expires_at: cells.time()?,
+        })
+    })
+    .await
+}
+
+pub(super) async fn session(pool: &Pool, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
+    let sql = "SELECT hash, user_id, epoch, token_hash, created_at, used_at, expires_at \
+         FROM sessions WHERE hash = $1";
+    pool.one(sql, &[&hash.as_slice()], |cells: &mut Cells| {
+        let hash = cells.hash()?;
+        let user = cells.take::<Option<Uuid>>()?.map(UserId::from_uuid);
+        let (epoch, token) = (cells.optional_number()?, cells.optional_hash()?);
+        let holder = match (user, epoch, token) {
+            (Some(user_id), Some(epoch), None) => Holder::User { user_id, epoch },
+            (None, None, Some(token)) => Holder::Token(token),
+            _ => return Err(StoreError::Corrupt("a session is of nobody".to_owned())),
+        };
+        let (created_at, used_at) = (cells.time()?, cells.time()?);
+        Ok(SessionRow { hash, holder, created_at, used_at, expires_at: cells.time()? })
+    })
+    .await
+}
+
+pub(super) async fn put(transaction: &Transaction, write: &PeopleWrite) -> Result<(), Stop> {
+    match write {
+        PeopleWrite::User(row) => put_user(transaction, row).await,
+        PeopleWrite::Grant(row) => put_grant(transaction, row).await,
+        PeopleWrite::Ungrant { user_id, app_id } => {
+            let sql = "DELETE FROM grants WHERE app_id = $1 AND user_id = $2";
+            done(transaction, sql, &[&or_nil(*app_id), &user_id.uuid()]).await
+        }
+        PeopleWrite::Link(row) => {
+            let sql = "INSERT INTO links (user_id, hash, expires_at) VALUES ($1, $2, $3) \
+                 ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, \
+                 expires_at = excluded.expires_at";
+            let (hash, until) = (row.hash.as_slice(), row.expires_at.as_millis());
+            done(transaction, sql, &[&row.user_id.uuid(), &hash, &until]).await
+        }
+        PeopleWrite::Unlink(user) => {
+            done(transaction, "DELETE FROM links WHERE user_id = $1", &[&user.uuid()]).await
+        }
+        PeopleWrite::Session(row) => put_session(transaction, row).await,
+        PeopleWrite::Touch { hash, used_at, expires_at } => {
+            let sql = "UPDATE sessions SET used_at = $2, expires_at = $3 WHERE hash = $1";
+            let times = (used_at.as_millis(), expires_at.as_millis());
+            done(transaction, sql, &[&hash.as_slice(), &times.0, &times.1]).await
+        }
+        PeopleWrite::EndSession(hash) => {
+            done(transaction, "DELETE FROM sessions WHERE hash = $1", &[&hash.as_slice()]).await
+        }
+        PeopleWrite::Sweep { before, limit: rows } => {
+            let sql = "DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions \
+                 WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)";
+            done(transaction, sql, &[&before.as_millis(), &limit(*rows)]).await
+        }
+    }
+}
+
+async fn done(transaction: &Transaction, sql: &str, params: Params<'_>) -> Result<(), Stop> {
+    transaction.execute(sql, params).await.map(|_| ())
+}
+
+pub(super) async fn put_user(transaction: &Transaction, row: &UserRow) -> Result<(), Stop> {
+    let sql = "INSERT INTO users (user_id, email, name, password, issuer, subject, epoch, \
+         created_at, disabled_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+         ON CONFLICT (user_id) DO UPDATE SET email = excluded.email, name = excluded.name, \
+         password = excluded.password, issuer = excluded.issuer, subject = excluded.subject, \
+         epoch = excluded.epoch, created_at = excluded.created_at, \
+         disabled_at = excluded.disabled_at";
+    let subject = row.subject.as_ref();
+    let subject = (subject.map(|it| &it.issuer), subject.map(|it| &it.subject));
+    let epoch = i64::from(row.epoch);
+    let times = (row.created_at.as_millis(), row.disabled_at.map(Timestamp::as_millis));
+    let params: Params = &[
+        &row.user_id.uuid(),
+        &row.email,
+        &row.name,
+        &row.password,
+        &subject.0,
+        &subject.1,
+        &epoch,
+        &times.0,
+        &times.1,
+    ];
+    done(transaction, sql, params).await
+}
+
+/// A grant names an app by hand and not by a foreign key, since the nil id means all.
+pub(super) async fn put_grant(transaction: &Transaction, row: &GrantRow) -> Result<(), Stop> {
+    let sql = "INSERT INTO grants (app_id, user_id, role) SELECT $1::uuid, $2::uuid, $3::text \
+         WHERE $1 = $4 OR EXISTS (SELECT 1 FROM apps WHERE apps.app_id = $1) \
+         ON CONFLICT (app_id, user_id) DO UPDATE SET role = excluded.role";
+    let (app, role) = (or_nil(row.app_id), codec::word(&row.role)?);
+    let params: Params = &[&app, &row.user_id.uuid(), &role, &Uuid::nil()];
+    match transaction.execute(sql, params).await? {
+        0 => Err(StoreError::Failed("a grant names an app that is not there".into()).into()),
+        _ => Ok(()),
+    }
+}
+
+async fn put_session(transaction: &Transaction, row: &SessionRow) -> Result<(), Stop> {
+    let sql = "INSERT INTO sessions (hash, user_id, epoch, token_hash, created_at, used_at, \
+         expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    let (user, epoch, token) = match &row.holder {
+        Holder::User { user_id, epoch } => (Some(user_id.uuid()), Some(i64::from(*epoch)), None),
+        Holder::Token(hash) => (None, None, Some(hash.as_slice())),
+    };
+    let times = [row.created_at, row.used_at, row.expires_at].map(Timestamp::as_millis);
+    let hash = row.hash.as_slice();
+    let params: Params = &[&hash, &user, &epoch, &token, &times[0], &times[1], &times[2]];
+    done(transaction, sql, params).await
+}

@@ -1,0 +1,249 @@
+//! Users, grants, links and sessions: how they are written and found.
+
+use rusqlite::{Connection, Result, params};
+use sluice_flow::id::{AppId, UserId};
+use sluice_flow::time::Timestamp;
+
+use super::codec::{self, Cells, bytes};
+use super::read::{limit, many, one};
+use super::transaction::Stop;
+use crate::{
+    GrantRow, Holder, LinkRow, Page, PeopleWrite, SecretHash, SessionRow, StoreError, Subject,
+    User, UserKey, UserRow, joined,
+};
+
+/// The app of a grant that is of all.
+const NO_APP: [u8; 16] = [0; 16];
+
+pub(super) const USER: &str = "users.user_id, users.email, users.name, users.password, \
+     users.issuer, users.subject, users.epoch, users.created_at, users.disabled_at";
+
+pub(super) fn user(cells: &mut Cells) -> Result<UserRow> {
+    Ok(UserRow {
+        user_id: cells.id(UserId::from_uuid)?,
+        email: cells.take()?,
+        name: cells.take()?,
+        password: cells.take()?,
+        subject: match (cells.take()?, cells.take()?) {
+            (Some(issuer), Some(subject)) => Some(Subject { issuer, subject }),
+            _ => None,
+        },
+        epoch: cells.take()?,
+        created_at: cells.time()?,
+        disabled_at: cells.optional_time()?,
+    })
+}
+
+pub(super) const GRANT: &str = "grants.app_id, grants.user_id, grants.role";
+
+pub(super) fn grant(cells: &mut Cells) -> Result<GrantRow> {
+    let app_id = Some(cells.id(AppId::from_uuid)?).filter(|app| !app.uuid().is_nil());
+    Ok(GrantRow { app_id, user_id: cells.id(UserId::from_uuid)?, role: cells.word()? })
+}
+
+fn user_and_grant(cells: &mut Cells) -> Result<(UserRow, Option<GrantRow>)> {
+    let row = user(cells)?;
+    let has_grant: bool = cells.take()?;
+    Ok((row, has_grant.then(|| grant(cells)).transpose()?))
+}
+
+pub(super) fn revision(connection: &Connection) -> Result<u64> {
+    let found = one(connection, "SELECT revision FROM people", [], |cells| cells.revision())?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Moves the revision on, if it is still the expected one.
+pub(super) fn advance(connection: &Connection, expected: u64) -> Result<bool> {
+    connection
+        .prepare_cached("UPDATE people SET revision = revision + 1 WHERE revision = ?1")?
+        .execute([expected.cast_signed()])
+        .map(|rows| rows == 1)
+}
+
+pub(super) fn find(connection: &Connection, key: &UserKey) -> Result<Option<User>> {
+    let found = |condition: &str| {
+        format!(
+            "SELECT {USER}, grants.role IS NOT NULL, {GRANT} FROM users \
+             LEFT JOIN grants ON grants.user_id = users.user_id \
+             WHERE {condition} ORDER BY grants.app_id"
+        )
+    };
+    let rows = match key {
+        UserKey::Id(id) => {
+            many(connection, &found("users.user_id = ?1"), [bytes!(id)], user_and_grant)
+        }
+        UserKey::Email(email) => {
+            many(connection, &found("users.email = ?1"), [email], user_and_grant)
+        }
+        UserKey::Subject(it) => many(
+            connection,
+            &found("users.issuer = ?1 AND users.subject = ?2"),
+            [&it.issuer, &it.subject],
+            user_and_grant,
+        ),
+    }?;
+    Ok(joined(rows).pop())
+}
+
+/// All users, or those with a grant of the app or of all apps.
+pub(super) fn list(
+    connection: &Connection,
+    app: Option<AppId>,
+    page: Page<UserId>,
+) -> Result<Vec<User>> {
+    let of_app = match app {
+        Some(_) => {
+            "AND EXISTS (SELECT 1 FROM grants AS held WHERE held.user_id = users.user_id \
+             AND held.app_id IN (?3, zeroblob(16)))"
+        }
+        None => "AND ?3 IS NULL",
+    };
+    let sql = format!(
+        "SELECT {USER}, grants.role IS NOT NULL, {GRANT} FROM \
+         (SELECT * FROM users WHERE user_id > ?1 {of_app} ORDER BY user_id LIMIT ?2) AS users \
+         LEFT JOIN grants ON grants.user_id = users.user_id \
+         ORDER BY users.user_id, grants.app_id"
+    );
+    let after = page.after.map_or(NO_APP, |id| bytes!(id));
+    let params = params![after, limit(page.limit), app.map(|id| bytes!(id))];
+    Ok(joined(many(connection, &sql, params, user_and_grant)?))
+}
+
+pub(super) fn link(connection: &Connection, hash: &SecretHash) -> Result<Option<LinkRow>> {
+    let sql = "SELECT user_id, hash, expires_at FROM links WHERE hash = ?1";
+    one(connection, sql, [hash], |cells| {
+        Ok(LinkRow {
+            user_id: cells.id(UserId::from_uuid)?,
+            hash: cells.take()?,
+            expires_at: cells.time()?,
+        })
+    })
+}
+
+pub(super) fn session(connection: &Connection, hash: &SecretHash) -> Result<Option<SessionRow>> {
+    let sql = "SELECT hash, user_id, epoch, token_hash, created_at, used_at, expires_at \
+         FROM sessions WHERE hash = ?1";
+    one(connection, sql, [hash], |cells| {
+        let hash = cells.take()?;
+        let user = cells.optional_id(UserId::from_uuid)?;
+        let (epoch, token): (Option<u32>, Option<SecretHash>) = (cells.take()?, cells.take()?);
+        let holder = match (user, epoch, token) {
+            (Some(user_id), Some(epoch), None) => Holder::User { user_id, epoch },
+            (None, None, Some(token)) => Holder::Token(token),
+            _ => return Err(cells.unreadable("a session is of nobody")),
+        };
+        let (created_at, used_at) = (cells.time()?, cells.time()?);
+        Ok(SessionRow { hash, holder, created_at, used_at, expires_at: cells.time()? })
+    })
+}
+
+pub(super) fn put(connection: &Connection, write: &PeopleWrite) -> Result<(), Stop> {
+    match write {
+        PeopleWrite::User(row) => put_user(connection, row)?,
+        PeopleWrite::Grant(row) => put_grant(connection, row)?,
+        PeopleWrite::Ungrant { user_id, app_id } => {
+            connection
+                .prepare_cached("DELETE FROM grants WHERE app_id = ?1 AND user_id = ?2")?
+                .execute(params![or_none(*app_id), bytes!(user_id)])?;
+        }
+        PeopleWrite::Link(row) => {
+            connection
+                .prepare_cached(
+                    "INSERT INTO links (user_id, hash, expires_at) VALUES (?1, ?2, ?3) \
+                     ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, \
+                     expires_at = excluded.expires_at",
+                )?
+                .execute(params![bytes!(row.user_id), row.hash, row.expires_at.as_millis()])?;
+        }
+        PeopleWrite::Unlink(user) => {
+            connection
+                .prepare_cached("DELETE FROM links WHERE user_id = ?1")?
+                .execute([bytes!(user)])?;
+        }
+        PeopleWrite::Session(row) => put_session(connection, row)?,
+        PeopleWrite::Touch { hash, used_at, expires_at } => {
+            connection
+                .prepare_cached(
+                    "UPDATE sessions SET used_at = ?2, expires_at = ?3 WHERE hash = ?1",
+                )?
+                .execute(params![hash, used_at.as_millis(), expires_at.as_millis()])?;
+        }
+        PeopleWrite::EndSession(hash) => {
+            connection.prepare_cached("DELETE FROM sessions WHERE hash = ?1")?.execute([hash])?;
+        }
+        PeopleWrite::Sweep { before, limit: rows } => {
+            connection
+                .prepare_cached(
+                    "DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions \
+                     WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)",
+                )?
+                .execute(params![before.as_millis(), limit(*rows)])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn put_user(connection: &Connection, row: &UserRow) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO users (user_id, email, name, password, issuer, subject, epoch, \
+             created_at, disabled_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+             ON CONFLICT (user_id) DO UPDATE SET email = excluded.email, name = excluded.name, \
+             password = excluded.password, issuer = excluded.issuer, \
+             subject = excluded.subject, epoch = excluded.epoch, \
+             created_at = excluded.created_at, disabled_at = excluded.disabled_at",
+        )?
+        .execute(params![
+            bytes!(row.user_id),
+            row.email,
+            row.name,
+            row.password,
+            row.subject.as_ref().map(|it| &it.issuer),
+            row.subject.as_ref().map(|it| &it.subject),
+            row.epoch,
+            row.created_at.as_millis(),
+            row.disabled_at.map(Timestamp::as_millis),
+        ])
+        .map(|_| ())
+}
+
+/// A grant names an app by hand and not by a foreign key, since the nil id means all.
+pub(super) fn put_grant(connection: &Connection, row: &GrantRow) -> Result<(), Stop> {
+    let written = connection
+        .prepare_cached(
+            "INSERT INTO grants (app_id, user_id, role) SELECT ?1, ?2, ?3 \
+             WHERE ?1 = zeroblob(16) OR EXISTS (SELECT 1 FROM apps WHERE app_id = ?1) \
+             ON CONFLICT (app_id, user_id) DO UPDATE SET role = excluded.role",
+        )?
+        .execute(params![or_none(row.app_id), bytes!(row.user_id), codec::word(&row.role)?])?;
+    match written {
+        0 => Err(Stop::Answer(StoreError::Failed("a grant names an app that is not there".into()))),
+        _ => Ok(()),
+    }
+}
+
+fn put_session(connection: &Connection, row: &SessionRow) -> Result<()> {
+    let (user, epoch, token) = match row.holder {
+        Holder::User { user_id, epoch } => (Some(bytes!(user_id)), Some(epoch), None),
+        Holder::Token(hash) => (None, None, Some(hash)),
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO sessions (hash, user_id, epoch, token_hash, created_at, used_at, \
+             expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute(params![
+            row.hash,
+            user,
+            epoch,
+            token,
+            row.created_at.as_millis(),
+            row.used_at.as_millis(),
+            row.expires_at.as_millis(),
+        ])
+        .map(|_| ())
+}
+
+fn or_none(app: Option<AppId>) -> [u8; 16] {
+    app.map_or(NO_APP, |id| bytes!(id))
+}

@@ -1,0 +1,125 @@
+//! What stands around a page in its side bar: the apps that the visitor may see, and the flows of the one they are in.
+
+use sluice_engine::rows::{AppRow, FlowState, Page};
+use sluice_engine::{AdminError, AdminResult, Missing};
+use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::lifecycle::{self, FlowStatus};
+use sluice_flow::time::Timestamp;
+
+use super::Console;
+use super::session::Visitor;
+
+/// Apps and flows that the side bar shows at most; the rest is on the pages that list them.
+const APPS_SHOWN: usize = 100;
+const FLOWS_READ: usize = 500;
+const FLOWS_SHOWN: usize = 30;
+
+/// What is known around a page.
+#[derive(Debug, Clone)]
+pub(super) struct Around {
+    pub(super) apps: Vec<AppRow>,
+    /// The app that the page is in; none on pages about the whole instance.
+    pub(super) app: Option<AppRow>,
+    /// Its newest flows that are not archived.
+    pub(super) flows: Vec<Neighbour>,
+    pub(super) now: Timestamp,
+}
+
+/// A flow in the side bar.
+#[derive(Debug, Clone)]
+pub(super) struct Neighbour {
+    pub(super) flow_id: FlowId,
+    pub(super) name: String,
+    pub(super) status: Status,
+}
+
+impl Around {
+    pub(super) async fn app(console: &Console, visitor: &Visitor, app: AppId) -> AdminResult<Self> {
+        let mut around = Self::instance(console, visitor).await?;
+        let engine = &console.engine;
+        let own = engine.get_app(&visitor.actor, app).await?.row;
+        let page = Page { after: None, limit: FLOWS_READ };
+        let flows = engine.list_flows(&visitor.actor, app, page).await?;
+        let living = flows.iter().rev().filter(|state| state.flow.archived_at.is_none());
+        around.flows = living.take(FLOWS_SHOWN).map(|state| around.neighbour(state)).collect();
+        around.app = Some(own);
+        Ok(around)
+    }
+
+    /// Around a flow, with the flow itself.
+    pub(super) async fn flow(
+        console: &Console,
+        visitor: &Visitor,
+        flow: FlowId,
+    ) -> AdminResult<(Self, FlowState)> {
+        let state = console.engine.get_flow(&visitor.actor, flow).await?;
+        let around = Self::app(console, visitor, state.flow.app_id).await?;
+        Ok((around, state))
+    }
+
+    pub(super) async fn instance(console: &Console, visitor: &Visitor) -> AdminResult<Self> {
+        let engine = &console.engine;
+        let page = Page { after: None, limit: APPS_SHOWN };
+        let apps = engine.list_apps(&visitor.actor, page).await?;
+        let apps = apps.into_iter().map(|detail| detail.row).collect();
+        Ok(Self { apps, app: None, flows: Vec::new(), now: engine.now() })
+    }
+
+    /// The app that the page is in.
+    pub(super) fn own(&self) -> AdminResult<&AppRow> {
+        self.app.as_ref().ok_or(AdminError::NotFound(Missing::App))
+    }
+
+    fn neighbour(&self, state: &FlowState) -> Neighbour {
+        let flow = &state.flow;
+        let status = Status::of(state, self.now);
+        Neighbour { flow_id: flow.flow_id, name: flow.name.clone(), status }
+    }
+}
+
+/// What a flow is now, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    Draft,
+    Scheduled,
+    Open,
+    Closed,
+    Archived,
+}
+
+impl Status {
+    pub(super) fn of(state: &FlowState, now: Timestamp) -> Self {
+        if state.flow.archived_at.is_some() {
+            return Self::Archived;
+        }
+        if state.current.is_none() {
+            return if state.last_number == 0 { Self::Draft } else { Self::Closed };
+        }
+        match lifecycle::flow_status(&state.flow.live, now).0 {
+            FlowStatus::Scheduled => Self::Scheduled,
+            FlowStatus::Open => Self::Open,
+            FlowStatus::Closed => Self::Closed,
+        }
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Draft => "Draft",
+            Self::Scheduled => "Scheduled",
+            Self::Open => "Open",
+            Self::Closed => "Closed",
+            Self::Archived => "Archived",
+        }
+    }
+
+    /// The class of its dot.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Scheduled => "scheduled",
+            Self::Open => "open",
+            Self::Closed => "closed",
+            Self::Archived => "archived",
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The style and the scripts of the console, as they are sent.
+//!
+//! There is no build step. All files stand under one path that bears the hash of them all, so that they may be kept for
+//! ever and scripts can import one another by their plain names. The style is one file, joined from its parts.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use sha2::{Digest, Sha256};
+use sluice_engine::Served;
+
+/// In this order: what comes later may lean on what stands before it.
+const STYLES: &[&str] = &[
+    include_str!("assets/style/base.css"),
+    include_str!("assets/style/parts.css"),
+    include_str!("assets/style/chart.css"),
+    include_str!("assets/style/sign_in.css"),
+    include_str!("assets/style/flows.css"),
+    include_str!("assets/style/editor.css"),
+    include_str!("assets/style/share.css"),
+    include_str!("assets/style/responses.css"),
+    include_str!("assets/style/results.css"),
+    include_str!("assets/style/settings.css"),
+];
+
+/// Each script under the name that others import it by.
+const SCRIPTS: &[(&str, &str)] = &[
+    ("base.js", include_str!("assets/script/base.js")),
+    ("flows.js", include_str!("assets/script/flows.js")),
+    ("editor.js", include_str!("assets/script/editor.js")),
+    ("share.js", include_str!("assets/script/share.js")),
+    ("responses.js", include_str!("assets/script/responses.js")),
+    ("results.js", include_str!("assets/script/results.js")),
+    ("settings.js", include_str!("assets/script/settings.js")),
+    ("welcome.js", include_str!("assets/script/welcome.js")),
+];
+
+pub(super) const STYLE: &str = "console.css";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+/// How much of the hash stands in the path, in hexadecimal digits.
+const VERSION_DIGITS: usize = 16;
+
+static FILES: LazyLock<Files> = LazyLock::new(Files::read);
+
+struct Files {
+    version: String,
+    by_name: HashMap<&'static str, (&'static str, Served)>,
+}
+
+impl Files {
+    fn read() -> Self {
+        let style = STYLES.concat();
+        let mut hash = Sha256::new();
+        hash.update(&style);
+        let mut by_name = HashMap::from([(STYLE, (CSS, Served::new(style.into_bytes())))]);
+        for &(name, text) in SCRIPTS {
+            hash.update(name);
+            hash.update(text);
+            by_name.insert(name, (JAVASCRIPT, Served::new(text.as_bytes().to_vec())));
+        }
+        let digits = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        Self { version: digits.chars().take(VERSION_DIGITS).collect(), by_name }
+    }
+}
+
+/// Where a file is found, by its plain name.
+pub(super) fn address(name: &str) -> String {
+    format!("/console/assets/{}/{name}", FILES.version)
+}
+
+/// A file and its type, by its plain name.
+pub(super) fn file(name: &str) -> Option<&'static (&'static str, Served)> {
+    FILES.by_name.get(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_there_and_has_something_in_it() {
+        for name in SCRIPTS.iter().map(|(name, _)| *name).chain([STYLE]) {
+            let (_, served) = file(name).unwrap();
+            assert!(!served.body.is_empty(), "{name}");
+            assert!(address(name).ends_with(name));
+        }
+        assert!(file("nothing.js").is_none());
+    }
+
+    #[test]
+    fn scripts_import_only_files_that_are_there() {
+        for (name, text) in SCRIPTS {
+            for line in text.lines().filter(|line| line.contains(" from \"")) {
+                let from = line.split(" from \"").nth(1).and_then(|rest| rest.split('"').next());
+                let here = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+                let imported = resolved(here, from.unwrap());
+                assert!(file(&imported).is_some(), "{name} imports {imported}");
+            }
+        }
+    }
+
+    fn resolved(folder: &str, relative: &str) -> String {
+        let mut path: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+        for part in relative.split('/') {
+            match part {
+                "." => {}
+                ".." => {
+                    path.pop();
+                }
+                part => path.push(part),
+            }
+        }
+        path.join("/")
+    }
+}

@@ -1,0 +1,3 @@
+/*
+ * What the pages of editor add with a script.
+ */

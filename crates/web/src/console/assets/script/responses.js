@@ -1,0 +1,3 @@
+/*
+ * What the pages of responses add with a script.
+ */

@@ -1,0 +1,3 @@
+/*
+ * What the pages of results add with a script.
+ */

@@ -1,0 +1,3 @@
+/*
+ * What the pages of settings add with a script.
+ */

@@ -1,0 +1,3 @@
+/*
+ * What the pages of share add with a script.
+ */

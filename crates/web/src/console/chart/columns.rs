@@ -1,0 +1,175 @@
+//! Columns that stand: points of a scale, ranges of a number, months, days.
+
+use maud::{Markup, html};
+
+use super::number::{brief, count, grouped, share};
+use super::pen::{Percent, Tone, level, short, sized, tipped, words};
+use super::ticks::{Scale, thinned};
+use super::{Chart, Table, text};
+
+const TOP: f64 = 20.0;
+const PLOT: f64 = 120.0;
+const AXIS: f64 = 24.0;
+/// Up to so many columns each bears its own number and label.
+const FEW_COLUMNS: usize = 11;
+/// So many labels of an axis fit on a phone.
+const LABELS_MAX: usize = 5;
+/// Space for the ticks at the start where there are many columns, in percent.
+const START: f64 = 9.0;
+
+/// One column.
+#[derive(Debug, Clone)]
+pub(in crate::console) struct Column {
+    /// Below it, where there is room.
+    pub(in crate::console) label: String,
+    /// In the table and under the pointer.
+    pub(in crate::console) name: String,
+    pub(in crate::console) count: u64,
+    pub(in crate::console) tone: Tone,
+}
+
+impl Column {
+    pub(in crate::console) fn new(label: impl Into<String>, count: u64) -> Self {
+        let label = label.into();
+        Self { name: label.clone(), label, count, tone: Tone::Accent }
+    }
+}
+
+/// How much there is of each of some things that have an order.
+#[derive(Debug, Clone)]
+pub(in crate::console) struct Columns<'c> {
+    pub(in crate::console) title: &'c str,
+    /// What the columns are, such as "Rating" or "Day".
+    pub(in crate::console) axis: &'c str,
+    /// What is counted: one, and many.
+    pub(in crate::console) unit: (&'c str, &'c str),
+    /// What the ends of a scale mean, such as "Poor" and "Excellent".
+    pub(in crate::console) ends: Option<(&'c str, &'c str)>,
+    pub(in crate::console) columns: Vec<Column>,
+}
+
+impl Columns<'_> {
+    pub(in crate::console) fn chart(&self) -> Chart {
+        let few = self.columns.len() <= FEW_COLUMNS;
+        let most = self.most();
+        let scale = if few {
+            Scale { from: 0.0, to: most.max(1) as f64, ticks: vec![] }
+        } else {
+            Scale::of_counts(most)
+        };
+        let bottom = TOP + PLOT;
+        let drawing = html! {
+            @for tick in &scale.ticks {
+                @let y = bottom - PLOT * scale.at(*tick);
+                (level(y, false))
+                @if *tick > 0.0 { (words("0", y - 4.0, "start", Tone::Muted, &brief(*tick))) }
+            }
+            @for (at, column) in self.columns.iter().enumerate() {
+                (self.column(at, column, &scale, few))
+            }
+            (level(bottom, true))
+            (self.labels(bottom, few))
+            @if let Some((low, high)) = self.ends {
+                (words("0", bottom + AXIS + 16.0, "start", Tone::Muted, &text::cut(low, 12.0, 150.0)))
+                (words("100%", bottom + AXIS + 16.0, "end", Tone::Muted, &text::cut(high, 12.0, 150.0)))
+            }
+        };
+        let below = AXIS + if self.ends.is_some() { 20.0 } else { 0.0 };
+        Chart {
+            title: self.title.to_owned(),
+            description: self.description(),
+            height: (bottom + below) as u32,
+            width_min: 0,
+            drawing,
+            table: self.table(),
+        }
+    }
+
+    fn column(&self, at: usize, column: &Column, scale: &Scale, few: bool) -> Markup {
+        let filled = if few { 0.72 } else { 0.84 };
+        let (start, room) = self.room(few);
+        let x = start + room * (at as f64 + (1.0 - filled) / 2.0);
+        let height = PLOT * scale.at(column.count as f64);
+        // What is not nothing is seen.
+        let height = if column.count > 0 { height.max(1.5) } else { 0.0 };
+        let top = TOP + PLOT - height;
+        let tip = format!("{}: {}", column.name, self.figures(column));
+        let round = if few { 3.0 } else { 1.0 };
+        html! {
+            @if column.count > 0 {
+                (tipped(&Percent(x).to_string(), top, &Percent(room * filled).to_string(), height, round, column.tone, Some(&tip)))
+            }
+            @if few {
+                (sized(&Percent(start + room * (at as f64 + 0.5)).to_string(), top - 5.0, "middle",
+                    if column.count > 0 { Tone::Ink } else { Tone::Muted }, 12.0, &share(column.count, self.sum())))
+            }
+        }
+    }
+
+    /// Below the columns: each its own where they are few, else some of them.
+    fn labels(&self, bottom: f64, few: bool) -> Markup {
+        let (start, room) = self.room(few);
+        let step = if few { 1 } else { thinned(self.columns.len(), LABELS_MAX) };
+        let width = if few { 3.2 * room } else { 64.0 };
+        let last = self.columns.len().saturating_sub(1);
+        html! {
+            @for (at, column) in self.columns.iter().enumerate().step_by(step) {
+                @let middle = start + room * (at as f64 + 0.5);
+                // At the ends of many, a text stays within the drawing.
+                @let (x, anchor) = if few { (middle, "middle") } else if at == 0 { (start, "start") }
+                    else if last - at < step / 2 + 1 { (100.0, "end") } else { (middle, "middle") };
+                (words(&Percent(x).to_string(), bottom + 17.0, anchor, Tone::Muted, &text::cut(&column.label, 12.0, width)))
+            }
+        }
+    }
+
+    /// Where the columns start, and what each has, in percent.
+    fn room(&self, few: bool) -> (f64, f64) {
+        let start = if few { 0.0 } else { START };
+        (start, (100.0 - start) / self.columns.len().max(1) as f64)
+    }
+
+    fn figures(&self, column: &Column) -> String {
+        format!(
+            "{}, {}",
+            count(column.count, self.unit.0, self.unit.1),
+            share(column.count, self.sum())
+        )
+    }
+
+    fn most(&self) -> u64 {
+        self.columns.iter().map(|column| column.count).max().unwrap_or(0)
+    }
+
+    fn sum(&self) -> u64 {
+        self.columns.iter().map(|column| column.count).sum()
+    }
+
+    fn description(&self) -> String {
+        let sum = count(self.sum(), self.unit.0, self.unit.1);
+        let (Some(first), Some(last)) = (self.columns.first(), self.columns.last()) else {
+            return "Nothing to show yet.".to_owned();
+        };
+        let most = self.columns.iter().max_by_key(|column| column.count).unwrap_or(first);
+        format!(
+            "{sum} in {} columns, from {} to {}. Most: {}, {}.",
+            short(self.columns.len() as f64),
+            first.name,
+            last.name,
+            most.name,
+            self.figures(most)
+        )
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(&[self.axis, "Count", "Share"]);
+        for column in &self.columns {
+            table.row([
+                column.name.clone(),
+                grouped(column.count),
+                share(column.count, self.sum()),
+            ]);
+        }
+        table
+    }
+}

@@ -1,0 +1,48 @@
+//! Archiving a flow: what it means first, then the deed.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::html;
+use sluice_flow::id::FlowId;
+
+use crate::console::Console;
+use crate::console::around::Around;
+use crate::console::frame::{Frame, Place, Width};
+use crate::console::reply::{self, Answer, Kind};
+use crate::console::request::At;
+use crate::console::session::Visitor;
+
+pub(super) async fn ask(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+) -> Answer {
+    let (around, state) = Around::flow(&console, &visitor, flow).await?;
+    let title = format!("Archive “{}”?", state.flow.name);
+    let content = html! {
+        section.card {
+            ul {
+                li { "Its page and its public calls answer at once as if it had never been there. Answers that are being written now can no longer be sent." }
+                li { "Its responses, results and history stay, and can be read and exported here." }
+                li { "It cannot be edited or published any more. To go on with it, duplicate it." }
+            }
+            form.buttons method="post" {
+                button.button.danger.primary type="submit" { "Archive it" }
+                a.button href={ "/console/flows/" (flow) "/edit" } { "Keep it" }
+            }
+        }
+    };
+    let frame = Frame::new(&visitor, &around, Place::Flows, &title).width(Width::Narrow);
+    Ok(frame.page(Kind::Shown, content))
+}
+
+pub(super) async fn done(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+) -> Answer {
+    let app = console.engine.get_flow(&visitor.actor, flow).await?.flow.app_id;
+    console.engine.archive_flow(&visitor.actor, flow).await?;
+    Ok(reply::see_other(&format!("/console/apps/{app}?done=archived")))
+}

@@ -1,0 +1,214 @@
+//! The list of flows: what each is now, how much came in lately, and when the last answer came.
+//!
+//! Newest first, a page at a time. An app without any flow shows the templates at once, since that is what to do next.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use sluice_engine::rows::{FlowState, Order, Page};
+use sluice_engine::summary::Spark;
+use sluice_engine::{Paging, ResponseFilter};
+use sluice_flow::definition::Kind as FlowKind;
+use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::time::Timestamp;
+
+use super::{may_write, templates};
+use crate::console::Console;
+use crate::console::around::{Around, Status};
+use crate::console::chart;
+use crate::console::frame::{Frame, Place, state_of};
+use crate::console::parts::{empty, number, time};
+use crate::console::reply::{Answer, Kind};
+use crate::console::request::{At, Query};
+use crate::console::session::Visitor;
+
+/// Flows on a page.
+const PAGE_FLOWS: usize = 25;
+/// Days of a spark line.
+const SPARK_DAYS: u32 = 30;
+
+/// One flow of the list.
+struct Entry {
+    state: FlowState,
+    status: Status,
+    spark: Option<Spark>,
+    last_answer: Option<Timestamp>,
+}
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Query(query): Query,
+) -> Answer {
+    let around = Around::app(&console, &visitor, app).await?;
+    let is_archive = query.get("view") == Some("archived");
+    let after: Option<FlowId> = query.get("after").and_then(|id| id.parse().ok());
+    let page = Page { after, limit: PAGE_FLOWS + 1 };
+    let mut flows = console.engine.newest_flows(&visitor.actor, app, is_archive, page).await?;
+    let has_more = flows.len() > PAGE_FLOWS;
+    flows.truncate(PAGE_FLOWS);
+    let entries = read(&console, &visitor, &around, app, flows).await?;
+    let base = format!("/console/apps/{app}");
+    let writes = may_write(&visitor, app);
+    let is_first_run = entries.is_empty() && after.is_none() && !is_archive;
+    let content = html! {
+        @if is_first_run { (first_run(app, writes)) } @else {
+            (views(&base, is_archive))
+            @if entries.is_empty() && is_archive {
+                (empty("Nothing is archived", "Flows that you archive are kept here with their responses and results.", html! { a.button href=(base) { "To the flows" } }))
+            } @else if entries.is_empty() {
+                (empty("No more flows", "There is nothing on this page.", html! { a.button href=(base) { "To the newest" } }))
+            } @else {
+                ul.flows { @for entry in &entries { (row(entry, writes)) } }
+                (pager(&base, is_archive, after.is_some(), entries.last().filter(|_| has_more)))
+            }
+        }
+    };
+    let new = html! {
+        @if writes && !is_first_run { a.button.primary href={ (base) "/new" } { "New flow" } }
+    };
+    let title = around.own()?.name.clone();
+    let frame = Frame::new(&visitor, &around, Place::Flows, &title).done(query.get("done"));
+    Ok(frame.actions(new).script("flows.js").page(Kind::Shown, content))
+}
+
+async fn read(
+    console: &Console,
+    visitor: &Visitor,
+    around: &Around,
+    app: AppId,
+    flows: Vec<FlowState>,
+) -> Result<Vec<Entry>, crate::console::reply::Refused> {
+    let sparks = console.engine.sparks(&visitor.actor, app, SPARK_DAYS).await?;
+    let mut sparks: HashMap<FlowId, Spark> =
+        sparks.into_iter().map(|spark| (spark.flow_id, spark)).collect();
+    let mut entries = Vec::with_capacity(flows.len());
+    for state in flows {
+        let flow = state.flow.flow_id;
+        let (all, newest) =
+            (ResponseFilter::default(), Paging { after: None, order: Order::Desc, limit: 1 });
+        let last = console.engine.list_responses(&visitor.actor, flow, &all, newest).await?;
+        entries.push(Entry {
+            status: Status::of(&state, around.now),
+            spark: sparks.remove(&flow),
+            last_answer: last.rows.first().map(|row| row.response_id.made_at()),
+            state,
+        });
+    }
+    Ok(entries)
+}
+
+fn views(base: &str, is_archive: bool) -> Markup {
+    let is = |here: bool| here.then_some("page");
+    html! {
+        nav.chips aria-label="Which flows" {
+            a.chip href=(base) aria-current=[is(!is_archive)] { "In use" }
+            a.chip href={ (base) "?view=archived" } aria-current=[is(is_archive)] { "Archived" }
+        }
+    }
+}
+
+fn row(entry: &Entry, writes: bool) -> Markup {
+    let flow = &entry.state.flow;
+    let base = format!("/console/flows/{}", flow.flow_id);
+    // Whoever opens a flow with answers wants these; else there is something to write.
+    let first = if entry.last_answer.is_some() { "results" } else { "edit" };
+    let none = Vec::new();
+    let days = entry.spark.as_ref().map_or(&none, |spark| &spark.days);
+    html! {
+        li.flow {
+            div.what {
+                h2 { a href={ (base) "/" (first) } { (flow.name) } }
+                p.muted { (state_of(entry.status)) span { (kind_word(flow.kind)) } span { (versions(&entry.state)) } }
+            }
+            div.much {
+                (chart::spark(days))
+                p.number { (responses(entry)) }
+            }
+            p.last.muted { @match entry.last_answer {
+                Some(at) => { span { "Last answer" } (time(at)) }
+                None => "No answer yet",
+            } }
+            (menu(entry, &base, writes))
+        }
+    }
+}
+
+fn menu(entry: &Entry, base: &str, writes: bool) -> Markup {
+    let name = &entry.state.flow.name;
+    html! {
+        details.choices {
+            summary.button.small.quiet aria-label={ "More for " (name) } { "More" }
+            div.list {
+                @for (part, word) in [("edit", "Edit"), ("share", "Share"), ("responses", "Responses"), ("results", "Results"), ("history", "History")] {
+                    a.button.quiet href={ (base) "/" (part) } { (word) }
+                }
+                @if writes {
+                    form method="post" action={ (base) "/duplicate" } { button.button.quiet type="submit" { "Duplicate" } }
+                    @if entry.status != Status::Archived { a.button.quiet href={ (base) "/archive" } { "Archive…" } }
+                }
+            }
+        }
+    }
+}
+
+fn kind_word(kind: FlowKind) -> &'static str {
+    match kind {
+        FlowKind::Survey => "Survey",
+        FlowKind::Form => "Form",
+        FlowKind::Message => "Message",
+    }
+}
+
+fn versions(state: &FlowState) -> String {
+    let draft = if state.draft.is_some() { ", draft open" } else { "" };
+    match state.last_number {
+        0 => "never published".to_owned(),
+        1 => format!("1 version{draft}"),
+        many => format!("{many} versions{draft}"),
+    }
+}
+
+fn responses(entry: &Entry) -> String {
+    match entry.spark.as_ref().map_or(0, |spark| spark.responses) {
+        1 => "1 response".to_owned(),
+        many => format!("{} responses", number(many)),
+    }
+}
+
+fn pager(base: &str, is_archive: bool, is_later: bool, last: Option<&Entry>) -> Markup {
+    let view = if is_archive { "view=archived&" } else { "" };
+    html! {
+        @if is_later || last.is_some() {
+            nav.pager aria-label="Pages" {
+                @if is_later { a.button href={ (base) "?" (view) } { "Newest" } } @else { span {} }
+                @if let Some(last) = last {
+                    a.button href={ (base) "?" (view) "after=" (last.state.flow.flow_id) } { "Older" }
+                }
+            }
+        }
+    }
+}
+
+/// What to do in an app that has nothing yet.
+fn first_run(app: AppId, writes: bool) -> Markup {
+    html! {
+        @if writes {
+            section.stack {
+                h2 { "Four steps to the first result" }
+                ol.steps {
+                    li { strong { "Choose a template" } " Everything in it can be changed." }
+                    li { strong { "Publish it" } " It has a page of its own at once." }
+                    li { strong { "Answer it yourself" } " The way your respondents will." }
+                    li { strong { "See the result" } " It is there the moment you send." }
+                }
+            }
+            (templates::cards(app))
+        } @else {
+            (empty("No flow yet", "When somebody who may write makes a survey, a form or a message, it is listed here.", html! {}))
+        }
+    }
+}

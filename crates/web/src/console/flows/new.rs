@@ -1,0 +1,64 @@
+//! A new flow from a template, and a look at each template beforehand.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Request, State};
+use maud::html;
+use sluice_engine::rows::Scope;
+use sluice_engine::templates::template;
+use sluice_engine::{Missing, NewFlow};
+use sluice_flow::id::AppId;
+
+use super::templates;
+use crate::console::Console;
+use crate::console::around::Around;
+use crate::console::frame::{Frame, Place};
+use crate::console::reply::{self, Answer, Kind, Refused};
+use crate::console::request::{At, Form};
+use crate::console::session::Visitor;
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+) -> Answer {
+    let around = Around::app(&console, &visitor, app).await?;
+    let content = html! {
+        p.muted { "Begin with what is nearest to what you want. Everything in it can be changed, and nothing is public before you publish it." }
+        (templates::cards(app))
+    };
+    let frame = Frame::new(&visitor, &around, Place::New, "New flow");
+    Ok(frame.script("flows.js").page(Kind::Shown, content))
+}
+
+/// Makes it, and opens it.
+pub(super) async fn create(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Form(form): Form,
+) -> Answer {
+    // Who may not write learns nothing of what else is wrong.
+    visitor.actor.need_in(Scope::Write, app, Missing::App)?;
+    let template = form.get("template").and_then(template).ok_or(Refused::NoSuchPage)?;
+    let name = form.get("name").unwrap_or(&template.name).to_owned();
+    let definition = Some(template.definition.clone());
+    let new = NewFlow { name, kind: template.kind, definition };
+    let made = console.engine.create_flow(&visitor.actor, app, &new).await?;
+    Ok(reply::see_other(&format!("/console/flows/{}/edit?done=created", made.flow.flow_id)))
+}
+
+/// The hosted page of a template, as it would look in this app.
+pub(super) async fn preview(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Path(parts): Path<Vec<(String, String)>>,
+    request: Request,
+) -> Answer {
+    let name = parts.iter().find(|(name, _)| name == "template").map(|(_, value)| value.as_str());
+    let template = name.and_then(template).ok_or(Refused::NoSuchPage)?;
+    let previewed = console.engine.preview_template(&visitor.actor, app, template).await?;
+    let address = format!("/console/apps/{app}/templates/{}", template.id);
+    Ok(console.previews.page(previewed, address, request).await)
+}

@@ -1,0 +1,317 @@
+//! The frame of every page: the side bar, the heading, the tabs of a flow, what was just done.
+//!
+//! A page says what it is and where it stands; the frame draws the rest. Texts are put in by a template that escapes them,
+//! and there is no inline script or style anywhere: the policy would refuse both.
+
+use axum::response::Response;
+use maud::{DOCTYPE, Markup, html};
+use sluice_engine::rows::{FlowState, Scope};
+
+use super::around::{Around, Status};
+use super::assets;
+use super::parts::icon;
+use super::reply::{self, Kind};
+use super::session::Visitor;
+
+/// Where a page stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place<'f> {
+    Flows,
+    New,
+    Flow(&'f FlowState, Tab),
+    /// A page of the app's settings, by the last part of its address.
+    Settings(&'f str),
+    /// A page about the whole instance, by the last part of its address.
+    Instance(&'f str),
+}
+
+/// The tabs of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tab {
+    Edit,
+    Share,
+    Responses,
+    Results,
+    History,
+}
+
+impl Tab {
+    const ALL: [Self; 5] = [Self::Edit, Self::Share, Self::Responses, Self::Results, Self::History];
+
+    fn name(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Edit => ("edit", "Edit"),
+            Self::Share => ("share", "Share"),
+            Self::Responses => ("responses", "Responses"),
+            Self::Results => ("results", "Results"),
+            Self::History => ("history", "History"),
+        }
+    }
+}
+
+/// How much of a wide screen a page takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Width {
+    Narrow,
+    #[default]
+    Usual,
+    Wide,
+}
+
+/// A page in the making.
+pub(super) struct Frame<'f> {
+    visitor: &'f Visitor,
+    around: &'f Around,
+    place: Place<'f>,
+    title: &'f str,
+    done: Option<&'static str>,
+    actions: Markup,
+    scripts: Vec<&'static str>,
+    width: Width,
+}
+
+impl<'f> Frame<'f> {
+    pub(super) fn new(
+        visitor: &'f Visitor,
+        around: &'f Around,
+        place: Place<'f>,
+        title: &'f str,
+    ) -> Self {
+        Self {
+            visitor,
+            around,
+            place,
+            title,
+            done: None,
+            actions: html! {},
+            scripts: vec!["base.js"],
+            width: Width::Usual,
+        }
+    }
+
+    /// What was just done, by the word that the redirect bore.
+    pub(super) fn done(mut self, word: Option<&str>) -> Self {
+        self.done = word.and_then(sentence_of);
+        self
+    }
+
+    /// What can be done here, beside the heading.
+    pub(super) fn actions(mut self, actions: Markup) -> Self {
+        self.actions = actions;
+        self
+    }
+
+    /// A script of this page's own, beside that of every page.
+    pub(super) fn script(mut self, name: &'static str) -> Self {
+        self.scripts.push(name);
+        self
+    }
+
+    pub(super) fn width(mut self, width: Width) -> Self {
+        self.width = width;
+        self
+    }
+
+    pub(super) fn page(self, kind: Kind, content: Markup) -> Response {
+        let body = html! {
+            a.skip href="#content" { "Skip to the content" }
+            div.frame {
+                (self.side())
+                main.content id="content" tabindex="-1" {
+                    div.page.wide[self.width == Width::Wide].narrow[self.width == Width::Narrow] {
+                        (self.top())
+                        @if let Some(done) = self.done { p.flash role="status" { (done) } }
+                        (content)
+                    }
+                }
+            }
+            p.unseen id="said" role="status" aria-live="polite" {}
+        };
+        let whole = document(self.title, self.visitor.theme, &self.scripts, "", body);
+        reply::page(kind, whole, self.visitor.gzip)
+    }
+
+    fn top(&self) -> Markup {
+        let app = self.around.app.as_ref();
+        html! {
+            header.top {
+                div.heading {
+                    @if let (Some(app), false) = (app, matches!(self.place, Place::Flows)) {
+                        p.crumbs { a href={ "/console/apps/" (app.app_id) } { (app.name) } }
+                    }
+                    @if let Place::Flow(state, _) = self.place {
+                        h1 { (state.flow.name) }
+                        (state_of(Status::of(state, self.around.now)))
+                    } @else {
+                        h1 { (self.title) }
+                    }
+                }
+                div.actions { (self.actions) }
+            }
+            @if let Place::Flow(state, current) = self.place {
+                nav.tabs aria-label="Flow" {
+                    @for tab in Tab::ALL {
+                        @let (part, word) = tab.name();
+                        a href={ "/console/flows/" (state.flow.flow_id) "/" (part) }
+                            aria-current=[(tab == current).then_some("page")] { (word) }
+                    }
+                }
+            }
+        }
+    }
+
+    fn side(&self) -> Markup {
+        html! {
+            header.side {
+                details.menu {
+                    summary { span.brand { (icon::mark()) "Sluice" } span { "Menu" } }
+                    div.inner {
+                        a.brand.first href="/console" { (icon::mark()) "Sluice" }
+                        (self.apps())
+                        @if let Some(app) = &self.around.app {
+                            (self.flows(&format!("/console/apps/{}", app.app_id)))
+                        }
+                        (self.foot())
+                    }
+                }
+            }
+        }
+    }
+
+    fn apps(&self) -> Markup {
+        let own = self.around.app.as_ref().map(|app| app.app_id);
+        html! {
+            @if self.around.apps.len() > 1 || own.is_none() {
+                nav aria-label="Apps" {
+                    h2 { "Apps" }
+                    ul {
+                        @for app in &self.around.apps {
+                            li {
+                                a href={ "/console/apps/" (app.app_id) }
+                                    aria-current=[(own == Some(app.app_id)).then_some("true")] {
+                                    span.name { (app.name) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn flows(&self, base: &str) -> Markup {
+        let current = match self.place {
+            Place::Flow(state, _) => Some(state.flow.flow_id),
+            _ => None,
+        };
+        let is = |here: bool| here.then_some("page");
+        html! {
+            nav aria-label="Flows" {
+                ul {
+                    li { a href=(base) aria-current=[is(matches!(self.place, Place::Flows))] { span.name { "All flows" } } }
+                    @for flow in &self.around.flows {
+                        li {
+                            a href={ "/console/flows/" (flow.flow_id) "/results" } aria-current=[is(current == Some(flow.flow_id))] {
+                                span class={ "dot " (flow.status.class()) } {}
+                                span.name { (flow.name) }
+                                span.unseen { (flow.status.word()) }
+                            }
+                        }
+                    }
+                    @if self.may(Scope::Write) {
+                        li { a href={ (base) "/new" } aria-current=[is(matches!(self.place, Place::New))] { span.name { "+ New flow" } } }
+                    }
+                    li {
+                        a href={ (base) "/settings" } aria-current=[is(matches!(self.place, Place::Settings(_)))] { span.name { "Settings" } }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the visitor may do this in the app that the page is in.
+    fn may(&self, scope: Scope) -> bool {
+        self.around.app.as_ref().is_some_and(|app| self.visitor.actor.may(scope, app.app_id))
+    }
+
+    fn foot(&self) -> Markup {
+        html! {
+            div.foot {
+                ul {
+                    li { a href="/console/settings" aria-current=[matches!(self.place, Place::Instance(_)).then_some("page")] { span.name { "Instance" } } }
+                    li { a href="/docs" { span.name { "API" } } }
+                }
+                p.who { "Signed in as " (self.visitor.who) }
+                div.row {
+                    form method="post" action="/console/sign-out" { button.button.small.quiet type="submit" { "Sign out" } }
+                    button.button.small.quiet type="button" data-theme-switch hidden { "Theme" }
+                }
+            }
+        }
+    }
+}
+
+/// A state as a dot and a word.
+pub(super) fn state_of(status: Status) -> Markup {
+    html! { span.state { span class={ "dot " (status.class()) } {} (status.word()) } }
+}
+
+/// A page without the frame: signing in, and what goes wrong.
+pub(super) fn bare(
+    title: &str,
+    theme: Option<&'static str>,
+    scripts: &[&'static str],
+    content: Markup,
+) -> Markup {
+    let body = html! { main { div.card { (content) } } p.unseen id="said" role="status" aria-live="polite" {} };
+    document(title, theme, scripts, "bare", body)
+}
+
+/// A page that says what went wrong and what to do.
+pub(super) fn failure(kind: Kind, title: &str, text: &str) -> Response {
+    let content = html! {
+        h1 { (title) }
+        p { (text) }
+        p.buttons { a.button.primary href="/console" { "To the console" } }
+    };
+    reply::page(kind, bare(title, None, &["base.js"], content), false)
+}
+
+fn document(
+    title: &str,
+    theme: Option<&'static str>,
+    scripts: &[&'static str],
+    class: &str,
+    body: Markup,
+) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" data-theme=[theme] {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="robots" content="noindex";
+                title { (title) " · Sluice" }
+                link rel="icon" href=(icon::address());
+                link rel="stylesheet" href=(assets::address(assets::STYLE));
+                @for script in scripts { script type="module" src=(assets::address(script)) {} }
+            }
+            body class=(class) { (body) }
+        }
+    }
+}
+
+/// What can just have been done, by the word in the address. Only these sentences are ever shown.
+fn sentence_of(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "saved" => "Saved.",
+        "published" => "Published. New visitors get this version from now on.",
+        "created" => "Created.",
+        "duplicated" => "Duplicated. This is the copy; nothing of it is published yet.",
+        "archived" => "Archived. Its responses and results are kept.",
+        "deleted" => "Deleted.",
+        "welcome" => "Your password is set, and you are signed in.",
+        _ => return None,
+    })
+}

@@ -1,0 +1,125 @@
+//! The console at `/console`: where authors write flows and read what came back.
+//!
+//! Pages are made on the server and work without a script; a little script makes them quicker to use. A handler takes a
+//! request, calls use cases of the engine, and wraps what comes back; it holds no rule, and who may do what is the
+//! engine's to decide. Reading order: [`session`] (who is signed in), [`around`] and [`frame`] (what stands around a page), [`parts`]
+//! (the components), then one module an area. Deliberately absent: the admin API. The console is a transport beside
+//! it, not a client of it, so that a page needs one exchange and no token.
+
+mod around;
+mod assets;
+mod attempts;
+mod chart;
+mod editor;
+mod flows;
+mod frame;
+mod parts;
+mod reply;
+mod request;
+mod responses;
+mod results;
+mod session;
+mod settings;
+mod share;
+mod sign_in;
+mod welcome;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::middleware::from_fn;
+use axum::response::Response;
+use axum::routing::get;
+use http::HeaderMap;
+use sluice_engine::Engine;
+use sluice_engine::rows::Page;
+
+use self::attempts::Attempts;
+use self::reply::{Answer, Refused};
+use self::request::Query;
+use self::session::Visitor;
+
+pub(crate) use self::reply::failed;
+use crate::Network;
+use crate::client::Proxies;
+use crate::preview::Preview;
+
+/// What an operator can set of the console.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsoleOptions {
+    /// Attempts to sign in from one address within a minute; 0 is without limit.
+    pub sign_ins_per_minute: u32,
+}
+
+impl Default for ConsoleOptions {
+    fn default() -> Self {
+        Self { sign_ins_per_minute: 30 }
+    }
+}
+
+/// What the pages need.
+pub(crate) struct Console {
+    engine: Arc<Engine>,
+    attempts: Attempts,
+    /// The hosted pages of what is not published yet.
+    previews: Arc<dyn Preview>,
+}
+
+impl Console {
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        options: ConsoleOptions,
+        trusted_proxies: Vec<Network>,
+        previews: Arc<dyn Preview>,
+    ) -> Self {
+        let attempts = Attempts::new(options.sign_ins_per_minute, Proxies(trusted_proxies));
+        Self { engine, attempts, previews }
+    }
+}
+
+pub(crate) fn router(console: Arc<Console>) -> Router {
+    Router::new()
+        .route("/", get(async || reply::see_other("/console")))
+        .route("/console", get(home))
+        .route("/console/assets/{version}/{*file}", get(asset))
+        .merge(sign_in::routes())
+        .merge(welcome::routes())
+        .merge(flows::routes())
+        .merge(editor::routes())
+        .merge(share::routes())
+        .merge(responses::routes())
+        .merge(results::routes())
+        .merge(settings::routes())
+        .route("/console/{*rest}", get(no_such_page).post(no_such_page))
+        .method_not_allowed_fallback(async || Refused::WrongMethod)
+        .layer(from_fn(session::same_origin))
+        .with_state(console)
+}
+
+/// To the first app that the visitor may see.
+async fn home(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    Query(query): Query,
+) -> Answer {
+    let page = Page { after: None, limit: 1 };
+    let apps = console.engine.list_apps(&visitor.actor, page).await?;
+    let place = match apps.first() {
+        Some(app) => format!("/console/apps/{}", app.row.app_id),
+        None => "/console/settings/apps".to_owned(),
+    };
+    // Only a word for a sentence of ours comes along.
+    let done = query.get("done").filter(|word| word.bytes().all(|it| it.is_ascii_lowercase()));
+    Ok(reply::see_other(&done.map_or(place.clone(), |word| format!("{place}?done={word}"))))
+}
+
+async fn asset(Path((_, name)): Path<(String, String)>, request: HeaderMap) -> Answer {
+    let (content_type, served) = assets::file(&name).ok_or(Refused::NoSuchPage)?;
+    Ok(reply::file(content_type, served, &request))
+}
+
+/// Only those who are signed in learn which pages there are.
+async fn no_such_page(_: Visitor) -> Result<Response, Refused> {
+    Err(Refused::NoSuchPage)
+}

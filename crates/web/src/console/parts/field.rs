@@ -1,0 +1,77 @@
+//! A labelled control, with its hint and what is wrong with it.
+
+use maud::{Markup, html};
+
+/// A line of text to type. Change what differs with the functions below, then draw it.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Field<'f> {
+    pub(in super::super) id: &'f str,
+    pub(in super::super) label: &'f str,
+    pub(in super::super) value: &'f str,
+    pub(in super::super) hint: Option<&'f str>,
+    pub(in super::super) error: Option<&'f str>,
+    /// The type of the input; empty is `text`.
+    pub(in super::super) kind: &'f str,
+    pub(in super::super) required: bool,
+    pub(in super::super) autocomplete: Option<&'f str>,
+    /// As many lines; 0 is a single one.
+    pub(in super::super) lines: u32,
+    pub(in super::super) mono: bool,
+}
+
+impl Field<'_> {
+    pub(in super::super) fn draw(&self) -> Markup {
+        let described = self.described();
+        let invalid = self.error.map(|_| "true");
+        let class = if self.mono { "input mono" } else { "input" };
+        html! {
+            div.field {
+                label for=(self.id) { (self.label) }
+                @if let Some(hint) = self.hint { p.hint id={ (self.id) "-hint" } { (hint) } }
+                @if self.lines > 0 {
+                    textarea class=(class) id=(self.id) name=(self.id) rows=(self.lines) required[self.required]
+                        aria-describedby=[&described] aria-invalid=[invalid] { "\n" (self.value) }
+                } @else {
+                    input class=(class) id=(self.id) name=(self.id) value=(self.value)
+                        type=(if self.kind.is_empty() { "text" } else { self.kind })
+                        required[self.required] autocomplete=[self.autocomplete]
+                        aria-describedby=[&described] aria-invalid=[invalid];
+                }
+                @if let Some(error) = self.error { p.error id={ (self.id) "-error" } { (error) } }
+            }
+        }
+    }
+
+    fn described(&self) -> Option<String> {
+        let hint = self.hint.map(|_| format!("{}-hint", self.id));
+        let error = self.error.map(|_| format!("{}-error", self.id));
+        let both: Vec<String> = hint.into_iter().chain(error).collect();
+        (!both.is_empty()).then(|| both.join(" "))
+    }
+}
+
+/// A choice of one in a list: the value, then the words.
+pub(in super::super) fn select(
+    id: &str,
+    label: &str,
+    options: &[(&str, &str)],
+    chosen: &str,
+) -> Markup {
+    html! {
+        div.field {
+            label for=(id) { (label) }
+            select.input id=(id) name=(id) {
+                @for (value, words) in options {
+                    option value=(value) selected[*value == chosen] { (words) }
+                }
+            }
+        }
+    }
+}
+
+/// A box to tick.
+pub(in super::super) fn check(id: &str, value: &str, label: &str, checked: bool) -> Markup {
+    html! {
+        label.check { input type="checkbox" id=(id) name=(id) value=(value) checked[checked]; span { (label) } }
+    }
+}

@@ -1,0 +1,18 @@
+//! Times: in UTC as they are made, in the reader's own zone where there is a script.
+
+use maud::{Markup, html};
+use sluice_flow::time::Timestamp;
+
+/// A day and a time of day.
+pub(in super::super) fn time(at: Timestamp) -> Markup {
+    let text = at.to_string();
+    // 2026-11-15T02:00:00.000Z
+    let (day, clock) = (text.get(..10).unwrap_or_default(), text.get(11..16).unwrap_or_default());
+    html! { time datetime=(text) { (day) " " (clock) " UTC" } }
+}
+
+/// The day alone.
+pub(in super::super) fn day(at: Timestamp) -> Markup {
+    let text = at.to_string();
+    html! { time datetime=(text) data-only="day" { (text.get(..10).unwrap_or_default()) } }
+}

@@ -1,0 +1,303 @@
+//! Every status code of the console, and how a page goes out.
+//!
+//! What a use case refuses becomes a page here that says what happened and what to do, in one match. Nothing that
+//! the console shows is kept by a cache or framed by anybody, and the policy lets a page load and run what we serve alone.
+
+use std::io::Write as _;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LOCATION,
+    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use maud::Markup;
+use serde::Serialize;
+use sluice_engine::{AdminError, Served, StoreError};
+use sluice_flow::definition::Fault;
+
+use super::frame;
+use crate::exchange::Failure;
+use crate::negotiate;
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+     connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const FILE_POLICY: &str = "default-src 'none'; sandbox";
+const FOREVER: &str = "public, max-age=31536000, immutable";
+const X_FRAME_OPTIONS: HeaderName = HeaderName::from_static("x-frame-options");
+/// Quick, and nearly as small as it gets: the page is made for one reader.
+const LEVEL: u32 = 5;
+/// When to try again after we could not serve it, in seconds.
+const RETRY_AFTER_SECONDS: &str = "2";
+
+/// What a page is, in HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Shown,
+    /// Something in the form is to be looked at again.
+    Unfinished,
+    SignedOut,
+    Forbidden,
+    Missing,
+    Conflict,
+    TooLarge,
+    WrongMethod,
+    /// Too many attempts; how many seconds until the next.
+    Limited(u64),
+    Away,
+    Failed,
+}
+
+impl Kind {
+    fn status(self) -> StatusCode {
+        match self {
+            Self::Shown => StatusCode::OK,
+            Self::Unfinished => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::SignedOut => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::Missing => StatusCode::NOT_FOUND,
+            Self::Conflict => StatusCode::CONFLICT,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Limited(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Away => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+/// A page. It is compressed where the browser takes that.
+pub(super) fn page(kind: Kind, markup: Markup, gzip: bool) -> Response {
+    let text = markup.into_string().into_bytes();
+    let compressed = if gzip { compressed(&text) } else { None };
+    let is_compressed = compressed.is_some();
+    let mut response = Response::new(Body::from(compressed.unwrap_or(text)));
+    *response.status_mut() = kind.status();
+    let headers = response.headers_mut();
+    guard(headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding, Cookie"));
+    if is_compressed {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    match kind {
+        Kind::Limited(seconds) => headers.insert(RETRY_AFTER, seconds.into()),
+        Kind::Away => headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS)),
+        _ => None,
+    };
+    response
+}
+
+/// An answer to the console's own script.
+pub(super) fn json(kind: Kind, value: &impl Serialize) -> Response {
+    let text = serde_json::to_vec(value).unwrap_or_default();
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = kind.status();
+    guard(response.headers_mut());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// After a write, to a page that may be loaded again.
+pub(super) fn see_other(address: &str) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    guard(response.headers_mut());
+    if let Ok(address) = HeaderValue::try_from(address) {
+        response.headers_mut().insert(LOCATION, address);
+    }
+    response
+}
+
+/// The same, with a cookie.
+pub(super) fn see_other_with(address: &str, cookie: &str) -> Response {
+    let mut response = see_other(address);
+    if let Ok(cookie) = HeaderValue::try_from(cookie) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// A file that never changes under its name.
+pub(super) fn file(content_type: &'static str, served: &Served, request: &HeaderMap) -> Response {
+    let gzip = served.gzip.as_ref().filter(|_| negotiate::takes_gzip(request));
+    let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
+    let is_there = negotiate::has_already(request, etag);
+    let body =
+        if is_there { Body::empty() } else { Body::from(gzip.unwrap_or(&served.body).clone()) };
+    let mut response = Response::new(body);
+    if is_there {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, content_type),
+        (CACHE_CONTROL, FOREVER),
+        (VARY, "Accept-Encoding"),
+        (CONTENT_SECURITY_POLICY, FILE_POLICY),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if gzip.is_some() {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    if let Ok(etag) = HeaderValue::from_str(etag) {
+        headers.insert(ETAG, etag);
+    }
+    response
+}
+
+/// What every reply of the console bears.
+fn guard(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+fn compressed(text: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 3), Compression::new(LEVEL));
+    encoder.write_all(text).ok()?;
+    encoder.finish().ok()
+}
+
+/// Why a request to the console was not done.
+#[derive(Debug)]
+pub(super) enum Refused {
+    Admin(AdminError),
+    /// The page is only for those who are signed in; where to come back to.
+    SignedOut {
+        back: String,
+    },
+    /// A write that another site sent, or that does not say where it comes from.
+    ForeignOrigin,
+    NoSuchPage,
+    WrongMethod,
+    TooLarge,
+    Unreadable,
+    /// Too many passwords are being checked at once.
+    Busy,
+}
+
+pub(super) type Answer = Result<Response, Refused>;
+
+impl From<AdminError> for Refused {
+    fn from(error: AdminError) -> Self {
+        Self::Admin(error)
+    }
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::Admin(AdminError::Store(error))
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        if let Self::SignedOut { back } = &self {
+            return see_other(&super::sign_in::address(back));
+        }
+        let (kind, title, text) = self.told();
+        frame::failure(kind, title, &text)
+    }
+}
+
+impl Refused {
+    fn told(&self) -> (Kind, &'static str, String) {
+        match self {
+            Self::Admin(error) => told(error),
+            Self::SignedOut { .. } => {
+                (Kind::SignedOut, "Sign in first", "This page is for those who are signed in.".into())
+            }
+            Self::ForeignOrigin => (
+                Kind::Forbidden,
+                "Not sent from here",
+                "This change was not sent from a page of this console, so nothing was done. Open the console and try again there.".into(),
+            ),
+            Self::NoSuchPage => {
+                (Kind::Missing, "There is no such page", "The address may be mistyped, or the page is gone.".into())
+            }
+            Self::WrongMethod => (
+                Kind::WrongMethod,
+                "That is not possible here",
+                "The address is right, but it takes another kind of request. Go back and use the page's own buttons.".into(),
+            ),
+            Self::TooLarge => (
+                Kind::TooLarge,
+                "That is too large",
+                "What was sent is larger than 1 MiB, so nothing was done. Send it in smaller parts.".into(),
+            ),
+            Self::Unreadable => (
+                Kind::Unfinished,
+                "That could not be read",
+                "What was sent is not a form, or the connection broke. Nothing was done; go back and try again.".into(),
+            ),
+            Self::Busy => (
+                Kind::Away,
+                "Too many at once",
+                "Too many people sign in at this moment. Try again in a few seconds.".into(),
+            ),
+        }
+    }
+}
+
+/// What a use case refused, in words.
+fn told(error: &AdminError) -> (Kind, &'static str, String) {
+    match error {
+        AdminError::NotFound(what) => (
+            Kind::Missing,
+            "Not found",
+            format!("There is no such {}, or you may not see it.", what.word()),
+        ),
+        AdminError::Forbidden { .. } | AdminError::BoundToApp => (
+            Kind::Forbidden,
+            "You may not do this",
+            "Your role does not allow it. Ask an owner of this app, or sign in with another account.".into(),
+        ),
+        AdminError::Conflict { detail, .. } => (Kind::Conflict, "Not possible now", sentence(detail)),
+        AdminError::Invalid(faults) => (Kind::Unfinished, "Something is to be corrected", listed(faults)),
+        AdminError::Store(error) => {
+            let source = std::error::Error::source(error).map(ToString::to_string);
+            tracing::warn!(%error, source, "the console could not reach the store");
+            (
+                Kind::Away,
+                "Not available at the moment",
+                "The service cannot reach its store. Nothing was lost; try again shortly.".into(),
+            )
+        }
+    }
+}
+
+fn listed(faults: &[Fault]) -> String {
+    let told: Vec<String> =
+        faults.iter().map(|fault| format!("{} {}", fault.pointer, fault.message)).collect();
+    told.join("; ")
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let mut sentence: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    sentence.push_str(letters.as_str());
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+/// The page of a failure that is ours.
+pub(crate) fn failed(failure: Failure) -> Response {
+    let kind = match failure {
+        Failure::TimedOut => Kind::Away,
+        Failure::Panicked => Kind::Failed,
+    };
+    let text = "Something went wrong on our side. Nothing was lost; try again shortly.";
+    frame::failure(kind, "That did not work", text)
+}

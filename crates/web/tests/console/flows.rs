@@ -1,0 +1,128 @@
+//! The list of flows: what it shows, and making, duplicating and archiving them.
+
+use serde_json::json;
+use sluice_engine::rows::{Page, Scope};
+use sluice_engine::templates::templates;
+
+use crate::desk::Desk;
+use crate::shop::{Site, actor, submission, survey};
+
+#[tokio::test]
+async fn an_app_without_flows_offers_every_template_at_once() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let page = desk.get(&format!("/console/apps/{}", site.app)).await;
+    assert_eq!(page.status, 200);
+    for template in templates() {
+        assert!(page.text().contains(&format!("value=\"{}\"", template.id)), "{}", template.id);
+    }
+    assert!(page.text().contains("Four steps to the first result"));
+}
+
+#[tokio::test]
+async fn a_template_becomes_a_flow_that_is_opened_for_editing() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    for template in templates() {
+        let made = desk
+            .post(&format!("/console/apps/{}/new", site.app), &[("template", template.id)])
+            .await;
+        let address = Desk::led_to(&made);
+        let flow = address.split('/').nth(3).unwrap().parse().unwrap();
+        let draft = site.engine.get_draft(&actor(), flow).await.unwrap();
+        assert_eq!(draft.definition, template.definition);
+        // It could be published as it is.
+        site.publish(flow).await;
+    }
+    let unknown = desk.post(&format!("/console/apps/{}/new", site.app), &[("template", "x")]).await;
+    assert_eq!(unknown.status, 404);
+}
+
+#[tokio::test]
+async fn a_flow_says_what_it_is_and_how_much_came() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let list = format!("/console/apps/{}", site.app);
+    let draft = site.flow(survey()).await;
+    assert!(desk.get(&list).await.text().contains("never published"));
+    let (flow, version) = site.published().await;
+    let text = desk.get(&list).await.text();
+    assert!(text.contains("1 version") && text.contains("No answer yet"), "{text}");
+    site.submit(&submission(version)).await.assert_accepted();
+    let text = desk.get(&list).await.text();
+    assert!(text.contains("Last answer") && text.contains("2026-11-15T02:00:00.000Z"), "{text}");
+    // Newest first.
+    let places = [flow, draft].map(|id| text.find(&format!("/console/flows/{id}/edit")).unwrap());
+    assert!(places[0] < places[1]);
+    site.live_window(flow, Some(crate::shop::START + 1_000), None).await;
+    assert!(desk.get(&list).await.text().contains("Scheduled"));
+}
+
+#[tokio::test]
+async fn many_flows_are_listed_page_by_page_newest_first() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    for _ in 0..60 {
+        site.flow(json!({"title": "T", "questions": []})).await;
+    }
+    let mut address = format!("/console/apps/{}", site.app);
+    let mut seen = Vec::new();
+    loop {
+        let text = desk.get(&address).await.text();
+        let flows = text.split("<li class=\"flow\">").skip(1);
+        let ids = flows
+            .map(|row| row.split("/console/flows/").nth(1).unwrap().split('/').next().unwrap());
+        seen.extend(ids.map(str::to_owned));
+        let Some(next) = text.split("?after=").nth(1) else { break };
+        let next = next.split('"').next().unwrap();
+        address = format!("/console/apps/{}?after={next}", site.app);
+    }
+    assert_eq!(seen.len(), 60);
+    let mut sorted = seen.clone();
+    sorted.sort();
+    sorted.reverse();
+    assert_eq!(seen, sorted);
+}
+
+#[tokio::test]
+async fn a_copy_is_made_and_an_archived_flow_is_kept_apart() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let (flow, _) = site.published().await;
+    let copied = desk.post(&format!("/console/flows/{flow}/duplicate"), &[]).await;
+    assert!(Desk::led_to(&copied).ends_with("/edit?done=duplicated"));
+    let ask = desk.get(&format!("/console/flows/{flow}/archive")).await;
+    assert!(ask.text().contains("responses, results and history stay"), "{}", ask.text());
+    let done = desk.post(&format!("/console/flows/{flow}/archive"), &[]).await;
+    let list = Desk::led_to(&done);
+    let text = desk.get(&list).await.text();
+    assert!(text.contains("Copy of Product feedback"), "{text}");
+    assert!(!text.contains(&format!("/console/flows/{flow}/")), "{text}");
+    let archived = desk.get(&format!("/console/apps/{}?view=archived", site.app)).await.text();
+    assert!(archived.contains(&format!("/console/flows/{flow}/")), "{archived}");
+}
+
+#[tokio::test]
+async fn who_may_only_read_is_offered_nothing_else_and_can_do_nothing_else() {
+    let site = Site::start().await;
+    let viewer = Desk::sign_in(&site, &[Scope::Read], true).await;
+    let list = format!("/console/apps/{}", site.app);
+    assert!(!viewer.get(&list).await.text().contains("value=\"nps\""));
+    let (flow, _) = site.published().await;
+    let text = viewer.get(&list).await.text();
+    assert!(!text.contains("/duplicate") && !text.contains("/archive"), "{text}");
+    for (path, fields) in [
+        (format!("{list}/new"), vec![("template", "nps")]),
+        (format!("/console/flows/{flow}/duplicate"), vec![]),
+        (format!("/console/flows/{flow}/archive"), vec![]),
+    ] {
+        assert_eq!(viewer.post(&path, &fields).await.status, 403, "{path}");
+    }
+    let page = Page { after: None, limit: 10 };
+    let flows = site.engine.newest_flows(&actor(), site.app, false, page).await.unwrap();
+    assert_eq!(flows.len(), 1);
+    // And sees nothing of another app.
+    let other = site.other_app().await;
+    let theirs = viewer.get(&format!("/console/apps/{}", other.app)).await;
+    assert_eq!(theirs.status, 404);
+}

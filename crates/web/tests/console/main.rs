@@ -1,0 +1,16 @@
+//! The console, from its routes to the store: what a browser sends, and what it is shown.
+//!
+//! A page is read as text; how it looks and works in a browser is tested in `tests/browser`.
+
+#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
+
+mod desk;
+mod flows;
+mod preview;
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "each test file uses its own part")]
+mod shop;
+mod sign_in;
+mod support;
+mod walls;
+mod welcome;

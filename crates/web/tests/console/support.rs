@@ -1,0 +1,238 @@
+//! A service with apps and people, and browsers that are signed in to its console.
+
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+#[path = "../../../store/tests/support/either.rs"]
+mod either;
+
+use std::sync::{Arc, Mutex};
+
+use axum::body::Body;
+use http::{HeaderMap, Request};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use sluice_engine::clock::ManualClock;
+use sluice_engine::people::NewUser;
+use sluice_engine::rows::{Role, Scope};
+use sluice_engine::verify::MasterKey;
+use sluice_engine::{Actor, Engine, NewFlow, NewToken, Options, Receipt};
+use sluice_flow::definition::Kind;
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, UserId};
+use sluice_flow::time::Timestamp;
+use sluice_store::Store;
+use sluice_web::{Allowed, App, ConsoleOptions, HostedOptions, KeyFetcher, Limits};
+use tower::ServiceExt as _;
+
+/// 2026-11-15T02:00:00.000Z, where every test starts.
+pub(crate) const START: i64 = 1_794_708_000_000;
+/// The environment's token: it may do everything.
+pub(crate) const ROOT: &str = "root-secret";
+pub(crate) const HOST: &str = "ask.example";
+pub(crate) const ORIGIN: &str = "https://ask.example";
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
+pub(crate) struct Site {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) router: App,
+    _folder: tempfile::TempDir,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Reply {
+    /// Where it leads.
+    #[track_caller]
+    pub(crate) fn to(&self) -> &str {
+        assert_eq!(self.status, 303, "{}", self.text);
+        self.headers["location"].to_str().unwrap()
+    }
+
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!(self.status, 200, "{}", self.text);
+        self.text
+    }
+
+    /// The value of a cookie that it sets.
+    pub(crate) fn cookie(&self, name: &str) -> Option<&str> {
+        let set = self.headers.get_all("set-cookie").iter().filter_map(|it| it.to_str().ok());
+        let mut pairs = set.filter_map(|it| it.split(';').next()?.split_once('='));
+        pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+}
+
+impl Site {
+    pub(crate) async fn start() -> Self {
+        Self::with(ConsoleOptions { sign_ins_per_minute: 0 }).await
+    }
+
+    pub(crate) async fn with(console: ConsoleOptions) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = either::open(folder.path()).await;
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
+        let options = Options {
+            admin_token: Some(ROOT.to_owned()),
+            master_keys: Some(Arc::new(vec![MasterKey::random()])),
+            key_source: Some(Arc::new(KeyFetcher::new(Allowed::default()))),
+            public_url: Some(ORIGIN.to_owned()),
+        };
+        let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();
+        let hosted = HostedOptions::default();
+        let router = App::with_console(Arc::clone(&engine), Limits::default(), hosted, console);
+        Self { engine, store, clock, router, _folder: folder }
+    }
+
+    /// Sends a request as it is.
+    pub(crate) async fn raw(&self, request: Request<Body>) -> Reply {
+        let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Reply { status: head.status.as_u16(), headers: head.headers, text }
+    }
+
+    /// A browser that nobody is signed in with.
+    pub(crate) fn browser(&self) -> Browser<'_> {
+        Browser { site: self, cookie: Mutex::default() }
+    }
+
+    /// A browser that is signed in with a token.
+    pub(crate) async fn with_token(&self, token: &str) -> Browser<'_> {
+        let browser = self.browser();
+        let reply = browser.post("/console/sign-in", &[("token", token)]).await;
+        assert_eq!(reply.to(), "/console");
+        browser
+    }
+
+    /// A browser that may do everything.
+    pub(crate) async fn root(&self) -> Browser<'_> {
+        self.with_token(ROOT).await
+    }
+
+    /// A user who has set a password.
+    pub(crate) async fn user(&self, email: &str, app_id: Option<AppId>, role: Role) -> UserId {
+        let new = NewUser { email: email.into(), name: format!("{role:?}"), role, app_id };
+        let (user, link) = self.engine.create_user(&actor(), new).await.unwrap();
+        self.engine.set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
+        user.user_id
+    }
+
+    /// A browser in which a new user with this role is signed in.
+    pub(crate) async fn signed_in(&self, app_id: Option<AppId>, role: Role) -> Browser<'_> {
+        let users = self.store.list_users(None, sluice_store::Page { after: None, limit: 999 });
+        let email = format!("user-{}@mail.example", users.await.unwrap().len());
+        self.user(&email, app_id, role).await;
+        let browser = self.browser();
+        let form = [("email", email.as_str()), ("password", PASSWORD)];
+        assert_eq!(browser.post("/console/sign-in", &form).await.to(), "/console");
+        browser
+    }
+
+    pub(crate) async fn token(&self, scopes: &[Scope], app_id: Option<AppId>) -> String {
+        let new = NewToken { name: "t".into(), scopes: scopes.into(), app_id, expires_at: None };
+        self.engine.create_token(&actor(), new).await.unwrap().1.0
+    }
+
+    pub(crate) async fn app(&self, name: &str) -> AppId {
+        self.engine.create_app(&actor(), name).await.unwrap().row.app_id
+    }
+
+    /// A flow that is published once.
+    pub(crate) async fn flow(&self, app: AppId, definition: Value) -> (FlowId, FlowVersionId) {
+        let name = definition["title"].as_str().unwrap().to_owned();
+        let new = NewFlow { name, kind: Kind::Survey, definition: Some(definition) };
+        let flow = self.engine.create_flow(&actor(), app, &new).await.unwrap().flow.flow_id;
+        let published = self.engine.publish(&actor(), flow).await.unwrap();
+        (flow, published.flow_version_id)
+    }
+
+    /// Stores a response, as the public API does.
+    pub(crate) async fn respond(
+        &self,
+        app: AppId,
+        version: FlowVersionId,
+        more: Value,
+    ) -> ResponseId {
+        let key = self.engine.get_app(&actor(), app).await.unwrap().api_keys[0].to_string();
+        let view = self.engine.app(&key).await.unwrap().unwrap();
+        let mut body = json!({
+            "flowVersionId": version, "flowVersionPayloadGeneration": "4",
+            "respondentAnalyticsAdmission": "collection_only", "answers": {}
+        });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let receipt = self.engine.submit(&view, Some(body.to_string().as_bytes()), None).await;
+        match receipt.unwrap() {
+            Receipt::Accepted(accepted) => accepted.response_id,
+            refused => panic!("{refused:?}"),
+        }
+    }
+}
+
+pub(crate) fn actor() -> Actor {
+    Actor::trusted("test")
+}
+
+/// One browser with its session.
+pub(crate) struct Browser<'s> {
+    site: &'s Site,
+    cookie: Mutex<String>,
+}
+
+impl Browser<'_> {
+    pub(crate) fn session(&self) -> String {
+        self.cookie.lock().unwrap().clone()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Reply {
+        self.send(self.request("GET", path).body(Body::empty()).unwrap()).await
+    }
+
+    /// Sends a form, as a page of the console does.
+    pub(crate) async fn post(&self, path: &str, form: &[(&str, &str)]) -> Reply {
+        let request = self.request("POST", path).header("origin", ORIGIN);
+        self.send(request.body(Body::from(encoded(form))).unwrap()).await
+    }
+
+    /// A request as this browser makes it, to be finished.
+    pub(crate) fn request(&self, method: &str, path: &str) -> http::request::Builder {
+        let request = Request::builder().method(method).uri(path).header("host", HOST);
+        let request = request.header("sec-fetch-site", "same-origin");
+        match self.session() {
+            session if session.is_empty() => request,
+            session => request.header("cookie", format!("__Host-sluice={session}")),
+        }
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
+        let reply = self.site.raw(request).await;
+        if let Some(cookie) = reply.cookie("__Host-sluice") {
+            cookie.clone_into(&mut self.cookie.lock().unwrap());
+        }
+        reply
+    }
+}
+
+fn encoded(form: &[(&str, &str)]) -> String {
+    let escape = |text: &str| {
+        percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+    };
+    let pairs = form.iter().map(|(name, value)| format!("{}={}", escape(name), escape(value)));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+pub(crate) fn definition(title: &str) -> Value {
+    json!({
+        "title": title,
+        "questions": [
+            {"id": "nps", "type": "nps", "prompt": "How likely?"},
+            {"id": "why", "type": "longText", "prompt": "Why?"}
+        ]
+    })
+}
