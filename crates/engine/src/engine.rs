@@ -1,6 +1,7 @@
 //! The engine itself: what it holds, how it starts, how it stops.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use sluice_flow::id::AppId;
@@ -13,6 +14,7 @@ use crate::actor::Actor;
 use crate::blocks::Blocks;
 use crate::clock::Clock;
 use crate::commit::Committer;
+use crate::counting::Counting;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 use crate::people::Passwords;
@@ -82,6 +84,8 @@ pub struct Engine {
     retaining: tokio::task::JoinHandle<()>,
     pub(crate) blocks: Arc<Blocks>,
     blocking: tokio::task::JoinHandle<()>,
+    pub(crate) counting: Arc<Counting>,
+    tending: tokio::task::JoinHandle<()>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -103,11 +107,13 @@ impl Engine {
         let verifying = Verifying::new(options.master_keys, options.key_source);
         let registry = Registry::new(Arc::clone(&store), Arc::clone(&clock), verifying.clone());
         let lost = watch::Sender::new(false);
+        let stored = Arc::new(AtomicBool::new(false));
         let committer = Committer::start(
             Arc::clone(&store),
             Arc::clone(&clock),
             Arc::clone(&metrics),
             lost.clone(),
+            Arc::clone(&stored),
         );
         let feed = tokio::spawn(registry.clone().follow(position, FEED_INTERVAL));
         let retention = Arc::new(Retention {
@@ -124,6 +130,8 @@ impl Engine {
             lost: lost.clone(),
         });
         let blocking = tokio::spawn(Arc::clone(&blocks).run());
+        let counting = Arc::new(Counting { store: Arc::clone(&store), lost: lost.clone(), stored });
+        let tending = tokio::spawn(Arc::clone(&counting).run());
         let environment_token = options.admin_token.as_deref().map(hash_of);
         Ok(Arc::new(Self {
             store,
@@ -142,6 +150,8 @@ impl Engine {
             retaining,
             blocks,
             blocking,
+            counting,
+            tending,
         }))
     }
 
@@ -191,6 +201,7 @@ impl Engine {
         self.feed.abort();
         self.retaining.abort();
         self.blocking.abort();
+        self.tending.abort();
         self.store.close().await;
     }
 

@@ -19,6 +19,7 @@ mod batches;
 mod blocks;
 pub mod clock;
 pub mod commit;
+mod counting;
 mod drafts;
 mod engine;
 mod flows;

@@ -13,6 +13,7 @@
 
 mod blocks;
 pub mod conformance;
+mod counting;
 mod digest;
 mod error;
 mod invitation;
@@ -34,6 +35,7 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
 pub use blocks::{BlockPlace, Blocked};
+pub use counting::{DayTotal, FlowCounts, Tended, Walk};
 pub use error::StoreError;
 pub use invitation::*;
 pub use listing::{ResponsePage, ResponseQuery, Search, folded};
@@ -244,6 +246,31 @@ pub trait Store: Send + Sync + 'static {
         now: Timestamp,
         invitees: Vec<Invitee>,
     ) -> StoreResult<Vec<bool>>;
+
+    /// The counts of a flow, read at one instant; with those of one segment ([`sluice_flow::counts::segment`])
+    /// where it is given.
+    ///
+    /// - They are of exactly the responses that are stored at that instant: what a commit stores is counted from the
+    ///   moment it can be read, once, and what is deleted, erased or expired is taken away with it. Where an erasure
+    ///   keeps the answers, the tags that it cut are taken away.
+    /// - What is not stored (replayed, stale, …) is not counted.
+    /// - Responses that were put in by [`Store::write_in`], or are older than the counts, are counted in the background
+    ///   ([`Store::tend_counts`]); until then `walk` says how far that is, and exactly those up to there are counted.
+    /// - No text of a tag is left in the counts once no response bears it.
+    async fn read_counts(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        segment: Option<Vec<u8>>,
+    ) -> StoreResult<FlowCounts>;
+    /// How many responses each flow of an app has on each day, by the same counts: by flow, and then by day.
+    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>>;
+    /// Does a part of the work that counts need in the background; call it until it says that it is done.
+    ///
+    /// A call looks at no more than `limit` responses, or at a bounded amount of what commits have added, so that
+    /// nothing else waits for it longer than that takes. Any number of processes may be at it. It changes nothing that
+    /// [`Store::read_counts`] tells, but for a walk that goes on.
+    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended>;
 
     /// The token with this SHA-256, revoked or not.
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>>;

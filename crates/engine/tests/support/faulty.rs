@@ -245,6 +245,20 @@ impl Store for FaultyStore {
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
         self.inner.list_audit(query).await
     }
+    async fn read_counts(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        segment: Option<Vec<u8>>,
+    ) -> StoreResult<FlowCounts> {
+        self.inner.read_counts(app, flow, segment).await
+    }
+    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>> {
+        self.inner.count_by_day(app).await
+    }
+    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
+        self.inner.tend_counts(limit).await
+    }
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
         self.inner.changes(after).await
     }

@@ -3,10 +3,12 @@
 use sluice_flow::id::ResponseId;
 
 use super::responses::all_pages;
-use super::world::{Shop, TheStore, apply, at, audit_row, public_revision, response_row};
+use super::world::{
+    Shop, TheStore, apply, at, audit_row, new_response, public_revision, response_row,
+};
 use crate::{
-    BlockPlace, Expiry, ExpiryPlace, NewResponse, Next, Order, Outcome, Record, ResponsePage,
-    ResponseQuery, Write,
+    BlockPlace, Expiry, ExpiryPlace, Next, Order, Outcome, Record, ResponsePage, ResponseQuery,
+    Write,
 };
 
 /// More than four blocks.
@@ -21,18 +23,11 @@ async fn filled(store: &TheStore, shop: &Shop) -> Vec<ResponseId> {
     let public_revision = public_revision(store, shop.app()).await;
     let mut rows = Vec::with_capacity(ROWS);
     for number in 0..ROWS {
-        let row = response_row(&shop.flow, &shop.version, i64::try_from(number).unwrap());
-        let mut response = NewResponse {
-            row,
-            idempotency_key: None,
-            public_revision,
-            claim: None,
-            invitation: None,
-        };
+        let mut row = response_row(&shop.flow, &shop.version, i64::try_from(number).unwrap());
         let rare = if number == RARE { r#","rare":"yes""# } else { "" };
-        response.row.tags = Some(format!(r#"{{"plan":"{}"{rare}}}"#, ["a", "b", "c"][number % 3]));
-        response.row.answers = format!(r#"{{"n":"{number}","use":["x","other:{}"]}}"#, number % 7);
-        rows.push(response);
+        row.tags = Some(format!(r#"{{"plan":"{}"{rare}}}"#, ["a", "b", "c"][number % 3]));
+        row.answers = format!(r#"{{"n":"{number}","use":["x","other:{}"]}}"#, number % 7);
+        rows.push(new_response(row, public_revision));
     }
     let ids = rows.iter().map(|response| response.row.response_id).collect();
     for part in rows.chunks(500) {

@@ -14,6 +14,7 @@ mod apply;
 mod apps;
 mod blocks;
 mod commit;
+mod counts;
 mod expiry;
 mod feed;
 pub mod filling;
@@ -157,6 +158,18 @@ cases! {
         invitations_that_are_over_are_forgotten_part_by_part
         an_expiry_is_on_record_where_it_removed_anything
         consents_outlive_the_responses_though_several_expire_at_once;
+    counts:
+        a_stored_response_is_counted_at_once
+        what_is_not_stored_is_not_counted
+        folding_changes_nothing_that_is_read
+        what_is_deleted_is_taken_away
+        what_is_erased_is_taken_away_with_its_tags
+        what_expires_is_taken_away
+        what_is_put_in_is_counted_by_a_walk
+        a_walk_is_exact_while_others_store_and_remove
+        what_is_put_in_twice_is_counted_once
+        counts_are_exact_though_many_write_and_fold_at_once
+        counts_are_exact_after_whatever_happened;
     instance:
         a_token_is_found_by_its_hash_revoked_or_not
         tokens_are_listed_in_the_order_they_were_made

@@ -175,10 +175,14 @@ pub(super) async fn unfill(
     transaction.execute(sql, &[&app.uuid(), &flows, &ids]).await.map(|_| ())
 }
 
-/// Takes all blocks of an app away: something was put in that may lie within them.
-pub(super) async fn forget(transaction: &Transaction, app: AppId) -> Result<(), Stop> {
-    let sql = "DELETE FROM response_blocks WHERE app_id = $1";
-    transaction.execute(sql, &[&app.uuid()]).await.map(|_| ())
+/// Takes all blocks of a flow away: something is put in that may lie within them.
+pub(super) async fn forget(
+    transaction: &Transaction,
+    app: AppId,
+    flow: FlowId,
+) -> Result<(), Stop> {
+    let sql = "DELETE FROM response_blocks WHERE app_id = $1 AND flow_id = $2";
+    transaction.execute(sql, &[&app.uuid(), &flow.uuid()]).await.map(|_| ())
 }
 
 /// What of a span is to be walked next.

@@ -27,12 +27,13 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use sluice_flow::id::{AppId, AssignmentId, ResponseId};
-use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
 use super::claims::{self, Links};
 use super::codec::Cells;
+use super::counts;
 use super::failure::Stop;
 use super::invitations::{self, Locked};
 use super::last::{COPY, Copying, Last, STORE, Way};
@@ -117,11 +118,12 @@ async fn attempt(
     responses: &Arc<Vec<NewResponse>>,
 ) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
-    let Decided { outcomes, to_store, links, way } = match decide(&transaction, responses).await {
-        Ok(decided) => decided,
-        Err(stop) => return Err(transaction.stop(stop).await.into()),
-    };
-    let last = Last { responses: claims::linked(responses, &links), to_store };
+    let Decided { outcomes, to_store, links, way, count } =
+        match decide(&transaction, responses).await {
+            Ok(decided) => decided,
+            Err(stop) => return Err(transaction.stop(stop).await.into()),
+        };
+    let last = Last { responses: claims::linked(responses, &links), to_store, count };
     match way {
         Some(Way::Copy(copy)) => {
             let copied =
@@ -146,6 +148,8 @@ struct Decided {
     links: Links,
     /// How they go in; absent where there is nothing to commit.
     way: Option<Way>,
+    /// What counts them.
+    count: Statement,
 }
 
 async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<Decided, Stop> {
@@ -165,6 +169,8 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
         false if plain && apps.len() == 1 => With::Copy,
         false => With::Nothing,
     };
+    // Before a copy is begun, which nothing else may be sent during.
+    let count = transaction.prepare(counts::ADD).await?;
     let (newest, copy) = begin_and_lock(transaction, &apps, with).await?;
     let mut outcomes = vec![Outcome::Stale; responses.len()];
     let mut to_store = Vec::with_capacity(apps.len());
@@ -197,7 +203,7 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
         }
         (true, None) => Some(Way::Copy(Box::pin(transaction.copy(&COPY).await?))),
     };
-    Ok(Decided { outcomes, to_store, links, way })
+    Ok(Decided { outcomes, to_store, links, way, count })
 }
 
 /// What goes with the first exchange.

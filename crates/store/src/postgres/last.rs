@@ -14,16 +14,18 @@ use futures_util::{FutureExt, SinkExt};
 use sluice_flow::id::AppId;
 use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::{CopyInSink, Error, Statement};
+use uuid::Uuid;
 
 use super::columns::{Columns, GIVEN, NAMES};
-use super::copy;
 use super::pool::Lease;
 use super::transaction::NotCommitted;
+use super::{copy, counts};
+use crate::counting::deltas_of;
 use crate::{NewResponse, StoreError};
 
 pub(super) static STORE: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "INSERT INTO responses (app_id, {NAMES}) SELECT apps.app_id, given.* \
+        "INSERT INTO responses (app_id, {NAMES}, counted) SELECT apps.app_id, given.*, true \
          FROM apps, {GIVEN} WHERE apps.app_id = $1"
     )
 });
@@ -36,6 +38,8 @@ pub(super) type Copying = Pin<Box<CopyInSink<Bytes>>>;
 pub(super) struct Last {
     pub(super) responses: Arc<Vec<NewResponse>>,
     pub(super) to_store: Vec<(AppId, Vec<usize>)>,
+    /// [`counts::ADD`]: what is stored is counted in the same transaction.
+    pub(super) count: Statement,
 }
 
 /// How the rows go in. It is begun before, since until COMMIT is sent a failure leaves no doubt.
@@ -52,11 +56,27 @@ impl Last {
         let sent = places.clone().count();
         let rows = copy::of(places.map(|&place| &self.responses[place]));
         copy.feed(rows).await.map_err(|error| NotCommitted::Before(error.into()))?;
+        let counted = self.counted();
         // Each is sent when it is first polled, and they are polled from left to right.
-        let (copied, committed) =
-            tokio::join!(biased; copy.as_mut().finish(), lease.batch_execute("COMMIT"));
+        let (copied, (counts, committed)) = tokio::join!(
+            biased;
+            copy.as_mut().finish(),
+            count_and_commit(&self.count, &counted, lease),
+        );
         settled(copied, sent)?;
+        for (of_app, counts) in counted.iter().zip(counts) {
+            settled(counts, of_app.1.len())?;
+        }
         committed.map_err(|error| NotCommitted::At(error.into()))
+    }
+
+    /// What the rows of each app add to the counts.
+    fn counted(&self) -> Vec<(Uuid, counts::Columns)> {
+        let of_app = |(app, places): &(AppId, Vec<usize>)| {
+            let rows = places.iter().map(|&place| &self.responses[place]);
+            (app.uuid(), counts::Columns::of(&deltas_of(rows)))
+        };
+        self.to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect()
     }
 
     pub(super) async fn insert_and_commit(self, store: Statement, lease: &Lease) -> Ended {
@@ -69,16 +89,32 @@ impl Last {
             self.to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect();
         let params: Vec<_> = columns.iter().map(Columns::params).collect();
         let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
-        let commit = async { lease.batch_execute("COMMIT").await.map(|()| 0) };
-        let mut ended = in_order(stores.chain([commit.boxed()]).collect()).await.into_iter();
-        for (of_app, stored) in columns.iter().zip(ended.by_ref()) {
+        let counted = self.counted();
+        // Each is sent when it is first polled, and they are polled from left to right.
+        let (stored, (counts, committed)) = tokio::join!(
+            biased;
+            in_order(stores.collect()),
+            count_and_commit(&self.count, &counted, lease),
+        );
+        for (of_app, stored) in columns.iter().zip(stored) {
             settled(stored, of_app.len())?;
         }
-        match ended.next() {
-            Some(Err(error)) => Err(NotCommitted::At(error.into())),
-            Some(Ok(_)) | None => Ok(()),
+        for (of_app, counts) in counted.iter().zip(counts) {
+            settled(counts, of_app.1.len())?;
         }
+        committed.map_err(|error| NotCommitted::At(error.into()))
     }
+}
+
+/// Sends what the rows of each app add to the counts, and COMMIT after it.
+async fn count_and_commit(
+    count: &Statement,
+    counted: &[(Uuid, counts::Columns)],
+    lease: &Lease,
+) -> (Vec<Result<u64, Error>>, Result<(), Error>) {
+    let params: Vec<_> = counted.iter().map(|(app, it)| it.params(app, &false)).collect();
+    let counts = params.iter().map(|params| lease.execute(count, params).boxed());
+    tokio::join!(biased; in_order(counts.collect()), lease.batch_execute("COMMIT"))
 }
 
 /// Whether all rows were taken. COMMIT is on its way already: it may have been carried out wherever

@@ -17,6 +17,7 @@ mod columns;
 mod commit;
 mod connect;
 mod copy;
+mod counts;
 mod dsn;
 mod expiry;
 mod failure;
@@ -50,12 +51,12 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::{
-    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, Digest,
-    Erasure, Expired, Expiry, FeedPosition, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
-    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page,
-    Place, Record, Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, SecretHash,
-    SessionRow, Store, StoreError, StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow,
-    VersionState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
+    Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
+    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponsePage,
+    ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError, StoreResult, Tended,
+    TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -317,6 +318,24 @@ impl Store for PgStore {
         invitees: Vec<Invitee>,
     ) -> StoreResult<Vec<bool>> {
         invitations::are_invited(&self.pool, app, flow, now, &invitees).await
+    }
+
+    async fn read_counts(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        segment: Option<Vec<u8>>,
+    ) -> StoreResult<FlowCounts> {
+        counts::read(&self.pool, app, flow, segment).await
+    }
+
+    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>> {
+        counts::totals(&self.pool, app).await
+    }
+
+    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { counts::tend(&pool, limit).await }).await
     }
 
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {

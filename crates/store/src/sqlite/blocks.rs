@@ -148,29 +148,36 @@ pub(super) fn write(connection: &Connection, work: &Work) -> Result<((), Then), 
     Ok(((), Then::Commit))
 }
 
-/// Takes their filters from the blocks that hold a response of this range, which go or change.
+/// Takes their filters from the blocks of these responses, which go or change.
 pub(super) fn unfill(
     connection: &Connection,
     app: AppId,
     flow: FlowId,
-    first: ResponseId,
-    last: ResponseId,
+    mut ids: Vec<ResponseId>,
 ) -> Result<()> {
-    // Blocks hardly ever overlap: a few beyond the range are looked at, not all.
+    // Blocks hardly ever overlap: a few beyond the response are looked at, not all.
     let sql = "UPDATE response_blocks SET filter = NULL, generation = generation + 1 \
-         WHERE app_id = ?1 AND flow_id = ?2 AND last_id >= ?3 AND last_id <= coalesce( \
-         (SELECT last_id FROM response_blocks WHERE app_id = ?1 AND flow_id = ?2 \
-         AND last_id >= ?4 ORDER BY last_id LIMIT 1 OFFSET 3), \
-         x'ffffffffffffffffffffffffffffffff') AND first_id <= ?4";
-    let params = params![bytes!(app), bytes!(flow), bytes!(first), bytes!(last)];
-    connection.prepare_cached(sql)?.execute(params).map(|_| ())
+         WHERE app_id = ?1 AND flow_id = ?2 AND last_id IN (SELECT last_id FROM response_blocks \
+         WHERE app_id = ?1 AND flow_id = ?2 AND last_id >= ?3 ORDER BY last_id LIMIT 4) \
+         AND first_id <= ?3 RETURNING last_id";
+    ids.sort_unstable();
+    let mut unfilled_to = [0; 16];
+    for response in ids {
+        let response = bytes!(response);
+        if response > unfilled_to {
+            let params = params![bytes!(app), bytes!(flow), response];
+            let ends = many(connection, sql, params, |cells| cells.take::<[u8; 16]>())?;
+            unfilled_to = ends.into_iter().min().unwrap_or(response);
+        }
+    }
+    Ok(())
 }
 
-/// Takes all blocks of an app away: something was put in that may lie within them.
-pub(super) fn forget(connection: &Connection, app: AppId) -> Result<()> {
+/// Takes all blocks of a flow away: something is put in that may lie within them.
+pub(super) fn forget(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
     connection
-        .prepare_cached("DELETE FROM response_blocks WHERE app_id = ?1")?
-        .execute([bytes!(app)])
+        .prepare_cached("DELETE FROM response_blocks WHERE app_id = ?1 AND flow_id = ?2")?
+        .execute(params![bytes!(app), bytes!(flow)])
         .map(|_| ())
 }
 

@@ -13,6 +13,7 @@ mod claims;
 mod codec;
 mod commit;
 mod connection;
+mod counts;
 mod expiry;
 mod failure;
 mod invitations;
@@ -38,11 +39,12 @@ use sluice_flow::time::Timestamp;
 
 use crate::listing::Walk;
 use crate::{
-    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, Digest,
-    Erasure, Expired, Expiry, FeedPosition, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
-    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page,
-    Place, Record, Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, SecretHash,
-    SessionRow, Store, StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
+    Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
+    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponsePage,
+    ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreResult, Tended, TokenHash,
+    TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use read::{apps, flows, instance, out, respondents, responses};
 
@@ -250,6 +252,23 @@ impl Store for SqliteStore {
         invitees: Vec<Invitee>,
     ) -> StoreResult<Vec<bool>> {
         self.readers.read(move |it| invitations::are_invited(it, app, flow, now, &invitees)).await
+    }
+
+    async fn read_counts(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        segment: Option<Vec<u8>>,
+    ) -> StoreResult<FlowCounts> {
+        self.readers.read(move |it| counts::read(it, app, flow, segment)).await
+    }
+
+    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>> {
+        self.readers.read(move |it| counts::totals(it, app)).await
+    }
+
+    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
+        self.writer.tend_counts(limit).await
     }
 
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {

@@ -17,10 +17,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::open::OpenError;
 use super::transaction::{self, Then};
-use super::{apply, blocks, commit, expiry, removal, write_in};
+use super::{apply, blocks, commit, counts, expiry, removal, write_in};
 use crate::{
     At, Change, Erasure, Expired, Expiry, NewResponse, Next, Outcome, Record, Removed, StoreError,
-    StoreResult,
+    StoreResult, Tended,
 };
 
 /// Jobs that wait for the writer; a caller beyond them waits for room.
@@ -43,6 +43,7 @@ enum Job {
     Erase(Erasure, Reply<Removed>),
     Expire(Expiry, Reply<Expired>),
     Blocks(blocks::Work, Reply<()>),
+    Tend(usize, Reply<Tended>),
     Check(Reply<()>),
     Close(Reply<()>),
 }
@@ -87,6 +88,10 @@ impl Writer {
 
     pub(super) async fn put_blocks(&self, work: blocks::Work) -> StoreResult<()> {
         self.ask(|reply| Job::Blocks(work, reply)).await
+    }
+
+    pub(super) async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
+        self.ask(|reply| Job::Tend(limit, reply)).await
     }
 
     pub(super) async fn check(&self) -> StoreResult<()> {
@@ -208,6 +213,9 @@ impl Thread {
                 let expired = self.write(|connection| expiry::part(connection, &expiry));
                 self.must_empty_log |= matches!(expired, Ok(Expired { next: Next::Done, .. }));
                 reply.send(expired).is_err()
+            }
+            Job::Tend(limit, reply) => {
+                reply.send(self.write(|connection| counts::tend(connection, limit))).is_err()
             }
             Job::WriteIn(records, reply) => reply
                 .send(self.write(|connection| write_in::records(connection, &records)))
