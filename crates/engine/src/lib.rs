@@ -53,6 +53,7 @@ pub use actor::{Actor, Grant};
 pub use admin::{AdminError, AdminResult, Missing};
 pub use apps::{AppDetail, AppPatch};
 pub use asked::{Asked, AskedQuestion};
+pub use audit::AuditEntry;
 pub use drafts::{Draft, Editing, Saved};
 pub use engine::{Engine, Options, Unavailable};
 pub use flows::{FlowPatch, NewFlow};

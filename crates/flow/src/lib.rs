@@ -20,6 +20,7 @@
 
 pub mod counts;
 pub mod definition;
+pub mod example;
 pub mod id;
 pub mod identity;
 pub mod invitation;

@@ -19,6 +19,7 @@ mod master_key;
 mod output;
 mod progress;
 mod serve;
+mod sign_in;
 mod signals;
 mod tuning;
 
@@ -82,6 +83,7 @@ async fn dispatch(command: Command) -> Outcome {
         Command::App(app) => command::app::run(app).await,
         Command::Identity(identity) => command::identity::run(identity).await,
         Command::Token(args::TokenCommand::Create(token)) => command::token::create(token).await,
+        Command::User(user) => command::user::run(user).await,
         Command::Key(args::KeyCommand::Rotate(rotate)) => command::key::rotate(rotate).await,
         Command::Invite(invite) => command::invite::run(invite).await,
         Command::Move(moving) => command::moving::run(&moving).await,

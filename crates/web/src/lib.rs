@@ -34,7 +34,7 @@ mod server;
 mod trpc;
 
 pub use app::App;
-pub use console::ConsoleOptions;
+pub use console::{ConsoleOptions, OidcOptions};
 pub use hosted::HostedOptions;
 pub use limits::Limits;
 pub use outbound::{Allowed, KeyFetcher, Network};

@@ -11,3 +11,4 @@ pub(crate) mod moving;
 pub(crate) mod respondent;
 pub(crate) mod responses;
 pub(crate) mod token;
+pub(crate) mod user;

@@ -1,4 +1,4 @@
-//! The admin API: apps, keys, flows, versions, responses, respondents, tokens and the audit log over HTTP.
+//! The admin API: apps, keys, flows, versions, responses, respondents, tokens, users and the audit log over HTTP.
 //!
 //! A resource is whole in one file: what comes in, what goes out, handlers, routes. A handler takes
 //! a request, calls one use case of the engine, and wraps what comes back; it holds no rule. Who may
@@ -24,6 +24,7 @@ mod respondents;
 mod responses;
 mod schema;
 mod tokens;
+mod users;
 mod versions;
 
 use std::sync::Arc;
@@ -61,5 +62,6 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(respondents::routes())
         .merge(invitations::routes())
         .merge(tokens::routes())
+        .merge(users::routes())
         .merge(audit::routes())
 }

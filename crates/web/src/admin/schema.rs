@@ -35,6 +35,16 @@ pub(super) fn scopes() -> Array {
     scopes
 }
 
+pub(super) fn role() -> Object {
+    let mut roles = one_of(&["viewer", "editor", "owner"]);
+    roles.description = Some(
+        "`viewer` reads. `editor` also writes flows and exports. `owner` does everything, in the app or, without \
+         one, in the instance."
+            .to_owned(),
+    );
+    roles
+}
+
 pub(super) fn admission() -> Object {
     one_of(&["collection_only", "admitted"])
 }

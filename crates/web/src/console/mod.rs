@@ -13,6 +13,7 @@ mod chart;
 mod editor;
 mod flows;
 mod frame;
+mod oidc;
 mod parts;
 mod reply;
 mod request;
@@ -37,10 +38,12 @@ use sluice_engine::Engine;
 use sluice_engine::rows::Page;
 
 use self::attempts::Attempts;
+use self::oidc::Provider;
 use self::reply::{Answer, Refused};
 use self::request::Query;
 use self::session::Visitor;
 
+pub use self::oidc::OidcOptions;
 pub(crate) use self::reply::failed;
 use crate::Network;
 use crate::client::Proxies;
@@ -51,11 +54,13 @@ use crate::preview::Preview;
 pub struct ConsoleOptions {
     /// Attempts to sign in from one address within a minute; 0 is without limit.
     pub sign_ins_per_minute: u32,
+    /// The provider by which people may sign in as well.
+    pub oidc: Option<OidcOptions>,
 }
 
 impl Default for ConsoleOptions {
     fn default() -> Self {
-        Self { sign_ins_per_minute: 30 }
+        Self { sign_ins_per_minute: 30, oidc: None }
     }
 }
 
@@ -63,6 +68,7 @@ impl Default for ConsoleOptions {
 pub(crate) struct Console {
     engine: Arc<Engine>,
     attempts: Attempts,
+    provider: Option<Provider>,
     /// The hosted pages of what is not published yet.
     previews: Arc<dyn Preview>,
 }
@@ -75,7 +81,7 @@ impl Console {
         previews: Arc<dyn Preview>,
     ) -> Self {
         let attempts = Attempts::new(options.sign_ins_per_minute, Proxies(trusted_proxies));
-        Self { engine, attempts, previews }
+        Self { engine, attempts, provider: options.oidc.map(Provider::new), previews }
     }
 }
 
@@ -86,6 +92,7 @@ pub(crate) fn router(console: Arc<Console>) -> Router {
         .route("/console/assets/{version}/{*file}", get(asset))
         .merge(sign_in::routes())
         .merge(welcome::routes())
+        .merge(oidc::routes())
         .merge(flows::routes())
         .merge(editor::routes())
         .merge(share::routes())

@@ -20,6 +20,7 @@ use sluice_engine::{AdminError, Served, StoreError};
 use sluice_flow::definition::Fault;
 
 use super::frame;
+use super::oidc::NotSignedIn;
 use crate::exchange::Failure;
 use crate::negotiate;
 
@@ -101,6 +102,17 @@ pub(super) fn json(kind: Kind, value: &impl Serialize) -> Response {
     response
 }
 
+/// A file to be kept, under this name.
+pub(super) fn download(name: &str, content_type: &'static str, bytes: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    guard(response.headers_mut());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if let Ok(kept) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, kept);
+    }
+    response
+}
+
 /// After a write, to a page that may be loaded again.
 pub(super) fn see_other(address: &str) -> Response {
     let mut response = Response::new(Body::empty());
@@ -115,10 +127,14 @@ pub(super) fn see_other(address: &str) -> Response {
 /// The same, with a cookie.
 pub(super) fn see_other_with(address: &str, cookie: &str) -> Response {
     let mut response = see_other(address);
+    set_cookie(&mut response, cookie);
+    response
+}
+
+pub(super) fn set_cookie(response: &mut Response, cookie: &str) {
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
-    response
 }
 
 /// A file that never changes under its name.
@@ -164,6 +180,18 @@ pub(super) fn drawing(name: &str, svg: String) -> Response {
     response
 }
 
+/// A table to keep, as CSV.
+pub(super) fn table_file(name: &'static str, csv: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(csv));
+    let headers = response.headers_mut();
+    guard(headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
+    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        headers.insert(CONTENT_DISPOSITION, value);
+    }
+    response
+}
+
 /// What every reply of the console bears.
 fn guard(headers: &mut HeaderMap) {
     for (name, value) in [
@@ -198,6 +226,10 @@ pub(super) enum Refused {
     Unreadable,
     /// Too many passwords are being checked at once.
     Busy,
+    /// Too many attempts; how many seconds until the next.
+    Limited(u64),
+    /// Signing in by an OpenID provider came to nothing.
+    Provider(NotSignedIn),
 }
 
 pub(super) type Answer = Result<Response, Refused>;
@@ -254,6 +286,19 @@ impl Refused {
                 "That could not be read",
                 "What was sent is not a form, or the connection broke. Nothing was done; go back and try again.".into(),
             ),
+            Self::Limited(seconds) => (
+                Kind::Limited(*seconds),
+                "Too many attempts",
+                format!("Try again in {seconds} seconds."),
+            ),
+            Self::Provider(why) => {
+                let kind = match why {
+                    NotSignedIn::Away => Kind::Away,
+                    NotSignedIn::Unknown(_) => Kind::Forbidden,
+                    NotSignedIn::Stale | NotSignedIn::Refused | NotSignedIn::NotProven => Kind::Unfinished,
+                };
+                (kind, "Not signed in", why.told())
+            }
             Self::Busy => (
                 Kind::Away,
                 "Too many at once",

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use sluice_engine::summary::{Asked, Picture, QuestionSummary};
 use sluice_flow::id::FlowId;
+use sluice_flow::question::QuestionType;
 
 use super::compare;
 use super::picture::{self, Headline};
@@ -109,30 +110,17 @@ fn time_title(question: &QuestionSummary) -> &'static str {
     match &question.picture {
         Picture::Nps { .. } => "Score over time",
         Picture::Scale { .. } | Picture::Numbers { .. } => "Mean over time",
-        Picture::Options { .. } => "Share of the most frequent answer over time, in percent",
-        _ => "Answers over time",
+        _ => "Share of the most frequent answer over time, in percent",
     }
 }
 
-/// What kind of question it is, as the editor calls it.
-fn kind_of(question: &QuestionSummary) -> &'static str {
-    match question.question_type {
-        "shortText" => "Short text",
-        "longText" => "Long text",
-        "email" => "E-mail address",
-        "url" => "Web address",
-        "phone" => "Phone number",
-        "number" => "Number",
-        "date" => "Date",
-        "singleChoice" => "Single choice",
-        "dropdown" => "Drop-down",
-        "multipleChoice" => "Multiple choice: shares may come to more than 100%",
-        "ranking" => "Ranking",
-        "matrix" => "Matrix",
-        "rating" => "Rating",
-        "nps" => "Net promoter score",
-        "yesNo" => "Yes or no",
-        "consent" => "Consent",
-        _ => "Question",
+/// What kind of question it is, as authors call it.
+fn kind_of(question: &QuestionSummary) -> String {
+    let name = question.question_type;
+    let offered = QuestionType::OFFERED.iter().find(|(own, ..)| *own == name);
+    let label = offered.map_or(name, |(_, label, _)| label);
+    match name {
+        "multipleChoice" => format!("{label}, shares may come to more than 100%"),
+        _ => label.to_owned(),
     }
 }

@@ -200,25 +200,21 @@ fn month_name(month: &str) -> String {
     }
 }
 
-/// The number that matters as it went; where there is none, how many answers came. Nothing where all came at once.
+/// The number that matters as it went. Nothing where there is none, or all answers came at once.
 pub(super) fn over_time(question: &QuestionSummary) -> Option<Chart> {
-    let (first, last) = (question.over_time.first()?, question.over_time.last()?);
-    if first.day == last.day {
+    let (first, last) = (question.over_time.first()?.day, question.over_time.last()?.day);
+    let measure = measure(question)?;
+    if first == last {
         return None;
     }
-    let (first, last) = (i64::from(first.day.number()), i64::from(last.day.number()));
-    let measured = measure(question);
     let day = |it: &DayPicture| chart::Day {
         day: it.day.number().into(),
         count: it.answered,
-        value: measured.as_ref().and_then(|measure| (measure.of)(it)),
+        value: (measure.of)(it),
     };
     let days: Vec<chart::Day> = question.over_time.iter().map(day).collect();
-    let series = Series::of(&days, first, last);
-    Some(match measured {
-        Some(measure) => line(&series, &measure),
-        None => answers(&series),
-    })
+    let series = Series::of(&days, first.number().into(), last.number().into());
+    Some(line(&series, &measure))
 }
 
 /// What is followed over time.
@@ -283,10 +279,6 @@ fn line(series: &Series, measure: &Measure<'_>) -> Chart {
         points: series.parts.iter().map(point).collect(),
     }
     .chart()
-}
-
-fn answers(series: &Series) -> Chart {
-    over_days("Answers over time", ANSWERS, series)
 }
 
 /// How much came, part by part.
