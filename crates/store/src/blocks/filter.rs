@@ -5,8 +5,12 @@
 /// What a term takes. With [`PROBES`] one block in two thousand is looked at for nothing.
 const BITS_A_TERM: usize = 16;
 pub(crate) const PROBES: u32 = 11;
-/// Of no terms there is still something to ask.
+/// Of no terms there is still something to ask; and a filter stays in one page of the database with its row, though that
+/// of very many terms then rules less out.
 const BYTES_MIN: usize = 8;
+const BYTES_MAX: usize = 7_680;
+/// Beyond as many, hardly anything would be ruled out.
+const TERMS_MAX: usize = 16_384;
 
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
@@ -44,9 +48,12 @@ fn mixed(mut hash: u64) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// The filter of terms without repeats.
+/// The filter of terms without repeats; empty, which says nothing, where there are too many.
 pub(super) fn filter_of(terms: &[Term]) -> Vec<u8> {
-    let bytes = (terms.len() * BITS_A_TERM / 8).max(BYTES_MIN);
+    if terms.len() > TERMS_MAX {
+        return Vec::new();
+    }
+    let bytes = (terms.len() * BITS_A_TERM / 8).clamp(BYTES_MIN, BYTES_MAX);
     let mut filter = vec![0; bytes];
     for &term in terms {
         for bit in bits(term, filter.len()) {
@@ -102,6 +109,15 @@ mod tests {
         let filter = filter_of(&(0..3_000).map(term).collect::<Vec<_>>());
         let wrong = (10_000..110_000).filter(|&n| may_hold(&filter, term(n))).count();
         assert!(wrong < 150, "{wrong} of 100,000");
+    }
+
+    #[test]
+    fn a_filter_of_very_many_terms_is_no_longer_and_says_less() {
+        let many: Vec<Term> = (0..8_000).map(term).collect();
+        let filter = filter_of(&many);
+        assert!(filter.len() <= BYTES_MAX && many.iter().all(|&term| may_hold(&filter, term)));
+        let too_many: Vec<Term> = (0..20_000).map(term).collect();
+        assert!(filter_of(&too_many).is_empty());
     }
 
     #[test]

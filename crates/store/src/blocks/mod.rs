@@ -1,15 +1,16 @@
 //! Blocks: what the responses of a stretch of a flow can be found by, so that a walk for a rare value passes over
 //! nearly all of them.
 //!
-//! A thousand responses that follow one another make a block, which keeps the ids of its first and last and a filter
-//! of the tags and answers in it: two bytes a term. Blocks are made in the background, of responses so old that none
-//! can come between them any more, so that a submission pays nothing. They may be lacking, behind, or overlap; then more is
-//! walked, and the answer is the same. Deliberately absent: words of texts. A search is for any part of a word, which no
-//! filter can rule out.
+//! A thousand responses that follow one another make a block, which keeps the id of its last and a filter of the tags and
+//! answers in it: two bytes a term. A block begins where the one before it ends, so that every id up to the last block's end
+//! is in one. Blocks are made in the background, of responses that are some minutes old, so that a submission pays
+//! nothing. They may be lacking, behind, or overlap; then more is walked, and the answer is the same. Deliberately absent:
+//! words of texts. A search is for any part of a word, which no filter can rule out.
 //!
-//! A filter tells something of what was answered. So where a response goes or loses a tag, its block loses the filter in the
-//! same transaction, and gets another from what is left. A block is laid out first and filled a while later: a
-//! removal that was under way when it was laid out, and did not see it, is over by then.
+//! Two things take a block's filter away, in their own transaction, and it gets another later from what is there then.
+//! A response that goes or loses a tag: the filter tells something of what was answered. And one that is stored
+//! with an id within the block, since a clock was set back or is slow: it would not be found. A block is laid out first and
+//! filled a while later: a removal that was under way when it was laid out, and did not see it, is over by then.
 
 mod filter;
 mod terms;
@@ -32,8 +33,13 @@ pub(crate) const FILLED_A_CALL: usize = 16;
 pub(crate) const LAID_OUT_A_CALL: usize = 64;
 /// How old a response must be to be in a block: its id was given before its write, which has a deadline far below this.
 const AGE: Duration = Duration::from_secs(600);
-/// How long a block waits between being laid out and being filled: longer than any transaction lasts.
-const SETTLES: Duration = Duration::from_secs(120);
+/// How long a block waits between being laid out and being filled: longer than any transaction lasts, and than clocks of
+/// nodes differ.
+const SETTLES: Duration = Duration::from_secs(600);
+/// Blocks that are looked at in one step of a walk.
+pub(crate) const BLOCKS_A_STEP: usize = 2_000;
+/// Neighbours that may all have what is wanted are walked at once, up to so many.
+pub(crate) const BLOCKS_WALKED: usize = 8;
 
 /// Where the making of blocks stands: the flow that was looked at last. None is the beginning.
 pub type BlockPlace = Option<(AppId, FlowId)>;
@@ -71,16 +77,23 @@ fn back(now: Timestamp, by: Duration) -> Timestamp {
     Timestamp::from_millis(now.as_millis().saturating_sub(millis).max(0))
 }
 
-/// Cuts ids that follow one another into whole blocks, each by its first and last; what is left over is for later.
-pub(crate) fn laid_out(ids: &[u128]) -> impl Iterator<Item = Span> {
-    ids.chunks_exact(BLOCK_ROWS)
-        .filter_map(|block| Some(Span { first: *block.first()?, last: *block.last()? }))
+/// Cuts ids that follow one another into whole blocks; the first begins behind `blocked_to`. What is left over is for later.
+pub(crate) fn laid_out(blocked_to: Option<u128>, ids: &[u128]) -> Vec<Span> {
+    let mut first = blocked_to.map_or(0, |last| last.saturating_add(1));
+    let mut blocks = Vec::new();
+    for last in ids.chunks_exact(BLOCK_ROWS).filter_map(|block| block.last().copied()) {
+        blocks.push(Span { first, last });
+        first = last.saturating_add(1);
+    }
+    blocks
 }
 
 /// What of a span is to be walked next, where blocks lie in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Narrowed {
     To(Span),
+    /// Up to here there is nothing; what comes after it has not been looked at.
+    PassedTo(u128),
     /// No block in it can have what is wanted, and nothing lies outside of them.
     Nothing,
 }
@@ -88,53 +101,81 @@ pub(crate) enum Narrowed {
 /// Finds what to walk next. Blocks come in the order of the walk, and none is left out between two of them.
 #[derive(Debug)]
 pub(crate) struct Narrowing {
-    span: Span,
+    /// What is left to look at.
+    rest: Option<Span>,
     order: Order,
+    /// Blocks that may have it, joined.
+    found: Option<Span>,
+    joined: usize,
+    met: usize,
 }
 
 impl Narrowing {
     pub(crate) fn of(span: Span, order: Order) -> Self {
-        Self { span, order }
+        Self { rest: Some(span), order, found: None, joined: 0, met: 0 }
     }
 
-    /// Passes over a block, or says that this is the one to walk. Before a block there is nothing: the one before it ends
-    /// where it begins.
+    /// Takes the next block; says what comes of it, as soon as that is known.
     pub(crate) fn meets(&mut self, block: Span, may_have: bool) -> Option<Narrowed> {
-        let (span, order) = (self.span, self.order);
-        let is_beyond = match order {
-            Order::Asc => block.first > span.last,
-            Order::Desc => block.last < span.first,
-        };
-        if is_beyond {
-            return Some(Narrowed::Nothing);
+        let rest = self.rest?;
+        let (first, last) = (block.first.max(rest.first), block.last.min(rest.last));
+        if first > last {
+            // Beyond the rest, or passed already with one that it overlaps.
+            return self.is_beyond(block, rest).then(|| self.ends());
         }
+        let part = Span { first, last };
+        if let Some(before) = self.before(part, rest) {
+            // Where a block is lacking, everything is walked.
+            return Some(self.found.map_or(Narrowed::To(before), Narrowed::To));
+        }
+        self.met += 1;
         if may_have {
-            let first = block.first.max(span.first);
-            let last = block.last.min(span.last);
-            // Overlapping blocks may have been passed already.
-            return (first <= last).then_some(Narrowed::To(Span { first, last }));
+            self.found = Some(self.found.map_or(part, |found| found.joined_with(part)));
+            self.joined += 1;
+        } else if let Some(found) = self.found {
+            return Some(Narrowed::To(found));
         }
-        let end = match order {
-            Order::Asc => block.last,
-            Order::Desc => block.first,
+        let end = match self.order {
+            Order::Asc => last,
+            Order::Desc => first,
         };
-        let is_before = match order {
-            Order::Asc => end < span.first,
-            Order::Desc => end > span.last,
-        };
-        match span.beyond(end, order) {
-            _ if is_before => None,
-            Some(rest) => {
-                self.span = rest;
-                None
+        self.rest = rest.beyond(end, self.order);
+        match self.found {
+            Some(found) if self.joined >= BLOCKS_WALKED => Some(Narrowed::To(found)),
+            None if self.met >= BLOCKS_A_STEP && self.rest.is_some() => {
+                Some(Narrowed::PassedTo(end))
             }
-            None => Some(Narrowed::Nothing),
+            _ => None,
         }
     }
 
-    /// What is left where no block follows.
-    pub(crate) fn rest(self) -> Narrowed {
-        Narrowed::To(self.span)
+    /// What comes of it where no block follows.
+    pub(crate) fn ends(&self) -> Narrowed {
+        match (self.found, self.rest) {
+            (Some(found), _) => Narrowed::To(found),
+            (None, Some(rest)) => Narrowed::To(rest),
+            (None, None) => Narrowed::Nothing,
+        }
+    }
+
+    fn is_beyond(&self, block: Span, rest: Span) -> bool {
+        match self.order {
+            Order::Asc => block.first > rest.last,
+            Order::Desc => block.last < rest.first,
+        }
+    }
+
+    /// What of the rest lies before a part of it.
+    fn before(&self, part: Span, rest: Span) -> Option<Span> {
+        match self.order {
+            Order::Asc if part.first > rest.first => {
+                Some(Span { first: rest.first, last: part.first - 1 })
+            }
+            Order::Desc if part.last < rest.last => {
+                Some(Span { first: part.last + 1, last: rest.last })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -149,61 +190,90 @@ mod tests {
     fn narrowed(order: Order, of: Span, blocks: &[(Span, bool)]) -> Narrowed {
         let mut narrowing = Narrowing::of(of, order);
         let met = blocks.iter().find_map(|&(block, may)| narrowing.meets(block, may));
-        met.unwrap_or_else(|| narrowing.rest())
+        met.unwrap_or_else(|| narrowing.ends())
     }
+
+    const A: Span = span(0, 19);
+    const B: Span = span(20, 29);
+    const C: Span = span(30, 39);
 
     #[test]
     fn a_walk_goes_on_at_the_next_block_that_may_have_what_is_wanted() {
-        let (a, b, c) = (span(10, 19), span(22, 29), span(30, 39));
         let asc = |of, blocks: &[(Span, bool)]| narrowed(Order::Asc, of, blocks);
         assert_eq!(asc(span(0, 99), &[]), Narrowed::To(span(0, 99)));
-        assert_eq!(asc(span(0, 99), &[(a, true), (b, true)]), Narrowed::To(a));
-        assert_eq!(asc(span(15, 99), &[(a, true)]), Narrowed::To(span(15, 19)));
-        assert_eq!(asc(span(0, 99), &[(a, false), (b, true), (c, true)]), Narrowed::To(b));
+        assert_eq!(asc(span(15, 99), &[(A, true), (B, false)]), Narrowed::To(span(15, 19)));
+        assert_eq!(asc(span(0, 99), &[(A, false), (B, true), (C, false)]), Narrowed::To(B));
         assert_eq!(
-            asc(span(0, 99), &[(a, false), (b, false), (c, false)]),
+            asc(span(0, 99), &[(A, false), (B, false), (C, false)]),
             Narrowed::To(span(40, 99))
         );
-        assert_eq!(asc(span(0, 25), &[(a, false), (b, false)]), Narrowed::Nothing);
-        assert_eq!(asc(span(0, 9), &[(a, true)]), Narrowed::Nothing);
+        assert_eq!(asc(span(0, 25), &[(A, false), (B, false)]), Narrowed::Nothing);
+        assert_eq!(asc(span(5, 9), &[(A, true)]), Narrowed::To(span(5, 9)));
         assert_eq!(
-            asc(span(0, 35), &[(a, false), (b, false), (c, true)]),
+            asc(span(0, 35), &[(A, false), (B, false), (C, true)]),
             Narrowed::To(span(30, 35))
         );
     }
 
     #[test]
     fn backwards_it_is_the_same_from_the_other_end() {
-        let (a, b, c) = (span(10, 19), span(22, 29), span(30, 39));
         let desc = |of, blocks: &[(Span, bool)]| narrowed(Order::Desc, of, blocks);
-        assert_eq!(desc(span(0, 39), &[(c, false), (b, true), (a, true)]), Narrowed::To(b));
-        assert_eq!(desc(span(0, 35), &[(c, true)]), Narrowed::To(span(30, 35)));
-        assert_eq!(desc(span(25, 39), &[(c, false), (b, false)]), Narrowed::Nothing);
+        assert_eq!(desc(span(0, 39), &[(C, false), (B, true), (A, false)]), Narrowed::To(B));
+        assert_eq!(desc(span(0, 35), &[(C, true), (B, false)]), Narrowed::To(span(30, 35)));
+        assert_eq!(desc(span(25, 39), &[(C, false), (B, false)]), Narrowed::Nothing);
+        assert_eq!(desc(span(0, 39), &[(C, false), (B, false), (A, false)]), Narrowed::Nothing);
+    }
+
+    #[test]
+    fn neighbours_that_may_have_it_are_walked_at_once() {
+        for (order, blocks) in [(Order::Asc, [A, B, C]), (Order::Desc, [C, B, A])] {
+            let met = blocks.map(|block| (block, block != C));
+            assert_eq!(narrowed(order, span(5, 39), &met), Narrowed::To(span(5, 29)), "{order:?}");
+        }
+        let many: Vec<(Span, bool)> =
+            (0..20_u128).map(|n| (span(n * 10, n * 10 + 9), true)).collect();
+        let walked = span(0, BLOCKS_WALKED as u128 * 10 - 1);
+        assert_eq!(narrowed(Order::Asc, span(0, 999), &many), Narrowed::To(walked));
+    }
+
+    #[test]
+    fn where_a_block_is_lacking_everything_is_walked() {
+        let (asc, desc) = (Order::Asc, Order::Desc);
         assert_eq!(
-            desc(span(0, 39), &[(c, false), (b, false), (a, false)]),
-            Narrowed::To(span(0, 9))
+            narrowed(asc, span(0, 99), &[(A, false), (C, false)]),
+            Narrowed::To(span(20, 29))
         );
-        assert_eq!(desc(span(35, 39), &[(b, true)]), Narrowed::Nothing);
+        assert_eq!(
+            narrowed(desc, span(0, 39), &[(C, false), (A, false)]),
+            Narrowed::To(span(20, 29))
+        );
+        assert_eq!(narrowed(asc, span(0, 99), &[(B, false)]), Narrowed::To(span(0, 19)));
+        assert_eq!(narrowed(desc, span(0, 29), &[(B, false)]), Narrowed::To(span(0, 19)));
+        assert_eq!(narrowed(asc, span(0, 99), &[(A, true), (C, true)]), Narrowed::To(A));
     }
 
     #[test]
     fn overlapping_blocks_are_passed_once() {
-        let (a, b) = (span(10, 19), span(12, 21));
-        assert_eq!(
-            narrowed(Order::Asc, span(0, 99), &[(a, false), (b, false)]),
-            Narrowed::To(span(22, 99))
-        );
-        assert_eq!(
-            narrowed(Order::Desc, span(0, 21), &[(b, false), (a, false)]),
-            Narrowed::To(span(0, 9))
-        );
+        let (a, b) = (span(0, 19), span(0, 21));
+        let met = [(a, false), (b, false)];
+        assert_eq!(narrowed(Order::Asc, span(0, 99), &met), Narrowed::To(span(22, 99)));
+        let met = [(b, false), (a, false)];
+        assert_eq!(narrowed(Order::Desc, span(0, 21), &met), Narrowed::Nothing);
     }
 
     #[test]
-    fn only_whole_blocks_are_laid_out() {
-        let ids: Vec<u128> = (0..BLOCK_ROWS as u128 * 2 + 5).map(|n| n * 3).collect();
-        let blocks: Vec<Span> = laid_out(&ids).collect();
-        let rows = BLOCK_ROWS as u128;
-        assert_eq!(blocks, [span(0, (rows - 1) * 3), span(rows * 3, (rows * 2 - 1) * 3)]);
+    fn a_step_looks_at_so_many_blocks_and_says_how_far_it_came() {
+        let blocks: Vec<(Span, bool)> =
+            (0..BLOCKS_A_STEP as u128 + 10).map(|n| (span(n * 10, n * 10 + 9), false)).collect();
+        let passed = Narrowed::PassedTo(BLOCKS_A_STEP as u128 * 10 - 1);
+        assert_eq!(narrowed(Order::Asc, span(0, u128::MAX), &blocks), passed);
+    }
+
+    #[test]
+    fn only_whole_blocks_are_laid_out_and_each_begins_where_the_last_one_ended() {
+        let ids: Vec<u128> = (1..=BLOCK_ROWS as u128 * 2 + 5).map(|n| n * 3).collect();
+        let ends = [BLOCK_ROWS as u128 * 3, BLOCK_ROWS as u128 * 6];
+        assert_eq!(laid_out(None, &ids), [span(0, ends[0]), span(ends[0] + 1, ends[1])]);
+        assert_eq!(laid_out(Some(1), &ids)[0], span(2, ends[0]));
     }
 }

@@ -1,14 +1,16 @@
 //! What lists pass over: the same responses with it and without, and nothing kept of what went.
 
 use sluice_flow::id::ResponseId;
+use sluice_flow::submission::Admission;
 
+use super::respondents::claim;
 use super::responses::all_pages;
 use super::world::{
     Shop, TheStore, apply, at, audit_row, new_response, public_revision, response_row,
 };
 use crate::{
-    BlockPlace, Expiry, ExpiryPlace, Next, Order, Outcome, Record, ResponsePage, ResponseQuery,
-    Write,
+    Answers, BlockPlace, Erasure, Expiry, ExpiryPlace, NewResponse, Next, Order, Outcome, Person,
+    Record, ResponsePage, ResponseQuery, ResponseRow, Write,
 };
 
 /// More than four blocks.
@@ -182,11 +184,72 @@ pub(super) async fn what_expires_leaves_no_block_behind(store: TheStore) {
         }
     }
     assert_eq!(all_pages(&store, answered(&shop, "use", "other:2")).await.len(), 214);
-    // Two are empty and go; the third has lost some.
+    // Two are empty; the third has lost some.
     assert_eq!(look(&store, SETTLED_MILLIS).await, 3);
     assert!(is_ruled_out(&store, &tagged(&shop, "rare", "yes")).await);
     assert_eq!(all_pages(&store, answered(&shop, "n", "4444")).await, [ids[4_444]]);
     assert_eq!(all_pages(&store, shop.query()).await, ids[3_000..]);
+}
+
+pub(super) async fn what_is_stored_with_an_older_id_is_listed(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let ids = filled(&store, &shop).await;
+    block(&store).await;
+    // Within a block, just before and just behind one, and before all of them.
+    let mut late = Vec::new();
+    for millis in [-5, 500, 1_023, 1_024, 3_999] {
+        let row = response_row(&shop.flow, &shop.version, millis);
+        let row = ResponseRow { tags: Some(r#"{"rare":"late"}"#.to_owned()), ..row };
+        late.push(row.response_id);
+        let response = new_response(row, public_revision(&store, shop.app()).await);
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+        for order in [Order::Asc, Order::Desc] {
+            let query = ResponseQuery { order, ..tagged(&shop, "rare", "late") };
+            let mut listed = all_pages(&store, query).await;
+            listed.sort_unstable();
+            assert_eq!(listed, late, "{millis}");
+        }
+    }
+    look(&store, SETTLED_MILLIS).await;
+    assert_eq!(all_pages(&store, tagged(&shop, "rare", "late")).await, late);
+    assert_eq!(all_pages(&store, tagged(&shop, "rare", "yes")).await, [ids[RARE]]);
+    // One at the end may be of a clock that was ahead.
+    assert!(is_ruled_out(&store, &tagged(&shop, "rare", "no")).await);
+}
+
+pub(super) async fn of_a_person_who_was_erased_no_block_keeps_anything(store: TheStore) {
+    for answers in [Answers::Delete, Answers::Keep] {
+        let shop = Shop::open(&store).await;
+        filled(&store, &shop).await;
+        let row = response_row(&shop.flow, &shop.version, 100);
+        let row = ResponseRow {
+            admission: Admission::Admitted,
+            identities: Some(r#"[{"type":"userId","value":"u-42"}]"#.to_owned()),
+            tags: Some(r#"{"account":"u-42","plan":"z"}"#.to_owned()),
+            ..row
+        };
+        let claim = claim(&["user=u-42"], 100);
+        let respondent = claim.as_ref().unwrap().new_id;
+        let response =
+            NewResponse { claim, ..new_response(row, public_revision(&store, shop.app()).await) };
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+        block(&store).await;
+        let theirs = tagged(&shop, "account", "u-42");
+        assert!(!is_ruled_out(&store, &theirs).await);
+        let erasure = Erasure {
+            app_id: shop.app(),
+            person: Person::Respondent(respondent),
+            answers,
+            audit: audit_row(Some(shop.app())),
+            limit: 100,
+        };
+        assert!(store.erase(erasure).await.unwrap().done);
+        assert_eq!(all_pages(&store, theirs.clone()).await, []);
+        look(&store, SETTLED_MILLIS).await;
+        assert!(is_ruled_out(&store, &theirs).await, "{answers:?}");
+        let kept = all_pages(&store, tagged(&shop, "plan", "z")).await.len();
+        assert_eq!(kept, usize::from(answers == Answers::Keep));
+    }
 }
 
 pub(super) async fn what_is_put_in_between_is_listed(store: TheStore) {

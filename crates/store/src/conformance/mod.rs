@@ -124,6 +124,8 @@ cases! {
         what_is_young_is_in_no_block
         of_a_response_that_was_deleted_no_block_keeps_anything
         what_expires_leaves_no_block_behind
+        what_is_stored_with_an_older_id_is_listed
+        of_a_person_who_was_erased_no_block_keeps_anything
         what_is_put_in_between_is_listed;
     respondents:
         a_claim_is_linked_by_the_rules

@@ -6,6 +6,7 @@ use sluice_flow::id::ResponseId;
 use uuid::Uuid;
 
 use super::{ResponsePage, ResponseQuery, Sieve, Span};
+use crate::blocks::Narrowed;
 use crate::{Order, ResponseRow};
 
 /// How long one call may look; at least one slice is always looked at.
@@ -74,6 +75,16 @@ impl Walk {
         self.seen = up_to;
         self.rest =
             self.rest.and_then(|span| up_to.and_then(|id| span.beyond(id, self.query.order)));
+    }
+
+    /// The part of the rest that is to be walked next; what can be passed over before it is.
+    pub(crate) fn narrowed(&mut self, narrowed: Narrowed) -> Option<Span> {
+        match narrowed {
+            Narrowed::To(part) => return Some(part),
+            Narrowed::PassedTo(id) => self.looked(0, Some(id)),
+            Narrowed::Nothing => self.looked(0, None),
+        }
+        None
     }
 
     /// Where a part of the rest ends, if the walk goes on behind it.

@@ -16,19 +16,22 @@ use super::pool::Pool;
 use super::read::limit;
 use super::transaction::{Transaction, end};
 use crate::blocks::{
-    BLOCK_ROWS, BlockPlace, Blocked, FILLED_A_CALL, LAID_OUT_A_CALL, Narrowed, Narrowing, PROBES,
-    Terms, Wanted, laid_out, settled_by, young_from,
+    BLOCK_ROWS, BLOCKS_A_STEP, BLOCKS_WALKED, BlockPlace, Blocked, FILLED_A_CALL, LAID_OUT_A_CALL,
+    Narrowed, PROBES, Terms, Wanted, laid_out, settled_by, young_from,
 };
 use crate::listing::{Span, Walk};
 use crate::{Order, ResponseQuery, StoreResult};
 
+/// Far below the age at which responses are put in blocks, so that the clocks of nodes may differ.
+const OLD_MILLIS: i64 = 60_000;
+
 type Param = Box<dyn ToSql + Sync + Send>;
 
-/// A block that was made of its responses; no filter where none is left.
+/// A block that was made of its responses.
 struct Filled {
     last: Uuid,
     generation: i64,
-    filter: Option<Vec<u8>>,
+    filter: Vec<u8>,
 }
 
 /// Looks at the flow after this one, if there is any.
@@ -87,8 +90,7 @@ async fn filled(
         let rows = pool.many(sql, &[&app, &flow, &first, &last], texts).await?;
         let mut terms = Terms::default();
         rows.iter().for_each(|(answers, tags)| terms.add(answers, tags.as_deref()));
-        let filter = (!rows.is_empty()).then(|| terms.filter());
-        filled.push(Filled { last, generation, filter });
+        filled.push(Filled { last, generation, filter: terms.filter() });
     }
     Ok(filled)
 }
@@ -104,14 +106,25 @@ async fn unblocked(
     flow: FlowId,
     before: Timestamp,
 ) -> StoreResult<Vec<Span>> {
-    let blocked_to = blocked_to(pool, app, flow).await?.map_or(Uuid::nil(), Uuid::from_u128);
+    let blocked_to = blocked_to(pool, app, flow).await?;
+    let after = blocked_to.map_or(Uuid::nil(), Uuid::from_u128);
+    let before = before.min(open_since(pool).await?.unwrap_or(before));
     let young = Uuid::from_u128(v7(before, 0, 0).as_u128() >> 80 << 80);
     let sql = "SELECT response_id FROM responses WHERE app_id = $1 AND flow_id = $2 \
          AND response_id > $3 AND response_id < $4 ORDER BY response_id LIMIT $5";
     let most = limit(BLOCK_ROWS * LAID_OUT_A_CALL);
-    let params: [&(dyn ToSql + Sync); 5] = [&app.uuid(), &flow.uuid(), &blocked_to, &young, &most];
+    let params: [&(dyn ToSql + Sync); 5] = [&app.uuid(), &flow.uuid(), &after, &young, &most];
     let ids = pool.many(sql, &params, id).await?;
-    Ok(laid_out(&ids).collect())
+    Ok(laid_out(blocked_to, &ids))
+}
+
+/// Some time before the oldest transaction began that may still write: a commit that waits for a standby can become visible
+/// hours later. Without one there is no such time.
+async fn open_since(pool: &Pool) -> StoreResult<Option<Timestamp>> {
+    let sql = "SELECT (extract(epoch FROM min(xact_start)) * 1000)::bigint - 60000 \
+         FROM pg_stat_activity WHERE datname = current_database() AND backend_xid IS NOT NULL";
+    let millis = pool.one(sql, &[], |cells| cells.take::<Option<i64>>()).await?.flatten();
+    Ok(millis.map(|millis| Timestamp::from_millis(millis.max(0))))
 }
 
 fn id(cells: &mut Cells) -> StoreResult<u128> {
@@ -139,14 +152,8 @@ async fn write(
          WHERE app_id = $1 AND flow_id = $2 AND last_id = $3 AND generation = $4 \
          FOR UPDATE SKIP LOCKED)";
     let fill = &format!("UPDATE response_blocks SET filter = $5 WHERE {free}");
-    let drop = &format!("DELETE FROM response_blocks WHERE {free}");
     for Filled { last, generation, filter } in filled {
-        match filter {
-            Some(filter) => {
-                transaction.execute(fill, &[&app, &flow, last, generation, filter]).await?
-            }
-            None => transaction.execute(drop, &[&app, &flow, last, generation]).await?,
-        };
+        transaction.execute(fill, &[&app, &flow, last, generation, filter]).await?;
     }
     let lay = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
          SELECT $1, $2, given.*, $5 FROM unnest($3::uuid[], $4::uuid[]) AS given \
@@ -156,23 +163,31 @@ async fn write(
     transaction.execute(lay, &[&app, &flow, &first, &last, &now.as_millis()]).await.map(|_| ())
 }
 
+/// A response that is stored with an id that is no older than this, by the server's clock, falls into no block.
+pub(super) fn old_at(now: Timestamp) -> Timestamp {
+    Timestamp::from_millis(now.as_millis().saturating_sub(OLD_MILLIS).max(0))
+}
+
+/// Blocks hardly ever overlap: a few beyond each response are looked at, not all. They are locked in one order, so that two
+/// who take filters away do not wait for one another.
+pub(super) const UNFILL: &str = "WITH held AS (SELECT flow_id, last_id FROM response_blocks \
+     WHERE app_id = $1 AND (flow_id, last_id) IN (SELECT near.flow_id, near.last_id \
+     FROM unnest($2::uuid[], $3::uuid[]) AS given (flow_id, response_id), \
+     LATERAL (SELECT flow_id, first_id, last_id FROM response_blocks WHERE app_id = $1 \
+     AND flow_id = given.flow_id AND last_id >= given.response_id \
+     ORDER BY last_id LIMIT 4) AS near WHERE near.first_id <= given.response_id) \
+     ORDER BY flow_id, last_id FOR UPDATE) \
+     UPDATE response_blocks AS block SET filter = NULL, generation = generation + 1 FROM held \
+     WHERE block.app_id = $1 AND block.flow_id = held.flow_id AND block.last_id = held.last_id";
+
 /// Takes their filters from the blocks of these responses, which go or change.
 pub(super) async fn unfill(
     transaction: &Transaction,
     app: AppId,
     responses: &[(Uuid, Uuid)],
 ) -> Result<(), Stop> {
-    // Blocks hardly ever overlap: a few beyond each response are looked at, not all.
-    let sql = "UPDATE response_blocks AS block SET filter = NULL, generation = generation + 1 \
-         FROM (SELECT DISTINCT near.flow_id, near.last_id \
-         FROM unnest($2::uuid[], $3::uuid[]) AS gone (flow_id, response_id), \
-         LATERAL (SELECT flow_id, first_id, last_id FROM response_blocks WHERE app_id = $1 \
-         AND flow_id = gone.flow_id AND last_id >= gone.response_id \
-         ORDER BY last_id LIMIT 4) AS near WHERE near.first_id <= gone.response_id) AS found \
-         WHERE block.app_id = $1 AND block.flow_id = found.flow_id \
-         AND block.last_id = found.last_id";
     let (flows, ids): (Vec<Uuid>, Vec<Uuid>) = responses.iter().copied().unzip();
-    transaction.execute(sql, &[&app.uuid(), &flows, &ids]).await.map(|_| ())
+    transaction.execute(UNFILL, &[&app.uuid(), &flows, &ids]).await.map(|_| ())
 }
 
 /// Takes all blocks of a flow away: something is put in that may lie within them.
@@ -195,44 +210,88 @@ pub(super) async fn narrowed(pool: &Pool, walk: &Walk, span: Span) -> StoreResul
     let Some(blocked_to) = blocked_to(pool, app_id, flow_id).await? else {
         return Ok(Narrowed::To(span));
     };
-    if let (Order::Desc, Some(young)) = (order, span.beyond(blocked_to, Order::Asc)) {
-        return Ok(Narrowed::To(young));
+    match (span.beyond(blocked_to, Order::Asc), order) {
+        // What is in no block yet comes first, or is all that is left.
+        (Some(young), Order::Desc) => return Ok(Narrowed::To(young)),
+        (Some(young), Order::Asc) if young == span => return Ok(Narrowed::To(span)),
+        _ => {}
     }
-    let (sql, params) = next_block(&wanted, app_id, flow_id, span, order);
+    let edge = edge(pool, app_id, flow_id, span, order).await?;
+    let (sql, params) = next_blocks(&wanted, app_id, flow_id, (span, edge), order);
     let refs: Vec<&(dyn ToSql + Sync)> = params.iter().map(|param| &**param as _).collect();
-    let mut narrowing = Narrowing::of(span, order);
-    if let Some(block) = pool.one(&sql, &refs, block).await? {
-        return Ok(narrowing.meets(block, true).unwrap_or(Narrowed::Nothing));
+    let found = pool.many(&sql, &refs, block).await?;
+    if let Some(found) = joined(&found) {
+        let (first, last) = (found.first.max(span.first), found.last.min(span.last));
+        return Ok(Narrowed::To(Span { first, last }));
     }
-    // None of them: what is left lies beyond the last, or before the first.
-    let blocked = match order {
-        Order::Asc => Span { first: span.first.min(blocked_to), last: blocked_to },
-        Order::Desc => {
-            let first = first_blocked(pool, app_id, flow_id).await?.unwrap_or(blocked_to);
-            Span { first, last: span.last.max(first) }
+    Ok(match (edge, order) {
+        (Some(edge), _) if span.beyond(edge, order).is_some() => Narrowed::PassedTo(edge),
+        (None, Order::Asc) => {
+            span.beyond(blocked_to, order).map_or(Narrowed::Nothing, Narrowed::To)
         }
-    };
-    Ok(narrowing.meets(blocked, false).unwrap_or_else(|| narrowing.rest()))
+        _ => Narrowed::Nothing,
+    })
+}
+
+/// The first of them and its neighbours.
+fn joined(blocks: &[Span]) -> Option<Span> {
+    let mut blocks = blocks.iter().copied();
+    let mut joined = blocks.next()?;
+    for block in blocks {
+        let touches = block.first <= joined.last.saturating_add(1)
+            && joined.first <= block.last.saturating_add(1);
+        if !touches {
+            break;
+        }
+        joined = joined.joined_with(block);
+    }
+    Some(joined)
 }
 
 fn block(cells: &mut Cells) -> StoreResult<Span> {
     Ok(Span { first: id(cells)?, last: id(cells)? })
 }
 
-async fn first_blocked(pool: &Pool, app: AppId, flow: FlowId) -> StoreResult<Option<u128>> {
-    let sql = "SELECT first_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
-         ORDER BY last_id LIMIT 1";
-    pool.one(sql, &[&app.uuid(), &flow.uuid()], id).await
-}
-
-/// The first block of the span, in this order, that may have what is wanted.
-fn next_block(
-    wanted: &Wanted,
+/// Where the last of the blocks ends that one step looks at; none where there are no more.
+async fn edge(
+    pool: &Pool,
     app: AppId,
     flow: FlowId,
     span: Span,
     order: Order,
+) -> StoreResult<Option<u128>> {
+    let sql = match order {
+        Order::Asc => format!(
+            "SELECT last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
+             AND last_id >= $3 ORDER BY last_id LIMIT 1 OFFSET {}",
+            BLOCKS_A_STEP - 1
+        ),
+        Order::Desc => format!(
+            "SELECT first_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
+             AND first_id <= $3 ORDER BY last_id DESC LIMIT 1 OFFSET {}",
+            BLOCKS_A_STEP - 1
+        ),
+    };
+    let at = match order {
+        Order::Asc => span.first,
+        Order::Desc => span.last,
+    };
+    pool.one(&sql, &[&app.uuid(), &flow.uuid(), &Uuid::from_u128(at)], id).await
+}
+
+/// The first blocks of the span and before the edge, in this order, that may have what is wanted.
+fn next_blocks(
+    wanted: &Wanted,
+    app: AppId,
+    flow: FlowId,
+    (span, edge): (Span, Option<u128>),
+    order: Order,
 ) -> (String, Vec<Param>) {
+    let span = match (edge, order) {
+        (Some(edge), Order::Asc) => Span { last: span.last.min(edge), ..span },
+        (Some(edge), Order::Desc) => Span { first: span.first.max(edge), ..span },
+        (None, _) => span,
+    };
     let mut params: Vec<Param> = vec![
         Box::new(app.uuid()),
         Box::new(flow.uuid()),
@@ -263,7 +322,7 @@ fn next_block(
     let sql = format!(
         "SELECT first_id, last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
          AND last_id >= $3 AND first_id <= $4 AND (filter IS NULL OR octet_length(filter) = 0 \
-         OR (true{holds})) {walked} LIMIT 1"
+         OR (true{holds})) {walked} LIMIT {BLOCKS_WALKED}"
     );
     (sql, params)
 }

@@ -12,7 +12,7 @@ use crate::blocks::{
     laid_out, settled_by, young_from,
 };
 use crate::listing::{Span, Walk};
-use crate::{Order, ResponseQuery};
+use crate::{NewResponse, Order, Outcome, ResponseQuery};
 
 /// What is to be written about the blocks of one flow.
 #[derive(Debug, Default)]
@@ -23,12 +23,12 @@ pub(super) struct Work {
     since: i64,
 }
 
-/// A block that was made of its responses; no filter where none is left.
+/// A block that was made of its responses.
 #[derive(Debug)]
 pub(super) struct Filled {
     last: u128,
     generation: i64,
-    filter: Option<Vec<u8>>,
+    filter: Vec<u8>,
 }
 
 /// What is to be done about the flow after this one, if there is any.
@@ -68,23 +68,18 @@ fn next_flow(connection: &Connection, place: BlockPlace) -> Result<Option<(AppId
         .optional()
 }
 
-fn filter_of(
-    connection: &Connection,
-    app: AppId,
-    flow: FlowId,
-    block: Span,
-) -> Result<Option<Vec<u8>>> {
+fn filter_of(connection: &Connection, app: AppId, flow: FlowId, block: Span) -> Result<Vec<u8>> {
     let sql = "SELECT answers, tags FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
          AND response_id BETWEEN ?3 AND ?4";
     let mut statement = connection.prepare_cached(sql)?;
     let (first, last) = (block.first.to_be_bytes(), block.last.to_be_bytes());
     let mut rows = statement.query(params![bytes!(app), bytes!(flow), first, last])?;
-    let mut terms = None;
+    let mut terms = Terms::default();
     while let Some(row) = rows.next()? {
         let (answers, tags) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str_or_null()?);
-        terms.get_or_insert_with(Terms::default).add(answers, tags);
+        terms.add(answers, tags);
     }
-    Ok(terms.map(Terms::filter))
+    Ok(terms.filter())
 }
 
 /// Whole blocks of the responses beyond the last one.
@@ -110,7 +105,7 @@ fn unblocked(
         ],
         id,
     )?;
-    Ok(laid_out(&ids).collect())
+    Ok(laid_out(blocked_to, &ids))
 }
 
 /// The last id that is in a block.
@@ -132,12 +127,9 @@ pub(super) fn write(connection: &Connection, work: &Work) -> Result<((), Then), 
     let (app, flow) = (bytes!(app), bytes!(flow));
     let fill = "UPDATE response_blocks SET filter = ?5 WHERE app_id = ?1 AND flow_id = ?2 \
          AND last_id = ?3 AND generation = ?4";
-    let drop = "DELETE FROM response_blocks WHERE app_id = ?1 AND flow_id = ?2 AND last_id = ?3 \
-         AND generation = ?4 AND ?5 IS NULL";
     for Filled { last, generation, filter } in &work.filled {
-        let sql = if filter.is_some() { fill } else { drop };
         let params = params![app, flow, last.to_be_bytes(), generation, filter];
-        connection.prepare_cached(sql)?.execute(params)?;
+        connection.prepare_cached(fill)?.execute(params)?;
     }
     let lay = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
          VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
@@ -173,6 +165,56 @@ pub(super) fn unfill(
     Ok(())
 }
 
+/// Whether responses are stored with ids within blocks: never, unless a clock was set back.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    /// The last id that is in a block of any flow, as far as it is known; none where that is to be asked.
+    blocked_to: Option<u128>,
+    /// The last id that was stored.
+    stored_to: u128,
+}
+
+impl Late {
+    /// Blocks were laid out.
+    pub(super) fn laid_out(&mut self, work: &Work) {
+        let last = work.laid.last().map(|block| block.last);
+        self.blocked_to = self.blocked_to.map(|known| known.max(last.unwrap_or_default()));
+    }
+
+    /// Takes their filters from blocks that these responses fall into.
+    pub(super) fn settle(
+        &mut self,
+        connection: &Connection,
+        responses: &[NewResponse],
+        outcomes: &[Outcome],
+    ) -> Result<()> {
+        let id = |response: &NewResponse| response.row.response_id.uuid().as_u128();
+        let Some(first) = responses.iter().map(id).min() else { return Ok(()) };
+        let blocked_to = match self.blocked_to {
+            // A step back in time may be after blocks that another process has made.
+            Some(known) if first > self.stored_to => known,
+            _ => last_blocked(connection)?,
+        };
+        self.blocked_to = Some(blocked_to);
+        self.stored_to = responses.iter().map(id).max().unwrap_or(first);
+        if first > blocked_to {
+            return Ok(());
+        }
+        let stored = responses.iter().zip(outcomes);
+        let late =
+            stored.filter(|(it, outcome)| **outcome == Outcome::Stored && id(it) <= blocked_to);
+        for (NewResponse { row, .. }, _) in late {
+            unfill(connection, row.app_id, row.flow_id, vec![row.response_id])?;
+        }
+        Ok(())
+    }
+}
+
+fn last_blocked(connection: &Connection) -> Result<u128> {
+    let sql = "SELECT coalesce(max(last_id), zeroblob(16)) FROM response_blocks";
+    connection.prepare_cached(sql)?.query_row([], |row| id(&mut Cells::of(row)))
+}
+
 /// Takes all blocks of a flow away: something is put in that may lie within them.
 pub(super) fn forget(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
     connection
@@ -188,12 +230,6 @@ pub(super) fn narrowed(connection: &Connection, walk: &Walk, span: Span) -> Resu
         return Ok(Narrowed::To(span));
     }
     let ResponseQuery { app_id, flow_id, order, .. } = walk.query;
-    let Some(blocked_to) = blocked_to(connection, app_id, flow_id)? else {
-        return Ok(Narrowed::To(span));
-    };
-    if let (Order::Desc, Some(young)) = (order, span.beyond(blocked_to, Order::Asc)) {
-        return Ok(Narrowed::To(young));
-    }
     let mut narrowing = Narrowing::of(span, order);
     let mut statement = connection.prepare_cached(in_the_order_of(order))?;
     let at = match order {
@@ -210,7 +246,7 @@ pub(super) fn narrowed(connection: &Connection, walk: &Walk, span: Span) -> Resu
             return Ok(narrowed);
         }
     }
-    Ok(narrowing.rest())
+    Ok(narrowing.ends())
 }
 
 /// All blocks from this id on, the one that holds it among them.

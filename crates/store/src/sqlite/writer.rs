@@ -123,6 +123,7 @@ struct Thread {
     written_at: Option<Instant>,
     /// The log may hold what was removed from the database: it is to be emptied, not just begun anew.
     must_empty_log: bool,
+    late: blocks::Late,
 }
 
 impl Thread {
@@ -134,7 +135,14 @@ impl Thread {
             Ok(())
         };
         connection.wal_hook(Some(hook))?;
-        Ok(Self { connection, log_pages, stopped: false, written_at: None, must_empty_log: false })
+        Ok(Self {
+            connection,
+            log_pages,
+            stopped: false,
+            written_at: None,
+            must_empty_log: false,
+            late: blocks::Late::default(),
+        })
     }
 
     /// Makes one durable write before anything is answered.
@@ -194,9 +202,7 @@ impl Thread {
     fn answer(&mut self, job: Job) {
         // A caller who has gone away does not undo what was written, so a failed send is no error.
         let _gone = match job {
-            Job::Commit(responses, reply) => reply
-                .send(self.write(|connection| commit::responses(connection, &responses)))
-                .is_err(),
+            Job::Commit(responses, reply) => reply.send(self.commit(&responses)).is_err(),
             Job::Apply(at, change, reply) => {
                 let removed = self.write(|connection| apply::change(connection, at, change));
                 self.must_empty_log |= matches!(removed, Ok(true));
@@ -221,12 +227,30 @@ impl Thread {
                 .send(self.write(|connection| write_in::records(connection, &records)))
                 .is_err(),
             Job::Blocks(work, reply) => {
-                reply.send(self.write(|connection| blocks::write(connection, &work))).is_err()
+                let written = self.write(|connection| blocks::write(connection, &work));
+                if written.is_ok() {
+                    self.late.laid_out(&work);
+                }
+                reply.send(written).is_err()
             }
             Job::Check(reply) => reply.send(self.check()).is_err(),
             Job::Close(reply) => reply.send(Ok(())).is_err(),
         };
         self.checkpoint();
+    }
+
+    fn commit(&mut self, responses: &[NewResponse]) -> StoreResult<Vec<Outcome>> {
+        let mut late = std::mem::take(&mut self.late);
+        let committed = self.write(|connection| {
+            let (outcomes, then) = commit::responses(connection, responses)?;
+            late.settle(connection, responses, &outcomes)?;
+            Ok((outcomes, then))
+        });
+        // What failed is asked anew the next time.
+        if committed.is_ok() {
+            self.late = late;
+        }
+        committed
     }
 
     fn write<T>(

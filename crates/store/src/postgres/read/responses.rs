@@ -13,7 +13,7 @@ use super::super::blocks;
 use super::super::codec::{self, RESPONSE};
 use super::super::pool::Pool;
 use super::limit;
-use crate::blocks::{BLOCK_ROWS, Narrowed};
+use crate::blocks::{BLOCK_ROWS, BLOCKS_WALKED};
 use crate::listing::{Candidate, Span, Walk};
 use crate::{Order, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
 
@@ -37,12 +37,11 @@ pub(in super::super) async fn list(
     let mut walk = Walk::of(query);
     let is_open = walk.sieve.is_open();
     while let Some((span, look)) = walk.slice(SLICE_ROWS) {
-        let Narrowed::To(part) = blocks::narrowed(pool, &walk, span).await? else {
-            walk.looked(0, None);
-            break;
-        };
-        let (end, span) = (walk.end_of(part), part);
-        let look = if end.is_some() { look.min(BLOCK_ROWS) } else { look };
+        let narrowed = blocks::narrowed(pool, &walk, span).await?;
+        let Some(span) = walk.narrowed(narrowed) else { continue };
+        let end = walk.end_of(span);
+        // Few blocks at the most, unless it is all that is left.
+        let look = if end.is_some() { look.min(BLOCK_ROWS * BLOCKS_WALKED) } else { look };
         let (slice_end, rows_max) = match is_open {
             // One more than asked for says whether the list goes on.
             true => (None, look.min(query.limit.saturating_add(1))),

@@ -12,7 +12,6 @@ use uuid::Uuid;
 use super::super::blocks;
 use super::super::codec::{self, Cells, RESPONSE, bytes};
 use super::{limit, one};
-use crate::blocks::Narrowed;
 use crate::listing::{Candidate, Walk};
 use crate::{Order, ResponseRow};
 
@@ -40,10 +39,8 @@ pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
     // One instant for both: a filter may be taken away in between, and its block be made anew.
     let instant = connection.unchecked_transaction()?;
-    let Narrowed::To(span) = blocks::narrowed(&instant, &walk, span)? else {
-        walk.looked(0, None);
-        return Ok(walk);
-    };
+    let narrowed = blocks::narrowed(&instant, &walk, span)?;
+    let Some(span) = walk.narrowed(narrowed) else { return Ok(walk) };
     let end = walk.end_of(span);
     let mut statement = instant.prepare_cached(&walking(walk.query.order))?;
     let mut rows = statement.query(params![
