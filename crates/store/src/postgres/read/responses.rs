@@ -53,6 +53,8 @@ pub(in super::super) async fn list(
         let cut = (candidates.len() >= rows_max).then(|| candidates.last()).flatten();
         let (looked, up_to) = match cut {
             Some(last) => (candidates.len(), Some(last.response_id.uuid().as_u128())),
+            // How many it were is not known; within blocks it is mostly one of them.
+            None if slice_end.is_none() && end.is_some() => (look.min(BLOCK_ROWS), end),
             None => (look, slice_end.or(end)),
         };
         for row in candidates {
