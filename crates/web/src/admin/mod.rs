@@ -23,6 +23,7 @@ mod request;
 mod respondents;
 mod responses;
 mod schema;
+mod summary;
 mod tokens;
 mod versions;
 
@@ -58,6 +59,7 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(drafts::routes())
         .merge(versions::routes())
         .merge(responses::routes())
+        .merge(summary::routes())
         .merge(respondents::routes())
         .merge(invitations::routes())
         .merge(tokens::routes())

@@ -53,6 +53,10 @@ pub(super) fn order() -> Object {
     order
 }
 
+pub(super) fn step() -> Object {
+    one_of(&["day", "week"])
+}
+
 pub(super) fn invitation_state() -> Object {
     one_of(&["sent", "opened", "completed", "expired", "revoked"])
 }
