@@ -148,6 +148,11 @@ impl Engine {
         self.clock.now()
     }
 
+    /// Where people reach this service; without a slash at its end.
+    pub fn public_url(&self) -> &str {
+        &self.public_url
+    }
+
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }

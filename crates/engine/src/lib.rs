@@ -44,6 +44,7 @@ mod served;
 pub mod summary;
 pub mod tally;
 pub mod templates;
+pub mod texts;
 mod tokens;
 pub mod verify;
 

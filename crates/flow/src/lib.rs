@@ -14,11 +14,13 @@
 //! 7. [`counts`]: what a response adds to the counts of its version and day.
 //!
 //! Beside it stands [`invitation`]: for whom a flow was assigned, and what such an assignment is at an instant.
+//! [`words`] tells which words stand in many answers.
 //!
 //! A refusal is a value ([`issue::Issue`], theirs); this crate has no errors of its own.
 
 pub mod counts;
 pub mod definition;
+pub mod example;
 pub mod id;
 pub mod identity;
 pub mod invitation;
@@ -33,3 +35,4 @@ pub mod respondent;
 pub mod snapshot;
 pub mod submission;
 pub mod time;
+pub mod words;

@@ -311,6 +311,9 @@ fn sentence_of(word: &str) -> Option<&'static str> {
         "duplicated" => "Duplicated. This is the copy; nothing of it is published yet.",
         "archived" => "Archived. Its responses and results are kept.",
         "deleted" => "Deleted.",
+        "invited" => "Invited. Each person has a link of their own now.",
+        "invited-already" => "Nobody was invited: all of them have an open invitation already.",
+        "revoked" => "Withdrawn. The link takes no answer any more.",
         "welcome" => "Your password is set, and you are signed in.",
         _ => return None,
     })

@@ -22,6 +22,7 @@ mod session;
 mod settings;
 mod share;
 mod sign_in;
+mod steps;
 mod welcome;
 
 use std::sync::Arc;

@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LOCATION,
-    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    ETAG, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use maud::Markup;
@@ -146,6 +146,32 @@ pub(super) fn file(content_type: &'static str, served: &Served, request: &Header
     }
     if let Ok(etag) = HeaderValue::from_str(etag) {
         headers.insert(ETAG, etag);
+    }
+    response
+}
+
+/// A drawing to keep. Opened in the browser it could still run nothing and load nothing.
+pub(super) fn drawing(name: &str, svg: String) -> Response {
+    let mut response = Response::new(Body::from(svg));
+    let headers = response.headers_mut();
+    guard(headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("image/svg+xml; charset=utf-8"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(FILE_POLICY));
+    // Names are made of ids, which are plain.
+    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        headers.insert(CONTENT_DISPOSITION, value);
+    }
+    response
+}
+
+/// A table to keep, as CSV.
+pub(super) fn table_file(name: &'static str, csv: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(csv));
+    let headers = response.headers_mut();
+    guard(headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
+    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        headers.insert(CONTENT_DISPOSITION, value);
     }
     response
 }

@@ -42,6 +42,7 @@ impl Bars<'_> {
             description: self.description(),
             height: (bottom - GAP + 2.0).max(LINE) as u32,
             width_min: 0,
+            indented: false,
             drawing,
             table: self.table(),
         }

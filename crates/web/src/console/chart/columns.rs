@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::number::{brief, count, grouped, share};
-use super::pen::{Percent, Tone, level, short, sized, tipped, words};
+use super::pen::{Percent, Tone, indented, level, sized, tipped, words};
 use super::ticks::{Scale, thinned};
-use super::{Chart, Table, text};
+use super::{Chart, ROOM, Table, text};
 
 const TOP: f64 = 20.0;
 const PLOT: f64 = 120.0;
@@ -14,8 +14,8 @@ const AXIS: f64 = 24.0;
 const FEW_COLUMNS: usize = 11;
 /// So many labels of an axis fit on a phone.
 const LABELS_MAX: usize = 5;
-/// Space for the ticks at the start where there are many columns, in percent.
-const START: f64 = 9.0;
+/// A label is cut here, in pixels.
+const LABEL_MAX: f64 = 64.0;
 
 /// One column.
 #[derive(Debug, Clone)]
@@ -58,37 +58,37 @@ impl Columns<'_> {
             Scale::of_counts(most)
         };
         let bottom = TOP + PLOT;
-        let drawing = html! {
-            @for tick in &scale.ticks {
-                @let y = bottom - PLOT * scale.at(*tick);
-                (level(y, false))
-                @if *tick > 0.0 { (words("0", y - 4.0, "start", Tone::Muted, &brief(*tick))) }
-            }
-            @for (at, column) in self.columns.iter().enumerate() {
-                (self.column(at, column, &scale, few))
-            }
-            (level(bottom, true))
+        let below = AXIS + if self.ends.is_some() { 20.0 } else { 0.0 };
+        let content = html! {
+            @for tick in &scale.ticks { (level(bottom - PLOT * scale.at(*tick), false, true)) }
+            @for (at, column) in self.columns.iter().enumerate() { (self.column(at, column, &scale, few)) }
+            (level(bottom, true, !few))
             (self.labels(bottom, few))
             @if let Some((low, high)) = self.ends {
                 (words("0", bottom + AXIS + 16.0, "start", Tone::Muted, &text::cut(low, 12.0, 150.0)))
                 (words("100%", bottom + AXIS + 16.0, "end", Tone::Muted, &text::cut(high, 12.0, 150.0)))
             }
         };
-        let below = AXIS + if self.ends.is_some() { 20.0 } else { 0.0 };
+        let ticks = html! {
+            @for tick in scale.ticks.iter().filter(|tick| **tick > 0.0) {
+                (words("0", bottom - PLOT * scale.at(*tick) - 4.0, "start", Tone::Muted, &brief(*tick)))
+            }
+        };
         Chart {
             title: self.title.to_owned(),
             description: self.description(),
             height: (bottom + below) as u32,
             width_min: 0,
-            drawing,
+            indented: !few,
+            drawing: if few { content } else { indented(bottom + below, ticks, content) },
             table: self.table(),
         }
     }
 
     fn column(&self, at: usize, column: &Column, scale: &Scale, few: bool) -> Markup {
         let filled = if few { 0.72 } else { 0.84 };
-        let (start, room) = self.room(few);
-        let x = start + room * (at as f64 + (1.0 - filled) / 2.0);
+        let room = self.room();
+        let x = room * (at as f64 + (1.0 - filled) / 2.0);
         let height = PLOT * scale.at(column.count as f64);
         // What is not nothing is seen.
         let height = if column.count > 0 { height.max(1.5) } else { 0.0 };
@@ -100,33 +100,34 @@ impl Columns<'_> {
                 (tipped(&Percent(x).to_string(), top, &Percent(room * filled).to_string(), height, round, column.tone, Some(&tip)))
             }
             @if few {
-                (sized(&Percent(start + room * (at as f64 + 0.5)).to_string(), top - 5.0, "middle",
+                (sized(&Percent(room * (at as f64 + 0.5)).to_string(), top - 5.0, "middle",
                     if column.count > 0 { Tone::Ink } else { Tone::Muted }, 12.0, &share(column.count, self.sum())))
             }
         }
     }
 
-    /// Below the columns: each its own where they are few, else some of them.
+    /// Below the columns: as many as there is room for on a phone.
     fn labels(&self, bottom: f64, few: bool) -> Markup {
-        let (start, room) = self.room(few);
-        let step = if few { 1 } else { thinned(self.columns.len(), LABELS_MAX) };
-        let width = if few { 3.2 * room } else { 64.0 };
+        let room = self.room();
+        let widest =
+            self.columns.iter().map(|column| text::width(&column.label, 12.0)).fold(0.0, f64::max);
+        let fitting = (ROOM / (widest.min(LABEL_MAX) + 8.0)) as usize;
+        let step = thinned(self.columns.len(), if few { fitting } else { fitting.min(LABELS_MAX) });
         let last = self.columns.len().saturating_sub(1);
         html! {
             @for (at, column) in self.columns.iter().enumerate().step_by(step) {
-                @let middle = start + room * (at as f64 + 0.5);
-                // At the ends of many, a text stays within the drawing.
-                @let (x, anchor) = if few { (middle, "middle") } else if at == 0 { (start, "start") }
-                    else if last - at < step / 2 + 1 { (100.0, "end") } else { (middle, "middle") };
-                (words(&Percent(x).to_string(), bottom + 17.0, anchor, Tone::Muted, &text::cut(&column.label, 12.0, width)))
+                // The last text stays within the drawing.
+                @let is_end = !few && at > 0 && last - at < step / 2 + 1;
+                @let x = if is_end { 100.0 } else { room * (at as f64 + 0.5) };
+                (words(&Percent(x).to_string(), bottom + 17.0, if is_end { "end" } else { "middle" }, Tone::Muted,
+                    &text::cut(&column.label, 12.0, LABEL_MAX)))
             }
         }
     }
 
-    /// Where the columns start, and what each has, in percent.
-    fn room(&self, few: bool) -> (f64, f64) {
-        let start = if few { 0.0 } else { START };
-        (start, (100.0 - start) / self.columns.len().max(1) as f64)
+    /// What each column has, in percent.
+    fn room(&self) -> f64 {
+        100.0 / self.columns.len().max(1) as f64
     }
 
     fn figures(&self, column: &Column) -> String {
@@ -153,7 +154,7 @@ impl Columns<'_> {
         let most = self.columns.iter().max_by_key(|column| column.count).unwrap_or(first);
         format!(
             "{sum} in {} columns, from {} to {}. Most: {}, {}.",
-            short(self.columns.len() as f64),
+            self.columns.len(),
             first.name,
             last.name,
             most.name,

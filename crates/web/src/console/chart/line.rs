@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::multiples::FEW;
 use super::number::{brief, count, decimal, grouped};
-use super::pen::{Percent, Tone, level, short, words};
+use super::pen::{Percent, Tone, indented, level, short, words};
 use super::ticks::{Scale, thinned};
 use super::{Chart, Table};
 
@@ -15,9 +15,8 @@ const PLOT: f64 = 110.0;
 const AXIS: f64 = 24.0;
 /// The line's own coordinates, which are stretched to the room there is.
 const LINE_WIDTH: f64 = 1000.0;
-/// Space for the ticks at the start, in percent; a little at the end keeps the last mark whole.
-const START: f64 = 9.0;
-const SPAN: f64 = 89.0;
+/// A little less than all keeps the last mark whole, in percent.
+const SPAN: f64 = 98.5;
 /// Beyond so many points, marks would hide the line.
 const MARKS_MAX: usize = 40;
 const LABELS_MAX: usize = 5;
@@ -49,13 +48,9 @@ impl Line<'_> {
         let values = self.points.iter().filter_map(|point| point.value);
         let scale = Scale::around(values, self.limits);
         let bottom = TOP + PLOT;
-        let drawing = html! {
-            @for tick in &scale.ticks {
-                @let y = bottom - PLOT * scale.at(*tick);
-                (level(y, *tick == 0.0))
-                (words("0", y - 4.0, "start", Tone::Muted, &brief(*tick)))
-            }
-            svg x=(Percent(START)) y=(short(TOP)) width=(Percent(SPAN)) height=(short(PLOT)) overflow="visible"
+        let content = html! {
+            @for tick in &scale.ticks { (level(bottom - PLOT * scale.at(*tick), *tick == 0.0, true)) }
+            svg x="0" y=(short(TOP)) width=(Percent(SPAN)) height=(short(PLOT)) overflow="visible"
                 viewBox={ "0 0 " (short(LINE_WIDTH)) " " (short(PLOT)) } preserveAspectRatio="none" {
                 path class="c-line" d=(self.path(&scale)) fill="none" stroke=(Tone::Accent.light()) stroke-width="2"
                     stroke-linejoin="round" stroke-linecap="round" vector-effect="non-scaling-stroke" {}
@@ -63,12 +58,18 @@ impl Line<'_> {
             (self.marks(&scale))
             (self.labels(bottom))
         };
+        let ticks = html! {
+            @for tick in &scale.ticks {
+                (words("0", bottom - PLOT * scale.at(*tick) - 4.0, "start", Tone::Muted, &brief(*tick)))
+            }
+        };
         Chart {
             title: self.title.to_owned(),
             description: self.description(),
             height: (bottom + AXIS) as u32,
             width_min: 0,
-            drawing,
+            indented: true,
+            drawing: indented(bottom + AXIS, ticks, content),
             table: self.table(),
         }
     }
@@ -100,7 +101,7 @@ impl Line<'_> {
         html! {
             @for (at, point, value) in known {
                 @let hollow = point.count < FEW;
-                @let (x, y) = (Percent(START + SPAN * self.along(at)), TOP + PLOT * (1.0 - scale.at(value)));
+                @let (x, y) = (Percent(SPAN * self.along(at)), TOP + PLOT * (1.0 - scale.at(value)));
                 // A mark that is not seen is still found by the pointer.
                 circle class=(if hollow { "c-hollow" } else { "c-bar" }) cx=(x) cy=(short(y)) r=(if many { "2" } else { "4" })
                     fill=(if hollow { Tone::Ground.light() } else { Tone::Accent.light() })
@@ -117,7 +118,7 @@ impl Line<'_> {
         html! {
             @for (at, point) in self.points.iter().enumerate().step_by(step) {
                 @let is_end = at > 0 && last - at < step / 2 + 1;
-                @let x = if is_end { 100.0 } else { START + SPAN * self.along(at) };
+                @let x = if is_end { 100.0 } else { SPAN * self.along(at) };
                 (words(&Percent(x).to_string(), bottom + 18.0, if is_end { "end" } else { "middle" }, Tone::Muted, &point.label))
             }
         }

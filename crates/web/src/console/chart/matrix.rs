@@ -53,6 +53,7 @@ impl Matrix<'_> {
             description: self.description(),
             height: (bottom + 2.0) as u32,
             width_min: width as u32,
+            indented: false,
             drawing,
             table: self.table(),
         }

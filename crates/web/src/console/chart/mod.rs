@@ -37,7 +37,7 @@ pub(in crate::console) use multiples::{FEW, Multiples, Panel};
 pub(in crate::console) use nps::Nps;
 pub(in crate::console) use number::{decimal, share, signed};
 pub(in crate::console) use ranking::{Ranked, Ranking};
-pub(in crate::console) use series::{Day, Series, Step};
+pub(in crate::console) use series::{Day, Series};
 pub(in crate::console) use spark::spark;
 
 pub(in crate::console) use pen::Tone;
@@ -60,6 +60,8 @@ pub(in crate::console) struct Chart {
     height: u32,
     /// Where less room than this is left, the chart is scrolled.
     width_min: u32,
+    /// Whether ticks stand before the drawing; see [`pen::INDENT`].
+    indented: bool,
     drawing: Markup,
     table: Table,
 }
@@ -100,13 +102,19 @@ impl Chart {
         // The style sheet lets it grow from there.
         let width = if self.scrolls() { self.width_min.to_string() } else { "100%".to_owned() };
         html! {
-            svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(self.height) role="img" direction="ltr"
+            svg.indented[self.indented] xmlns="http://www.w3.org/2000/svg" width=(width) height=(self.height) role="img" direction="ltr"
                 aria-labelledby={ (id) "-title " (id) "-description" } font-family=(pen::FONT) font-size="13" {
                 title id={ (id) "-title" } { (text::clean(&self.title)) }
                 desc id={ (id) "-description" } { (text::clean(&self.description)) }
                 (self.drawing)
             }
         }
+    }
+
+    /// Inside another drawing, in pixels.
+    fn placed(&self, x: u32, y: u32, width: f64) -> Markup {
+        let width = if self.indented { width - pen::INDENT } else { width };
+        html! { svg x=(x) y=(y) width=(pen::short(width)) height=(self.height) overflow="visible" { (self.drawing) } }
     }
 
     fn scrolls(&self) -> bool {
@@ -132,17 +140,13 @@ impl Chart {
                     text class="c-text" x=(edge) y=(FILE_EDGE + 17 + 24 * at as u32) font-size="17" font-weight="600"
                         fill=(Tone::Ink.light()) unicode-bidi="plaintext" { (line) }
                 }
-                svg x=(edge) y=(top) width=(inner) height=(self.height) { (self.drawing) }
+                (self.placed(FILE_EDGE, top, inner))
                 @for (at, line) in notes.iter().enumerate() {
                     (words(&edge, f64::from(top + self.height + 28 + 18 * at as u32), "start", Tone::Muted, line))
                 }
             }
         };
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", markup.into_string())
-    }
-
-    pub(in crate::console) fn table(&self) -> &Table {
-        &self.table
     }
 }
 

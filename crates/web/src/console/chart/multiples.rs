@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::number::count;
-use super::pen::{Percent, Tone, short, sized, words};
+use super::pen::{Tone, sized, words};
 use super::{Chart, FILE_EDGE, FILE_WIDTH, Table, text};
 
 /// Below so many answers a share says little, and the page says so.
@@ -68,7 +68,7 @@ impl Multiples<'_> {
         for row in self.panels.chunks(FILE_COLUMNS) {
             let height = row.iter().map(|panel| panel.chart.height).max().unwrap_or(0);
             for (at, panel) in row.iter().enumerate() {
-                drawing.push_str(&placed(panel, at, top).into_string());
+                drawing.push_str(&placed(panel, at, top).0);
             }
             top += height + CAPTION + GAP;
         }
@@ -78,6 +78,7 @@ impl Multiples<'_> {
             description: self.description(),
             height: top.saturating_sub(GAP),
             width_min: inner,
+            indented: false,
             drawing: maud::PreEscaped(drawing),
             table: self.table(),
         }
@@ -108,17 +109,18 @@ impl Multiples<'_> {
 }
 
 fn placed(panel: &Panel, at: usize, top: u32) -> Markup {
-    let room = 100.0 / FILE_COLUMNS as f64;
+    let inner = FILE_WIDTH - 2 * FILE_EDGE;
+    let width = (inner - GAP) / FILE_COLUMNS as u32;
     let answers = count(panel.answers, "answer", "answers");
     let figures = panel
         .figure
         .as_ref()
         .map_or_else(|| answers.clone(), |figure| format!("{figure} · {answers}"));
     html! {
-        svg x=(Percent(room * at as f64)) y=(top) width=(short(room - 3.0) + "%") height=(panel.chart.height + CAPTION) {
+        svg x=(at as u32 * (width + GAP)) y=(top) width=(width) height=(panel.chart.height + CAPTION) overflow="visible" {
             (sized("0", 14.0, "start", Tone::Ink, 14.0, &text::cut(&panel.name, 14.0, 300.0)))
             (words("0", 31.0, "start", Tone::Muted, &figures))
-            svg x="0" y=(CAPTION) width="100%" height=(panel.chart.height) { (panel.chart.drawing) }
+            (panel.chart.placed(0, CAPTION, width.into()))
         }
     }
 }

@@ -32,6 +32,7 @@ impl Nps<'_> {
             description: self.description(),
             height: (GAUGE + 18.0 + SPLIT + 66.0) as u32,
             width_min: 0,
+            indented: false,
             drawing,
             table: self.table(),
         }

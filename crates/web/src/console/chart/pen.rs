@@ -146,11 +146,24 @@ pub(super) fn tipped(
     }
 }
 
-/// A level line over the whole width.
-pub(super) fn level(y: f64, strong: bool) -> Markup {
+/// What ticks take before a drawing, in pixels. A share of the width cannot say "all but so many pixels", so the whole drawing
+/// is that much narrower, and what is drawn moves to the end by as much.
+pub(super) const INDENT: f64 = 40.0;
+
+/// A drawing behind its ticks: `ticks` in the coordinates of the chart, `content` moved.
+pub(super) fn indented(height: f64, ticks: Markup, content: Markup) -> Markup {
+    html! {
+        (ticks)
+        svg x=(short(INDENT)) y="0" width="100%" height=(short(height)) overflow="visible" { (content) }
+    }
+}
+
+/// A level line over the whole width, before an indented drawing as well.
+pub(super) fn level(y: f64, strong: bool, indented: bool) -> Markup {
+    let start = if indented { short(-INDENT) } else { "0".to_owned() };
     let (class, colour) =
         if strong { ("c-axis", "#868d95") } else { ("c-grid-line", Tone::Grid.light()) };
-    html! { line class=(class) x1="0" x2="100%" y1=(short(y)) y2=(short(y)) stroke=(colour) stroke-width="1" {} }
+    html! { line class=(class) x1=(start) x2="100%" y1=(short(y)) y2=(short(y)) stroke=(colour) stroke-width="1" {} }
 }
 
 #[cfg(test)]

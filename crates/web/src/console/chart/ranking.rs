@@ -49,6 +49,7 @@ impl Ranking<'_> {
             description: self.description(&sorted),
             height: (bottom - GAP + 2.0).max(LINE) as u32,
             width_min: 0,
+            indented: false,
             drawing,
             table: self.table(&sorted),
         }

@@ -1,11 +1,103 @@
-//! What it says: one card a question, over time, by version and by tag.
+//! What the answers to a flow say: one card a question, over time, by version, by tag and by period.
+//!
+//! Everything comes from the counts that the store keeps ([`sluice_engine::summary`]), so a page costs the same whatever
+//! a flow has; only words are read, from a fixed number of the newest responses. [`view`] is what the address asks for,
+//! [`report`] what was found, [`picture`] how a question looks, and the rest is markup.
+
+mod card;
+mod compare;
+mod filters;
+mod head;
+mod picture;
+mod report;
+mod view;
+mod written;
 
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::get;
+use maud::{Markup, html};
+use sluice_engine::rows::FlowState;
+use sluice_flow::id::FlowId;
 
+use self::report::Report;
+use self::view::View;
 use super::Console;
+use super::around::Around;
+use super::frame::{Frame, Place, Tab};
+use super::parts::{empty, time};
+use super::reply::{self, Answer, Kind, Refused};
+use super::request::{At, Query};
+use super::session::Visitor;
+use super::steps;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
+        .route("/console/flows/{flowId}/results", get(page))
+        .route("/console/flows/{flowId}/results/chart/{file}", get(chart_file))
+}
+
+async fn page(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+) -> Answer {
+    let (around, state) = Around::flow(&console, &visitor, flow).await?;
+    let view = View::of(&query);
+    let report = Report::read(&console.engine, &visitor.actor, flow, view).await?;
+    let content =
+        if report.has_anything() { shown(&state, &report) } else { nothing_yet(&around, &state) };
+    let title = format!("Results · {}", state.flow.name);
+    let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::Results), &title);
+    let print = html! { button.button type="button" data-print hidden { "Print report" } };
+    let frame = if report.has_anything() { frame.actions(print) } else { frame };
+    Ok(frame.done(query.get("done")).script("results.js").page(Kind::Shown, content))
+}
+
+fn shown(state: &FlowState, report: &Report) -> Markup {
+    let flow = state.flow.flow_id;
+    html! {
+        p.report-head {
+            (state.flow.name) " · " (report.words()) " · made " (time(report.now))
+        }
+        (filters::bar(flow, report))
+        @if report.summary.counting.is_some() {
+            p.note { "Older responses are still being counted. The numbers grow until that is done; new responses are counted at once." }
+        }
+        @if report.summary.responses == 0 {
+            (empty("No response passes these filters", "There are responses to this flow, but none in this period with this version and tag.",
+                html! { a.button href=(View::default().address(flow)) { "Show all" } }))
+        } @else {
+            (head::line(report))
+            (head::over_time(flow, report))
+            @for (at, asked) in report.questions().enumerate() {
+                (card::card(flow, report, at, &asked))
+            }
+        }
+    }
+}
+
+fn nothing_yet(around: &Around, state: &FlowState) -> Markup {
+    steps::first_run(around, state, "Results appear here with the first response.")
+}
+
+/// A chart of the page as a file.
+async fn chart_file(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Path((_, file)): Path<(String, String)>,
+    Query(query): Query,
+) -> Answer {
+    let name = file.strip_suffix(".svg").ok_or(Refused::NoSuchPage)?;
+    let state = console.engine.get_flow(&visitor.actor, flow).await?;
+    let view = View::of(&query);
+    let report = Report::read(&console.engine, &visitor.actor, flow, view).await?;
+    let chart = report.chart(name).ok_or(Refused::NoSuchPage)?;
+    let note =
+        format!("{} · {} · {}", state.flow.name, report.words(), view::written(report.now.day()));
+    Ok(reply::drawing(&format!("{name}.svg"), chart.file(&note)))
 }

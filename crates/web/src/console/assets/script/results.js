@@ -1,3 +1,66 @@
 /*
- * What the pages of results add with a script.
+ * The results: choices are sent at once, charts are taken away as pictures, the page is printed as a report.
  */
+
+/** A picture is twice as fine as the drawing, so that it is sharp in a presentation. */
+const FINENESS = 2;
+
+/** Draws the SVG at an address on a canvas and offers it as a PNG. */
+async function savePicture(address, name) {
+  const text = await (await fetch(address)).text();
+  const source = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  try {
+    const image = new Image();
+    image.src = source;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = image.naturalWidth * FINENESS;
+    canvas.height = image.naturalHeight * FINENESS;
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    const picture = await new Promise((done) => canvas.toBlob(done, "image/png"));
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(picture);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  } finally {
+    URL.revokeObjectURL(source);
+  }
+}
+
+for (const button of document.querySelectorAll("[data-png], [data-print]")) button.hidden = false;
+for (const form of document.querySelectorAll("form[data-send]")) {
+  form.querySelector("button[type=submit]").hidden = true;
+  form.addEventListener("change", () => form.requestSubmit());
+  // What is not chosen need not stand in the address.
+  form.addEventListener("formdata", (event) => {
+    for (const [name, value] of [...event.formData]) if (value === "") event.formData.delete(name);
+  });
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button");
+  if (button?.hasAttribute("data-print")) print();
+  if (!button?.dataset.png) return;
+  const said = document.getElementById("said");
+  button.disabled = true;
+  try {
+    await savePicture(button.dataset.png, button.dataset.name);
+    said.textContent = "Saved as a picture.";
+  } catch {
+    said.textContent = "The picture could not be made; the SVG can still be downloaded.";
+  } finally {
+    button.disabled = false;
+  }
+});
+
+// On paper nothing can be opened: the tables are shown, and closed again afterwards.
+let opened = [];
+addEventListener("beforeprint", () => {
+  opened = [...document.querySelectorAll("details.chart-table:not([open]), details.wordings:not([open])")];
+  for (const details of opened) details.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const details of opened) details.open = false;
+  opened = [];
+});

@@ -1,0 +1,111 @@
+//! What was written in answer to the questions that ask for a text: the words of many, and the newest as they are.
+//!
+//! There are no counts of words. They are read from the newest responses of the days asked for, a fixed number of
+//! them, so that it costs the same whatever the flow has; whoever shows them says so.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use sluice_flow::id::{FlowId, ResponseId};
+use sluice_flow::words;
+use sluice_store::{Order, ResponseRow};
+
+use crate::actor::Actor;
+use crate::admin::AdminResult;
+use crate::engine::Engine;
+use crate::responses::{Paging, ResponseFilter};
+use crate::summary::SummaryFilter;
+
+/// So many of the newest responses are read.
+pub const TEXT_RESPONSES: usize = 1_000;
+/// So many words are told of a question, and so many answers as they are.
+const WORDS_MAX: usize = 40;
+const NEWEST_MAX: usize = 5;
+
+/// What was written in the newest responses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// Responses that were looked at: all of the days asked for, or the newest of them.
+    pub looked_at: usize,
+    by_question: HashMap<String, Written>,
+}
+
+/// What was written in answer to one question.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    pub answers: usize,
+    /// In how many of these answers each word stands.
+    pub words: Vec<(String, u64)>,
+    /// The newest first.
+    pub newest: Vec<(ResponseId, String)>,
+}
+
+impl Texts {
+    pub fn of(&self, question: &str) -> Option<&Written> {
+        self.by_question.get(question)
+    }
+
+    /// From responses, the newest first.
+    fn read(rows: &[ResponseRow], filter: &SummaryFilter, questions: &[&str]) -> Self {
+        let mut found: HashMap<&str, Vec<(ResponseId, String)>> = HashMap::new();
+        for row in rows.iter().filter(|row| passes(row, filter)) {
+            let Ok(Value::Object(mut answers)) = serde_json::from_str(&row.answers) else {
+                continue;
+            };
+            for question in questions {
+                if let Some(Value::String(text)) = answers.remove(*question) {
+                    found.entry(question).or_default().push((row.response_id, text));
+                }
+            }
+        }
+        let written = |(question, mut answers): (&str, Vec<(ResponseId, String)>)| {
+            let texts = answers.iter().map(|(_, text)| text.as_str());
+            let words = words::frequent(texts, WORDS_MAX);
+            let count = answers.len();
+            answers.truncate(NEWEST_MAX);
+            (question.to_owned(), Written { answers: count, words, newest: answers })
+        };
+        Self { looked_at: rows.len(), by_question: found.into_iter().map(written).collect() }
+    }
+}
+
+fn passes(row: &ResponseRow, filter: &SummaryFilter) -> bool {
+    let version = filter.versions.is_empty() || filter.versions.contains(&row.flow_version_id);
+    let tag = filter.tag.as_ref().is_none_or(|(name, value)| has_tag(row, name, value));
+    version && tag
+}
+
+fn has_tag(row: &ResponseRow, name: &str, value: &str) -> bool {
+    let Some(Ok(Value::Object(tags))) = row.tags.as_deref().map(serde_json::from_str) else {
+        return false;
+    };
+    match tags.get(name) {
+        Some(Value::String(own)) => own == value,
+        Some(Value::Array(own)) => own.iter().any(|own| own.as_str() == Some(value)),
+        _ => false,
+    }
+}
+
+impl Engine {
+    /// What was written in answer to these questions, in the newest responses that pass the filter.
+    pub async fn texts(
+        &self,
+        actor: &Actor,
+        flow: FlowId,
+        filter: &SummaryFilter,
+        questions: &[&str],
+    ) -> AdminResult<Texts> {
+        if questions.is_empty() {
+            return Ok(Texts::default());
+        }
+        // Versions and tags are judged here: asked of the store, a rare one would be looked for in all there is.
+        let newest = ResponseFilter {
+            from: filter.from.map(|day| day.starts_at()),
+            to: filter.to.map(|day| day.plus(1).starts_at()),
+            ..ResponseFilter::default()
+        };
+        let paging = Paging { after: None, order: Order::Desc, limit: TEXT_RESPONSES };
+        let page = self.list_responses(actor, flow, &newest, paging).await?;
+        Ok(Texts::read(&page.rows, filter, questions))
+    }
+}

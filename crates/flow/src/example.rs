@@ -1,0 +1,160 @@
+//! An example of a submission's answers, for documents that show real calls.
+//!
+//! Whatever an example proposes is judged like any answer, and what does not pass is left out: so an example is right
+//! for every definition, or says less.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::definition::Definition;
+use crate::judge::judge_question;
+use crate::question::choice::Choice;
+use crate::question::{Question, QuestionType};
+use crate::submission::{TextMap, Texts};
+
+/// One right answer to each question that takes one.
+pub fn answers(definition: &Definition) -> Map<String, Value> {
+    let answerable = definition.questions().iter().filter(|it| it.question_type.is_answerable());
+    let example = |question: &Question| {
+        let answer =
+            proposals(&question.question_type).into_iter().find(|it| is_right(question, it))?;
+        Some((question.id.clone(), to_json(&answer)))
+    };
+    answerable.filter_map(example).collect()
+}
+
+/// What might be an answer, the likeliest first.
+fn proposals(question_type: &QuestionType) -> Vec<Texts<'static>> {
+    let one = |texts: &[&str]| {
+        texts.iter().map(|text| Texts::One(Cow::Owned((*text).to_owned()))).collect()
+    };
+    let number = |text: String| Texts::One(Cow::Owned(text));
+    match question_type {
+        QuestionType::ShortText(it) => {
+            texts("Ada Lovelace", it.length.min_length, it.length.max_length)
+        }
+        QuestionType::LongText(it) => {
+            texts("It does what I need, quickly.", it.length.min_length, it.length.max_length)
+        }
+        QuestionType::Email(_) => one(&["ada@example.com"]),
+        QuestionType::Url(_) => one(&["https://example.com"]),
+        QuestionType::Phone(_) => one(&["+49 30 1234567"]),
+        QuestionType::Number(it) => {
+            let ends = [&it.min, &it.max].into_iter().flatten().map(|end| number(end.to_string()));
+            one(&["42", "1", "0"]).into_iter().chain(ends).collect()
+        }
+        QuestionType::Date(it) => {
+            let ends = [&it.min, &it.max].into_iter().flatten().map(|end| number(end.clone()));
+            one(&["2026-11-15"]).into_iter().chain(ends).collect()
+        }
+        QuestionType::SingleChoice(it) => first(&it.choice.options),
+        QuestionType::Dropdown(it) => first(&it.choice.options),
+        QuestionType::MultipleChoice(it) => {
+            let least = it.min_selected.unwrap_or(1).max(1) as usize;
+            vec![many(it.choice.options.iter().take(least).map(|option| option.id.clone()))]
+        }
+        QuestionType::Ranking(it) => vec![many(it.options.iter().map(|option| option.id.clone()))],
+        QuestionType::Matrix(it) => {
+            let column = it.columns.last().map(|column| column.id.as_str()).unwrap_or_default();
+            vec![many(it.rows.iter().map(|row| format!("{}:{column}", row.id)))]
+        }
+        QuestionType::Rating(it) => vec![number(it.max.to_string())],
+        QuestionType::Nps(_) => one(&["9"]),
+        QuestionType::YesNo(_) => one(&["yes"]),
+        QuestionType::Consent(_) => one(&["accepted"]),
+        QuestionType::Statement(_) => Vec::new(),
+    }
+}
+
+/// A text that is cut or repeated to the length that is asked for.
+fn texts(text: &str, min: Option<u32>, max: Option<u32>) -> Vec<Texts<'static>> {
+    let least = min.unwrap_or(0) as usize;
+    let most = max.map_or(usize::MAX, |max| max as usize);
+    let length = text.chars().count().max(least).min(most);
+    let text: String = text.chars().cycle().take(length).collect();
+    // An answer of white space alone would be none.
+    vec![Texts::One(Cow::Owned(text))]
+}
+
+fn first(options: &[Choice]) -> Vec<Texts<'static>> {
+    options.iter().take(1).map(|option| Texts::One(Cow::Owned(option.id.clone()))).collect()
+}
+
+fn many(texts: impl Iterator<Item = String>) -> Texts<'static> {
+    Texts::Many(texts.map(Cow::Owned).collect())
+}
+
+fn is_right(question: &Question, answer: &Texts<'static>) -> bool {
+    let answers: TextMap<'_> =
+        [(Cow::Borrowed(question.id.as_str()), answer.clone())].into_iter().collect();
+    judge_question(question, &answers).is_empty()
+}
+
+fn to_json(answer: &Texts<'_>) -> Value {
+    match answer {
+        Texts::One(text) => Value::from(text.as_ref()),
+        Texts::Many(texts) => texts.iter().map(|text| Value::from(text.as_ref())).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::definition;
+
+    #[track_caller]
+    fn check(questions: Value, expected: Value) {
+        let draft = json!({"title": "T", "questions": questions});
+        let definition = definition::check(&draft).unwrap();
+        assert_eq!(Value::Object(answers(&definition)), expected);
+    }
+
+    #[test]
+    fn every_type_that_takes_an_answer_has_one() {
+        let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]);
+        let mut expected = json!({
+            "shortText": "Ada Lovelace", "longText": "It does what I need, quickly.", "email": "ada@example.com",
+            "url": "https://example.com", "phone": "+49 30 1234567", "number": "42", "date": "2026-11-15",
+            "singleChoice": "a", "dropdown": "a", "multipleChoice": ["a"], "ranking": ["a", "b"],
+            "matrix": ["a:b", "b:b"], "rating": "5", "nps": "9", "yesNo": "yes", "consent": "accepted",
+        });
+        let questions: Vec<Value> = QuestionType::NAMES
+            .iter()
+            .map(|name| {
+                let mut question = json!({"id": name, "type": name, "prompt": "?"});
+                match *name {
+                    "singleChoice" | "dropdown" | "multipleChoice" | "ranking" => {
+                        question["options"] = options.clone()
+                    }
+                    "matrix" => {
+                        question["rows"] = options.clone();
+                        question["columns"] = options.clone();
+                    }
+                    _ => {}
+                }
+                question
+            })
+            .collect();
+        expected["rating"] = json!("5");
+        check(Value::Array(questions), expected);
+    }
+
+    #[test]
+    fn limits_are_kept() {
+        let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]);
+        check(
+            json!([
+                {"id": "s", "type": "shortText", "prompt": "?", "maxLength": 3},
+                {"id": "l", "type": "shortText", "prompt": "?", "minLength": 15},
+                {"id": "n", "type": "number", "prompt": "?", "min": 100, "max": 200},
+                {"id": "d", "type": "date", "prompt": "?", "min": "2030-01-01"},
+                {"id": "m", "type": "multipleChoice", "prompt": "?", "options": options, "minSelected": 2},
+                {"id": "r", "type": "rating", "prompt": "?", "max": 3},
+            ]),
+            json!({"s": "Ada", "l": "Ada LovelaceAda", "n": "100", "d": "2030-01-01", "m": ["a", "b"], "r": "3"}),
+        );
+    }
+}

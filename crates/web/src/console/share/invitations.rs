@@ -1,0 +1,391 @@
+//! Invitations of a flow: how many there are in each state, each with its link, making them and withdrawing one.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use maud::{Markup, html};
+use sluice_engine::rows::{InvitationCounts, Scope};
+use sluice_engine::{
+    AdminError, AdminResult, Duplicates, Engine, Invitation, InvitationCursor, Missing,
+    NewInvitation, invitation_files,
+};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::{AssignmentId, FlowId};
+use sluice_flow::invitation::{InvitationState, Invitee};
+use sluice_flow::time::{Day, Timestamp};
+
+use super::page;
+use crate::console::Console;
+use crate::console::parts::field::Field;
+use crate::console::parts::{day, errors, number};
+use crate::console::reply::{self, Answer};
+use crate::console::request::{At, Fields, Form};
+use crate::console::session::Visitor;
+
+/// Invitations of one page of the list.
+const PAGE: usize = 25;
+/// Invitations that are read in one go for the file, and how many it has at most.
+const FILE_PAGE: usize = 1_000;
+const FILE_MAX: usize = invitation_files::FILE_LINES_MAX;
+
+/// What was typed into the form, where it is shown again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Typed<'t> {
+    pub(super) people: &'t str,
+    pub(super) until: &'t str,
+    pub(super) faults: Vec<Fault>,
+}
+
+/// A page of the list, and how many there are.
+pub(super) struct Invitations {
+    counts: InvitationCounts,
+    state: Option<InvitationState>,
+    items: Vec<Invitation>,
+    next: Option<String>,
+    is_first: bool,
+}
+
+impl Invitations {
+    pub(super) async fn read(
+        engine: &Engine,
+        visitor: &Visitor,
+        flow: FlowId,
+        query: &Fields,
+    ) -> AdminResult<Self> {
+        let state = query
+            .get("state")
+            .and_then(|word| InvitationState::ALL.into_iter().find(|it| word_of(*it) == word));
+        let after = query.get("after").and_then(|text| text.parse::<InvitationCursor>().ok());
+        let mut items =
+            engine.list_invitations(&visitor.actor, flow, state, after, PAGE + 1).await?;
+        let counts = engine.count_invitations(&visitor.actor, flow).await?;
+        let has_more = items.len() > PAGE;
+        items.truncate(PAGE);
+        let next =
+            items.last().filter(|_| has_more).map(|last| InvitationCursor::at(last).to_string());
+        Ok(Self { counts, state, items, next, is_first: after.is_none() })
+    }
+
+    pub(super) fn card(
+        &self,
+        flow: FlowId,
+        may_write: bool,
+        is_published: bool,
+        typed: &Typed<'_>,
+    ) -> Markup {
+        let all = self.all();
+        html! {
+            section.card aria-labelledby="invitations" {
+                header {
+                    h2 id="invitations" { "Invitations" }
+                    @if all > 0 {
+                        a.button.small href={ "/console/flows/" (flow) "/share/invitations.csv" } download { "Download all links (CSV)" }
+                    }
+                }
+                p.muted { "A personal link for each person. It counts once, and says who has answered without saying what." }
+                @if !is_published && may_write { p.hint { "Links can be made now; they work as soon as the flow is published." } }
+                @if may_write { (form(flow, all == 0 || !typed.faults.is_empty(), typed)) }
+                @if all > 0 { (self.states(flow)) (self.table(flow, may_write)) }
+                @else if !may_write { p { "Nobody is invited yet." } }
+            }
+        }
+    }
+
+    fn all(&self) -> u64 {
+        let InvitationCounts { sent, opened, expired, revoked, completed } = self.counts;
+        sent + opened + expired + revoked + completed
+    }
+
+    /// Chips that filter the list.
+    fn states(&self, flow: FlowId) -> Markup {
+        let InvitationCounts { sent, opened, expired, revoked, completed } = self.counts;
+        let count = |state| match state {
+            InvitationState::Sent => sent,
+            InvitationState::Opened => opened,
+            InvitationState::Expired => expired,
+            InvitationState::Revoked => revoked,
+            InvitationState::Completed => completed,
+        };
+        let base = format!("/console/flows/{flow}/share");
+        html! {
+            div.chips role="group" aria-label="State of the invitations" {
+                a.chip href={ (base) "#invitations" } aria-current=[self.state.is_none().then_some("true")] { "All " span.number { (number(self.all())) } }
+                @for state in InvitationState::ALL {
+                    a.chip href={ (base) "?state=" (word_of(state)) "#invitations" } aria-current=[(self.state == Some(state)).then_some("true")] {
+                        (told(state)) " " span.number { (number(count(state))) }
+                    }
+                }
+            }
+        }
+    }
+
+    fn table(&self, flow: FlowId, may_write: bool) -> Markup {
+        let state =
+            self.state.map(|state| format!("state={}&", word_of(state))).unwrap_or_default();
+        html! {
+            @if self.items.is_empty() { p.muted { "None in this state." } }
+            @else {
+                div.scroll tabindex="0" role="region" aria-label="Invitations" {
+                    table.table {
+                        thead { tr { th scope="col" { "Who" } th scope="col" { "State" } th scope="col" { "Made" } th scope="col" { "Link" } } }
+                        tbody { @for invitation in &self.items { (row(flow, may_write, invitation)) } }
+                    }
+                }
+            }
+            div.pager {
+                @if !self.is_first { a.button.small href={ "/console/flows/" (flow) "/share?" (state) "#invitations" } { "To the first" } }
+                @if let Some(next) = &self.next { a.button.small href={ "/console/flows/" (flow) "/share?" (state) "after=" (next) "#invitations" } { "More" } }
+            }
+        }
+    }
+}
+
+fn row(flow: FlowId, may_write: bool, invitation: &Invitation) -> Markup {
+    let Invitation { row, state, link } = invitation;
+    let id = row.assignment_id;
+    let is_open = matches!(state, InvitationState::Sent | InvitationState::Opened);
+    html! {
+        tr {
+            td {
+                @match who(&row.invitee) { Some(who) => bdi { (who) }, None => span.muted { "Erased" } }
+                @if let Some(end) = row.times.expires_at.filter(|_| is_open) { p.hint { "until " (day(end)) } }
+            }
+            td { span.state { span class={ "dot " (dot(*state)) } {} (told(*state)) } }
+            td { (day(row.created_at)) }
+            td {
+                div.buttons {
+                    span.unseen id={ "link-" (id) } { (link) }
+                    @if is_open {
+                        button.button.small type="button" data-copy={ "link-" (id) } aria-label={ "Copy the link of " (who(&row.invitee).unwrap_or_default()) } { "Copy link" }
+                        @if may_write {
+                            form method="post" action={ "/console/flows/" (flow) "/share/invitations/" (id) "/revoke" }
+                                data-confirm="Withdraw this invitation? Its link takes no answer from then on." {
+                                button.button.small.danger type="submit" aria-label={ "Revoke the invitation of " (who(&row.invitee).unwrap_or_default()) } { "Revoke" }
+                            }
+                        }
+                    } @else { span.muted { "–" } }
+                }
+            }
+        }
+    }
+}
+
+fn form(flow: FlowId, open: bool, typed: &Typed<'_>) -> Markup {
+    let people = Field {
+        id: "people",
+        label: "Whom to invite",
+        hint: Some(
+            "One e-mail address or user id a line; or a CSV whose first line names its columns: userId, email, expiresAt. At most 1 MiB at once.",
+        ),
+        value: typed.people,
+        lines: 5,
+        mono: true,
+        required: true,
+        ..Field::default()
+    };
+    let until = Field {
+        id: "until",
+        label: "Links end after (UTC)",
+        hint: Some("Without a day they do not end."),
+        value: typed.until,
+        kind: "date",
+        ..Field::default()
+    };
+    html! {
+        details.more open[open] {
+            summary { "Invite people" }
+            form.form method="post" action={ "/console/flows/" (flow) "/share/invitations#invitations" } {
+                (errors(&typed.faults, |pointer| Some(if pointer == "/until" { "until" } else { "people" }.to_owned())))
+                (people.draw())
+                div.field data-file hidden {
+                    label for="file" { "Or take a CSV file" }
+                    input.input type="file" id="file" accept=".csv,text/csv,text/plain";
+                }
+                (until.draw())
+                label.check { input type="checkbox" name="again" value="yes"; span { "Also invite again whoever has an open invitation to this flow" } }
+                div.buttons { button.button.primary type="submit" { "Make the links" } }
+            }
+        }
+    }
+}
+
+/// Makes invitations for everybody in the form, or none and says what is wrong.
+pub(super) async fn invite(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Form(form): Form,
+) -> Answer {
+    let state = console.engine.get_flow(&visitor.actor, flow).await?;
+    visitor.actor.need_in(Scope::Write, state.flow.app_id, Missing::Flow)?;
+    let (people, until) = (form.raw("people"), form.raw("until"));
+    let duplicates = if form.has("again") { Duplicates::Allow } else { Duplicates::Skip };
+    let made = match asked_for(people, until) {
+        Ok(new) => console.engine.invite(&visitor.actor, flow, &new, duplicates, false).await,
+        Err(faults) => Err(AdminError::Invalid(faults)),
+    };
+    match made {
+        Ok(made) => {
+            let word = if made.is_empty() { "invited-already" } else { "invited" };
+            Ok(reply::see_other(&format!("/console/flows/{flow}/share?done={word}#invitations")))
+        }
+        Err(AdminError::Invalid(faults)) => {
+            let typed = Typed { people, until, faults: faults.into_iter().map(by_line).collect() };
+            page(&console, &visitor, flow, &Fields::default(), typed).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A fault of a line, in words.
+fn by_line(fault: Fault) -> Fault {
+    let mut parts = fault.pointer.split('/').skip(1);
+    let line = parts.next().and_then(|line| line.parse::<u64>().ok());
+    match (line, parts.next()) {
+        (Some(line), Some(field)) => Fault { pointer: format!("/line {line}, {field}"), ..fault },
+        (Some(line), None) => Fault { pointer: format!("/line {line}"), ..fault },
+        _ => fault,
+    }
+}
+
+/// Everybody in the text: a CSV where its first line names columns, else one a line.
+fn asked_for(people: &str, until: &str) -> Result<Vec<NewInvitation>, Vec<Fault>> {
+    let end = match until.trim() {
+        "" => None,
+        text => Some(text.parse::<Day>().map_err(|error| {
+            vec![Fault { pointer: "/until".into(), message: error.to_string() }]
+        })?),
+    };
+    let end: Option<Timestamp> = end.map(|day| day.plus(1).starts_at());
+    let head = people.lines().next().unwrap_or_default().to_ascii_lowercase();
+    let names_columns = head
+        .split([',', ';'])
+        .map(str::trim)
+        .any(|name| matches!(name, "userid" | "email" | "expiresat"));
+    let mut new =
+        if names_columns { invitation_files::read(people.as_bytes())? } else { by_lines(people) };
+    if new.is_empty() {
+        return Err(vec![Fault {
+            pointer: "/people".into(),
+            message: "must have a line for each person".into(),
+        }]);
+    }
+    for one in &mut new {
+        one.expires_at = one.expires_at.or(end);
+    }
+    Ok(new)
+}
+
+fn by_lines(people: &str) -> Vec<NewInvitation> {
+    let lines = people.lines().zip(1..).map(|(line, number)| (line.trim(), number));
+    let one = |(text, number): (&str, u64)| {
+        let invitee = if text.contains('@') {
+            Invitee { email: Some(text.to_owned()), ..Invitee::default() }
+        } else {
+            Invitee { user_id: Some(text.to_owned()), ..Invitee::default() }
+        };
+        NewInvitation { invitee, expires_at: None, line: Some(number) }
+    };
+    lines.filter(|(text, _)| !text.is_empty()).map(one).collect()
+}
+
+pub(super) async fn revoke(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    At(invitation): At<AssignmentId>,
+) -> Answer {
+    let found = console.engine.get_invitation(&visitor.actor, invitation).await?;
+    if found.row.flow_id != flow {
+        return Err(AdminError::NotFound(Missing::Invitation).into());
+    }
+    console.engine.revoke_invitation(&visitor.actor, invitation).await?;
+    Ok(reply::see_other(&format!("/console/flows/{flow}/share?done=revoked#invitations")))
+}
+
+/// Every invitation with its link, to be sent out.
+pub(super) async fn file(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+) -> Result<Response, reply::Refused> {
+    let mut all: Vec<Invitation> = Vec::new();
+    loop {
+        let after = all.last().map(InvitationCursor::at);
+        let page =
+            console.engine.list_invitations(&visitor.actor, flow, None, after, FILE_PAGE).await?;
+        let is_last = page.len() < FILE_PAGE;
+        all.extend(page);
+        if is_last || all.len() >= FILE_MAX {
+            break;
+        }
+    }
+    Ok(reply::table_file("invitations.csv", invitation_files::write(&all)))
+}
+
+fn who(invitee: &Invitee) -> Option<String> {
+    let both: Vec<&str> =
+        [&invitee.email, &invitee.user_id].into_iter().flatten().map(String::as_str).collect();
+    (!both.is_empty()).then(|| both.join(" · "))
+}
+
+/// The word of the address.
+fn word_of(state: InvitationState) -> &'static str {
+    match state {
+        InvitationState::Sent => "sent",
+        InvitationState::Opened => "opened",
+        InvitationState::Expired => "expired",
+        InvitationState::Revoked => "revoked",
+        InvitationState::Completed => "completed",
+    }
+}
+
+fn told(state: InvitationState) -> &'static str {
+    match state {
+        InvitationState::Sent => "Not opened yet",
+        InvitationState::Opened => "Opened",
+        InvitationState::Expired => "Expired",
+        InvitationState::Revoked => "Revoked",
+        InvitationState::Completed => "Answered",
+    }
+}
+
+fn dot(state: InvitationState) -> &'static str {
+    match state {
+        InvitationState::Sent => "draft",
+        InvitationState::Opened => "scheduled",
+        InvitationState::Completed => "open",
+        InvitationState::Expired | InvitationState::Revoked => "archived",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_come_one_a_line_or_as_csv() {
+        let lines = asked_for("ada@mail.example\n\n 7 \r\n", "").unwrap();
+        assert_eq!(lines[0].invitee.email.as_deref(), Some("ada@mail.example"));
+        assert_eq!((lines[1].invitee.user_id.as_deref(), lines[1].line), (Some("7"), Some(3)));
+        let csv = asked_for("email;userId\nada@mail.example;7\n", "").unwrap();
+        assert_eq!((csv.len(), csv[0].invitee.user_id.as_deref()), (1, Some("7")));
+        assert!(asked_for(" \n", "").is_err() && asked_for("email\n", "").is_err());
+    }
+
+    #[test]
+    fn a_link_ends_with_its_day_unless_the_file_says_otherwise() {
+        let one = asked_for(
+            "email,expiresAt\na@b.example,\nc@d.example,2027-01-01T00:00:00Z",
+            "2026-12-01",
+        )
+        .unwrap();
+        let end = |at: usize| one[at].expires_at.unwrap().to_string();
+        assert_eq!(
+            (end(0).as_str(), end(1).as_str()),
+            ("2026-12-02T00:00:00.000Z", "2027-01-01T00:00:00.000Z")
+        );
+        assert!(asked_for("a@b.example", "tomorrow").is_err());
+    }
+}

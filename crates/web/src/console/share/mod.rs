@@ -1,0 +1,116 @@
+//! How a flow reaches people: its link with a code to scan, the snippet for a page, the three calls with real ids, and
+//! invitations.
+
+mod calls;
+mod code;
+mod invitations;
+mod link;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use sluice_engine::rows::{AppRow, FlowState, IdentityVerification, Scope};
+use sluice_engine::{AppDetail, HostedFlow};
+use sluice_flow::id::FlowId;
+
+use self::invitations::{Invitations, Typed};
+use self::link::Link;
+use super::Console;
+use super::around::{Around, Status};
+use super::frame::{Frame, Place, Tab};
+use super::reply::{Answer, Kind, Refused};
+use super::request::{At, Fields, Query};
+use super::session::Visitor;
+use super::steps;
+
+pub(super) fn routes() -> Router<Arc<Console>> {
+    Router::new()
+        .route("/console/flows/{flowId}/share", get(show))
+        .route("/console/flows/{flowId}/share/code.svg", get(link::code_file))
+        .route("/console/flows/{flowId}/share/invitations", post(invitations::invite))
+        .route("/console/flows/{flowId}/share/invitations.csv", get(invitations::file))
+        .route(
+            "/console/flows/{flowId}/share/invitations/{flowAssignmentId}/revoke",
+            post(invitations::revoke),
+        )
+}
+
+async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+) -> Answer {
+    page(&console, &visitor, flow, &query, Typed::default()).await
+}
+
+/// The page, with what was typed into its form and what is wrong with that.
+async fn page(
+    console: &Console,
+    visitor: &Visitor,
+    flow: FlowId,
+    query: &Fields,
+    typed: Typed<'_>,
+) -> Result<Response, Refused> {
+    let (around, state) = Around::flow(console, visitor, flow).await?;
+    let engine = &console.engine;
+    let app = engine.get_app(&visitor.actor, state.flow.app_id).await?;
+    let hosted = engine.hosted(&flow.to_string()).await?.ok();
+    let invitations = Invitations::read(engine, visitor, flow, query).await?;
+    let may_write = visitor.actor.may(Scope::Write, state.flow.app_id);
+    let kind = if typed.faults.is_empty() { Kind::Shown } else { Kind::Unfinished };
+    let content = html! {
+        (state_note(&around, &state))
+        @if let Some(hosted) = &hosted {
+            (verification_note(&app.row))
+            (published(engine.public_url(), &app, hosted, query))
+        }
+        (invitations.card(flow, may_write && state.flow.archived_at.is_none(), hosted.is_some(), &typed))
+    };
+    let title = format!("Share · {}", state.flow.name);
+    let frame = Frame::new(visitor, &around, Place::Flow(&state, Tab::Share), &title);
+    Ok(frame.done(query.get("done")).script("share.js").page(kind, content))
+}
+
+/// What can be shared of a flow that is published.
+fn published(base: &str, app: &AppDetail, hosted: &HostedFlow, query: &Fields) -> Markup {
+    let link = Link::of(base, hosted, query);
+    html! {
+        (link.card())
+        (link.embed_card(&app.row))
+        (calls::card(base, app, hosted))
+    }
+}
+
+/// What keeps the flow from being answered now, and what to do about it.
+fn state_note(around: &Around, state: &FlowState) -> Markup {
+    let edit = format!("/console/flows/{}/edit", state.flow.flow_id);
+    html! {
+        @match Status::of(state, around.now) {
+            Status::Draft => (steps::first_run(around, state, "There is nothing to share before the flow is published.")),
+            Status::Scheduled => p.note { "This flow is published and opens on its date. Until then its page says when that is." },
+            Status::Closed => p.note.warn { "This flow is closed: its page says so and takes no answers. " a href=(edit) { "Change its schedule" } " or publish it again." },
+            Status::Archived => p.note.warn { "This flow is archived: its page is gone, and it takes no answers." },
+            Status::Open => {},
+        }
+    }
+}
+
+/// What changes where a token is needed.
+fn verification_note(app: &AppRow) -> Markup {
+    html! {
+        @if app.identity_verification == IdentityVerification::Enforce {
+            div.note.warn {
+                p { strong { "A link alone is not enough. " }
+                    "Identity verification is enforced in this app: whoever answers needs a token that your server has signed." }
+                p { "On the link it goes into the fragment (" code { "#token=…" } "), to an embed by " code { "postMessage" }
+                    ", and to the API as " code { "Authorization: Bearer …" } ". "
+                    a href={ "/console/apps/" (app.app_id) "/settings/identity" } { "Identity verification" } }
+            }
+        }
+    }
+}
