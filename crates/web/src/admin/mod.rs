@@ -1,4 +1,4 @@
-//! The admin API: apps, keys, flows, versions, responses, respondents, tokens and the audit log over HTTP.
+//! The admin API: apps, keys, flows, versions, responses, respondents, tokens, users and the audit log over HTTP.
 //!
 //! A resource is whole in one file: what comes in, what goes out, handlers, routes. A handler takes
 //! a request, calls one use case of the engine, and wraps what comes back; it holds no rule. Who may
@@ -12,6 +12,7 @@ mod apps;
 mod audit;
 mod auth;
 mod drafts;
+mod exports;
 mod flows;
 mod identity_keys;
 mod invitations;
@@ -25,6 +26,7 @@ mod responses;
 mod schema;
 mod summary;
 mod tokens;
+mod users;
 mod versions;
 
 use std::sync::Arc;
@@ -60,8 +62,10 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(versions::routes())
         .merge(responses::routes())
         .merge(summary::routes())
+        .merge(exports::routes())
         .merge(respondents::routes())
         .merge(invitations::routes())
         .merge(tokens::routes())
+        .merge(users::routes())
         .merge(audit::routes())
 }

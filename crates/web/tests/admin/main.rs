@@ -15,4 +15,5 @@ mod summary;
 mod support;
 mod tokens;
 mod trail;
+mod users;
 mod versions;
