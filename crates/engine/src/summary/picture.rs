@@ -191,7 +191,7 @@ fn capitalised(word: &str) -> String {
 /// Of 100 people, how many more would recommend than would not.
 fn nps_score(counts: &QuestionCounts) -> Option<f64> {
     let sum = |keys: std::ops::Range<u32>| keys.map(|key| times(counts, key)).sum::<u64>();
-    ratio(sum(9..11) as f64 - sum(0..7) as f64, sum(0..11)).map(|share| share * 100.0)
+    ratio(100.0 * (sum(9..11) as f64 - sum(0..7) as f64), sum(0..11))
 }
 
 fn nps(counts: &QuestionCounts) -> Picture {

@@ -117,7 +117,8 @@ cases! {
         filters_and_pages_work_together
         a_page_looks_at_no_more_rows_than_it_may_and_goes_on
         a_filter_finds_the_one_row_behind_many_others
-        a_page_of_long_texts_is_short_and_goes_on;
+        a_page_of_long_texts_is_short_and_goes_on
+        responses_are_counted_with_the_names_of_their_tags;
     blocks:
         blocks_change_nothing_that_is_listed
         a_rare_value_is_found_within_few_rows

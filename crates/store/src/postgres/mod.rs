@@ -54,9 +54,9 @@ use crate::{
     App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
     Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
     IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
-    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponsePage,
-    ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError, StoreResult, Tended,
-    TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
+    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
+    ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError,
+    StoreResult, Tended, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -222,6 +222,10 @@ impl Store for PgStore {
 
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
         responses::list(&self.pool, query).await
+    }
+
+    async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount> {
+        responses::count(&self.pool, query).await
     }
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {

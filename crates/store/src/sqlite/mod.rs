@@ -42,9 +42,9 @@ use crate::{
     App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
     Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
     IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
-    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponsePage,
-    ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreResult, Tended, TokenHash,
-    TokenRow, User, UserKey, VersionRow, VersionState,
+    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
+    ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreResult, Tended,
+    TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use read::{apps, flows, instance, out, respondents, responses};
 
@@ -149,6 +149,14 @@ impl Store for SqliteStore {
             walk = self.readers.read(move |it| responses::step(it, walk)).await?;
         }
         Ok(walk.page())
+    }
+
+    async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount> {
+        let mut walk = Walk::of(query);
+        while walk.slice(responses::SLICE_ROWS).is_some() {
+            walk = self.readers.read(move |it| responses::step_counting(it, walk)).await?;
+        }
+        Ok(walk.count())
     }
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {

@@ -12,6 +12,7 @@ mod apps;
 mod audit;
 mod auth;
 mod drafts;
+mod exports;
 mod flows;
 mod identity_keys;
 mod invitations;
@@ -23,6 +24,7 @@ mod request;
 mod respondents;
 mod responses;
 mod schema;
+mod summary;
 mod tokens;
 mod users;
 mod versions;
@@ -59,6 +61,8 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(drafts::routes())
         .merge(versions::routes())
         .merge(responses::routes())
+        .merge(summary::routes())
+        .merge(exports::routes())
         .merge(respondents::routes())
         .merge(invitations::routes())
         .merge(tokens::routes())

@@ -63,6 +63,17 @@ pub(super) fn order() -> Object {
     order
 }
 
+pub(super) fn step() -> Object {
+    one_of(&["day", "week"])
+}
+
+pub(super) fn export_format() -> Object {
+    let mut formats = one_of(&["csv", "jsonl", "parquet", "xlsx"]);
+    formats.description =
+        Some("The form of the file; `xlsx` ends at 1,048,575 responses.".to_owned());
+    formats
+}
+
 pub(super) fn invitation_state() -> Object {
     one_of(&["sent", "opened", "completed", "expired", "revoked"])
 }

@@ -10,6 +10,7 @@ mod flows;
 mod frame;
 mod oidc;
 mod preview;
+mod responses;
 mod settings;
 mod share;
 #[path = "../support/mod.rs"]
