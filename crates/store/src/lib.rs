@@ -32,7 +32,7 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Day, Timestamp};
 
 pub use blocks::{BlockPlace, Blocked};
 pub use counting::{DayTotal, FlowCounts, Tended, Walk};
@@ -266,8 +266,9 @@ pub trait Store: Send + Sync + 'static {
         flow: FlowId,
         segment: Option<Vec<u8>>,
     ) -> StoreResult<FlowCounts>;
-    /// How many responses each flow of an app has on each day, by the same counts: by flow, and then by day.
-    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>>;
+    /// How many responses each flow of an app has on each day, from a day on where one is given, by the same counts: by flow, and
+    /// then by day.
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>>;
     /// Does a part of the work that counts need in the background; call it until it says that it is done.
     ///
     /// A call looks at no more than `limit` responses, or at a bounded amount of what commits have added, so that

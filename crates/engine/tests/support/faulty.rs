@@ -10,7 +10,7 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Day, Timestamp};
 use sluice_store::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,8 +256,8 @@ impl Store for FaultyStore {
     ) -> StoreResult<FlowCounts> {
         self.inner.read_counts(app, flow, segment).await
     }
-    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>> {
-        self.inner.count_by_day(app).await
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        self.inner.count_by_day(app, from).await
     }
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
         self.inner.tend_counts(limit).await

@@ -56,8 +56,9 @@ const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
 const TOTALS: &str = "SELECT flow_id, day, sum(responses)::bigint FROM ( \
      SELECT counts.flow_id, day, responses FROM flows JOIN counts \
      ON counts.app_id = flows.app_id AND counts.flow_id = flows.flow_id AND segment = '' \
-     WHERE flows.app_id = $1 \
-     UNION ALL SELECT flow_id, day, responses FROM count_deltas WHERE app_id = $1) AS days \
+     AND day >= $2 WHERE flows.app_id = $1 \
+     UNION ALL SELECT flow_id, day, responses FROM count_deltas \
+     WHERE app_id = $1 AND day >= $2) AS days \
      GROUP BY flow_id, day ORDER BY flow_id, day";
 
 /// The columns of [`ADD`] after the first two.
@@ -439,7 +440,11 @@ fn row(cells: &mut Cells) -> StoreResult<ReadRow> {
 }
 
 /// How many responses each flow of an app has on each day.
-pub(super) async fn totals(pool: &Arc<Pool>, app: AppId) -> StoreResult<Vec<DayTotal>> {
+pub(super) async fn totals(
+    pool: &Arc<Pool>,
+    app: AppId,
+    from: Option<Day>,
+) -> StoreResult<Vec<DayTotal>> {
     let read = |cells: &mut Cells| {
         Ok(DayTotal {
             flow_id: cells.id(FlowId::from_uuid)?,
@@ -447,5 +452,6 @@ pub(super) async fn totals(pool: &Arc<Pool>, app: AppId) -> StoreResult<Vec<DayT
             responses: cells.take()?,
         })
     };
-    pool.many(TOTALS, &[&app.uuid()], read).await
+    let from = from.map_or(i32::MIN, Day::number);
+    pool.many(TOTALS, &[&app.uuid(), &from], read).await
 }

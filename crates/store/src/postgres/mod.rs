@@ -46,7 +46,7 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Day, Timestamp};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
@@ -333,8 +333,8 @@ impl Store for PgStore {
         counts::read(&self.pool, app, flow, segment).await
     }
 
-    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>> {
-        counts::totals(&self.pool, app).await
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        counts::totals(&self.pool, app, from).await
     }
 
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {

@@ -34,8 +34,8 @@ const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
 const TOTALS: &str = "SELECT flow_id, day, sum(responses) FROM ( \
      SELECT counts.flow_id, day, responses FROM flows CROSS JOIN counts \
      ON counts.app_id = flows.app_id AND counts.flow_id = flows.flow_id AND segment = x'' \
-     WHERE flows.app_id = ?1 \
-     UNION ALL SELECT flow_id, day, responses FROM count_deltas WHERE app_id = ?1) \
+     AND day >= ?2 WHERE flows.app_id = ?1 \
+     UNION ALL SELECT flow_id, day, responses FROM count_deltas WHERE app_id = ?1 AND day >= ?2) \
      GROUP BY flow_id, day ORDER BY flow_id, day";
 
 /// Appends what the responses of a commit that were stored add.
@@ -337,8 +337,13 @@ pub(super) fn read(
 }
 
 /// How many responses each flow of an app has on each day.
-pub(super) fn totals(connection: &Connection, app: AppId) -> Result<Vec<DayTotal>> {
-    many(connection, TOTALS, [bytes!(app)], |cells: &mut Cells| {
+pub(super) fn totals(
+    connection: &Connection,
+    app: AppId,
+    from: Option<Day>,
+) -> Result<Vec<DayTotal>> {
+    let from = from.map_or(i32::MIN, Day::number);
+    many(connection, TOTALS, params![bytes!(app), from], |cells: &mut Cells| {
         Ok(DayTotal {
             flow_id: cells.id(FlowId::from_uuid)?,
             day: Day::from_number(cells.take()?),

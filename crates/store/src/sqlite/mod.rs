@@ -35,7 +35,7 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Day, Timestamp};
 
 use crate::listing::Walk;
 use crate::{
@@ -271,8 +271,8 @@ impl Store for SqliteStore {
         self.readers.read(move |it| counts::read(it, app, flow, segment)).await
     }
 
-    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>> {
-        self.readers.read(move |it| counts::totals(it, app)).await
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        self.readers.read(move |it| counts::totals(it, app, from)).await
     }
 
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
