@@ -20,8 +20,8 @@ use serde::Deserialize;
 
 pub(crate) use app::{AppCommand, AppSetArgs, IdentityAddArgs, IdentityCommand, Setting};
 pub(crate) use client::{
-    CheckArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand, SERVER_DEFAULT,
-    ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
+    CheckArgs, ExportArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand,
+    SERVER_DEFAULT, ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
 };
 
 pub(crate) use invite::{AddArgs, ImportArgs, InviteCommand, InvitedArgs};

@@ -3,6 +3,7 @@
 
 pub(crate) mod app;
 pub(crate) mod check;
+pub(crate) mod export;
 pub(crate) mod flow;
 pub(crate) mod identity;
 pub(crate) mod invite;

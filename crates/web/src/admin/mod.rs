@@ -12,6 +12,7 @@ mod apps;
 mod audit;
 mod auth;
 mod drafts;
+mod exports;
 mod flows;
 mod identity_keys;
 mod invitations;
@@ -59,6 +60,7 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(drafts::routes())
         .merge(versions::routes())
         .merge(responses::routes())
+        .merge(exports::routes())
         .merge(respondents::routes())
         .merge(invitations::routes())
         .merge(tokens::routes())

@@ -63,6 +63,13 @@ pub(super) fn order() -> Object {
     order
 }
 
+pub(super) fn export_format() -> Object {
+    let mut formats = one_of(&["csv", "jsonl", "parquet", "xlsx"]);
+    formats.description =
+        Some("The form of the file; `xlsx` ends at 1,048,575 responses.".to_owned());
+    formats
+}
+
 pub(super) fn invitation_state() -> Object {
     one_of(&["sent", "opened", "completed", "expired", "revoked"])
 }

@@ -36,6 +36,7 @@ use axum::routing::get;
 use http::HeaderMap;
 use sluice_engine::Engine;
 use sluice_engine::rows::Page;
+use tokio::sync::watch;
 
 use self::attempts::Attempts;
 use self::oidc::Provider;
@@ -71,6 +72,9 @@ pub(crate) struct Console {
     provider: Option<Provider>,
     /// The hosted pages of what is not published yet.
     previews: Arc<dyn Preview>,
+    downloads: responses::Downloads,
+    /// Whether the server stops: streams that have no end of their own end then.
+    stopping: watch::Sender<bool>,
 }
 
 impl Console {
@@ -81,7 +85,14 @@ impl Console {
         previews: Arc<dyn Preview>,
     ) -> Self {
         let attempts = Attempts::new(options.sign_ins_per_minute, Proxies(trusted_proxies));
-        Self { engine, attempts, provider: options.oidc.map(Provider::new), previews }
+        let (downloads, stopping) = (responses::Downloads::default(), watch::Sender::new(false));
+        let provider = options.oidc.map(Provider::new);
+        Self { engine, attempts, provider, previews, downloads, stopping }
+    }
+
+    /// Ends every stream, so that connections can.
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
     }
 }
 

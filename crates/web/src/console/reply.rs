@@ -3,12 +3,15 @@
 //! What a use case refuses becomes a page here that says what happened and what to do, in one match. Nothing that
 //! the console shows is kept by a cache or framed by anybody, and the policy lets a page load and run what we serve alone.
 
+use std::convert::Infallible;
 use std::io::Write as _;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures_util::Stream;
 use http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
     ETAG, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
@@ -28,6 +31,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
      connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const FILE_POLICY: &str = "default-src 'none'; sandbox";
 const FOREVER: &str = "public, max-age=31536000, immutable";
+/// Tells a proxy to hand events on at once.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const X_FRAME_OPTIONS: HeaderName = HeaderName::from_static("x-frame-options");
 /// Quick, and nearly as small as it gets: the page is made for one reader.
 const LEVEL: u32 = 5;
@@ -99,6 +104,43 @@ pub(super) fn json(kind: Kind, value: &impl Serialize) -> Response {
     *response.status_mut() = kind.status();
     guard(response.headers_mut());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// A part of a page, for the console's own script.
+pub(super) fn fragment(markup: Markup) -> Response {
+    let mut response = Response::new(Body::from(markup.into_string()));
+    guard(response.headers_mut());
+    let media_type = HeaderValue::from_static("text/html; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
+
+/// A file that is sent while it is made.
+pub(super) fn sent_file((headers, body): (HeaderMap, Body)) -> Response {
+    let mut response = Response::new(body);
+    guard(response.headers_mut());
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// Events as they happen.
+pub(super) fn events(
+    events: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+) -> Response {
+    let mut response = Response::new(Body::from_stream(events));
+    guard(response.headers_mut());
+    let media_type = HeaderValue::from_static("text/event-stream");
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response.headers_mut().insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    response
+}
+
+/// No events now: a browser that is told this does not ask again by itself.
+pub(super) fn no_events() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    guard(response.headers_mut());
     response
 }
 

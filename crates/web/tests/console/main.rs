@@ -9,6 +9,7 @@ mod editor;
 mod flows;
 mod oidc;
 mod preview;
+mod responses;
 mod settings;
 mod share;
 #[path = "../support/mod.rs"]
