@@ -111,9 +111,9 @@ async fn sign_in(
 }
 
 fn wait(console: &Console, from: &From, headers: &HeaderMap, typed: Typed) -> Option<u64> {
-    console.attempts.from_address(from, headers).or_else(|| match typed.with_token {
+    console.attempts.of_address(from, headers).or_else(|| match typed.with_token {
         true => None,
-        false => console.attempts.to_account(typed.email),
+        false => console.attempts.of_account(typed.email),
     })
 }
 
