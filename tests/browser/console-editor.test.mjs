@@ -250,7 +250,7 @@ test("what was written survives a reload, and a server that is away", async () =
   await page.context().setOffline(true);
   await at(page, "/questions/0/prompt").fill("Written on the train");
   await page.locator("#saving[data-state=offline]").waitFor();
-  await page.getByText("as soon as it can").waitFor();
+  assert.match(await page.locator("#said").textContent(), /saved as soon as it can/);
   await checkAccess(page, "offline");
   await page.context().setOffline(false);
   await saved(page);
