@@ -283,7 +283,7 @@ test("faults are listed, lead to their fields, and keep from publishing", async 
   const { page } = await edit();
   await changing(page, () => at(page, "/questions/0/prompt").fill(""));
   await page.getByText("One thing keeps this from being published").waitFor();
-  assert.match(await item(page, 0).locator(".field").first().textContent(), /prompt is required|must not be empty/);
+  assert.match(await item(page, 0).locator(".field").first().textContent(), /Is missing\./);
   assert.match(await item(page, 0).locator(".head").textContent(), /To mend/);
   await show(page, "texts");
   await changing(page, () => at(page, "/ending/redirectUrl").fill("nowhere"));
