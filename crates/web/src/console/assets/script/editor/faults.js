@@ -66,10 +66,10 @@ export class Faults extends EventTarget {
     for (const [at, fault] of this.all.entries()) {
       const control = this.controlOf(fault.pointer);
       if (!control) continue;
-      const told = el("p", { className: "error fault", id: `fault-${at}` }, sentence(told(fault)));
-      if (control.matches("fieldset")) control.append(told);
-      else if (control.type === "checkbox") control.closest("label").after(told);
-      else control.after(told);
+      const beside = el("p", { className: "error fault", id: `fault-${at}` }, sentence(told(fault)));
+      if (control.matches("fieldset")) control.append(beside);
+      else if (control.type === "checkbox") control.closest("label").after(beside);
+      else control.after(beside);
       control.dataset.faulty = "";
       if (!control.matches("fieldset, td")) control.setAttribute("aria-invalid", "true");
     }
