@@ -25,7 +25,11 @@ impl Engine {
         after: Option<AuditId>,
         limit: usize,
     ) -> AdminResult<Vec<AuditEntry>> {
-        let rows = self.list_audit(actor, app, after, limit).await?;
+        self.named(self.list_audit(actor, app, after, limit).await?).await
+    }
+
+    /// Who is behind each entry, by name.
+    pub(crate) async fn named(&self, rows: Vec<AuditRow>) -> AdminResult<Vec<AuditEntry>> {
         let mut names: HashMap<String, String> = HashMap::new();
         if rows.iter().any(|row| row.actor.starts_with(TokenId::PREFIX)) {
             let tokens = self.store.list_tokens().await?.into_iter();

@@ -30,7 +30,7 @@ pub(super) fn bar(editing: &Editing) -> Markup {
     html! {
         div.bar id="bar" {
             div.states {
-                p id="saving" role="status" data-state="saved" { @if state.draft.is_some() { "All changes are saved." } @else { "Nothing is changed since version " (state.last_number) "." } }
+                p id="saving" data-state="saved" { @if state.draft.is_some() { "All changes are saved." } @else { "Nothing is changed since version " (state.last_number) "." } }
                 p.hint { (standing(state)) }
             }
             div.buttons {

@@ -2,7 +2,7 @@
  * The bar above the editor: how saving stands, what to do where it does not, and publishing.
  */
 
-import { button, el } from "./dom.js";
+import { button, el, say } from "./dom.js";
 
 const WORDS = {
   saved: "All changes are saved.",
@@ -34,6 +34,11 @@ export class Bar {
     this.shown = state;
     this.words.textContent = WORDS[state];
     this.words.dataset.state = state;
+    // Every save said aloud would be too much; what goes wrong, and that it is well again, is not.
+    const isWell = ["saved", "changed", "saving"].includes(state);
+    if (!isWell) say(WORDS[state]);
+    else if (this.wasIll && state === "saved") say("Saved again.");
+    this.wasIll = !isWell || (this.wasIll && state !== "saved");
     const actions = {
       offline: () => [button("Try now", () => this.saving.save())],
       failed: () => [button("Try now", () => this.saving.save())],
@@ -51,7 +56,8 @@ export class Bar {
     if (this.faults.all.length > 0) return this.faults.goTo(this.faults.all[0].pointer);
     form.elements.tag.value = this.saving.tag;
     form.dataset.ready = "1";
-    form.requestSubmit();
+    // Not while this submit is still being told: the browser would ignore another one.
+    setTimeout(() => form.requestSubmit());
   }
 
   async review(event, link) {

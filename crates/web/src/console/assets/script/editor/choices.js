@@ -5,6 +5,9 @@
 import { button, el, pointer, redraw, say } from "./dom.js";
 import { idFrom, isMadeUp } from "./ids.js";
 
+/** Options that a new question came with, and that nobody has reworded. */
+const isNewborn = ({ label }) => ["First", "Second"].includes(label);
+
 export function choicesEditor(draft, at, list, title, context) {
   const place = el("fieldset", { className: "choicelist", data: { pointer: pointer(["questions", at, list]), list }, tabIndex: -1 });
   const choices = () => (Array.isArray(draft.questions[at][list]) ? draft.questions[at][list] : (draft.questions[at][list] = []));
@@ -25,7 +28,7 @@ export function choicesEditor(draft, at, list, title, context) {
     const label = el("input", {
       className: "input", value: choice?.label ?? "", aria: { label: `${title}: ${place + 1}` }, data: { pointer: pointer([...path, "label"]) },
       oninput: () => { choice.label = label.value; draft.changed(false) },
-      onchange: () => nameIt(choice, place),
+      onchange: settle,
       onkeydown: (event) => onKey(event, place),
     });
     const id = areIdsShown && el("input", {
@@ -44,15 +47,19 @@ export function choicesEditor(draft, at, list, title, context) {
   }
 
   /** An id that nobody chose is made of the label, until it is published. */
-  function nameIt(choice, place) {
-    if (!isMadeUp(choice.id) || !choice.label || context.published[draft.questions[at].id]?.choices?.includes(choice.id)) return;
-    const taken = choices().filter((other) => other !== choice).map((other) => other.id);
-    draft.renameChoice(at, list, place, idFrom(choice.label, [...taken, "other"], { fallback: word }));
-    const shown = document.querySelector(`[data-pointer="${pointer(["questions", at, list, place, "id"])}"]`);
-    if (shown) shown.value = choice.id;
+  function settle() {
+    const published = context.published[draft.questions[at].id]?.choices ?? [];
+    for (const [index, choice] of choices().entries()) {
+      if (!isMadeUp(choice?.id) || !choice.label || published.includes(choice.id) || isNewborn(choice)) continue;
+      const taken = choices().filter((other) => other !== choice).map((other) => other?.id);
+      draft.renameChoice(at, list, index, idFrom(choice.label, [...taken, "other"], { fallback: word }));
+      const shown = place.querySelector(`[data-pointer="${pointer(["questions", at, list, index, "id"])}"]`);
+      if (shown) shown.value = choice.id;
+    }
   }
 
   function add() {
+    settle();
     const taken = choices().map((choice) => choice?.id);
     let n = choices().length + 1;
     while (taken.includes(`${word}-${n}`)) n++;
@@ -62,6 +69,7 @@ export function choicesEditor(draft, at, list, title, context) {
   }
 
   function remove(index) {
+    settle();
     const [gone] = choices().splice(index, 1);
     changed();
     place.querySelectorAll("li input")[Math.min(index, choices().length - 1)]?.focus();
@@ -70,6 +78,7 @@ export function choicesEditor(draft, at, list, title, context) {
 
   function move(from, to) {
     if (to < 0 || to >= choices().length) return;
+    settle();
     choices().splice(to, 0, ...choices().splice(from, 1));
     changed();
     say(`${choices()[to].label} is now ${word} ${to + 1} of ${choices().length}.`);

@@ -23,7 +23,7 @@ export class Texts {
       field("Consent", select([["ask", "Ask whether answers may be linked to the person"], ["never", "Never ask; answers are linked to nobody"]],
         definition.respondentAnalytics ?? "ask", (value) => this.draft.set(["respondentAnalytics"], value)), { path: ["respondentAnalytics"] }),
       languageField(this.draft),
-      el("h3", {}, "After the last question"),
+      el("h2", {}, "After the last question"),
       line("Title of the ending", ["ending", "title"], ending.title, { hint: "“Thank you” where there is none." }),
       text("Text of the ending", ["ending", "body"], ending.body),
       line("Address to go on to", ["ending", "redirectUrl"], ending.redirectUrl, { hint: "Where the page leads after the answers are stored; none is fine.", type: "url" })));

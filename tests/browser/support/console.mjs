@@ -1,0 +1,28 @@
+// Somebody who is signed in to the console, and what axe says of a page.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** The token that the server was started with. */
+export const ADMIN_TOKEN = "token-of-the-client-tests-0123456789";
+
+/** A new browser that is signed in and has opened a page of the console. */
+export async function openConsole(world, path, look = {}) {
+  const page = await world.visit(`/console/sign-in?to=${encodeURIComponent(path)}`, look);
+  await page.locator("[name=token]").fill(ADMIN_TOKEN);
+  await page.locator("[name=token]").press("Enter");
+  await page.waitForURL((url) => !url.pathname.startsWith("/console/sign-in"));
+  return page;
+}
+
+export async function checkAccess(page, what) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
+  // The frame of the preview is the hosted page, which has tests of its own.
+  const { violations } = await page.evaluate((tags) => axe.run({ exclude: ["iframe"] }, { runOnly: { type: "tag", values: tags }, iframes: false }), TAGS);
+  const found = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
+  assert.deepEqual(found, [], what);
+}
