@@ -59,6 +59,9 @@ async function listeningUrl(child, ended, log) {
 }
 
 class Server {
+  /** The admin token, for whoever signs in to the console. */
+  token = ADMIN_TOKEN;
+
   constructor(url, pid, stop, kill) {
     this.url = url;
     this.pid = pid;

@@ -7,6 +7,7 @@
 mod desk;
 mod flows;
 mod preview;
+mod results;
 mod share;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "each test file uses its own part")]
