@@ -76,7 +76,8 @@ impl Desk {
 
 /// The card of a question, from its heading to the next card.
 fn card<'p>(page: &'p str, prompt: &str) -> &'p str {
-    let from = page.find(&format!(">{prompt}</h2>")).unwrap_or_else(|| panic!("no card {prompt}: {page}"));
+    let from =
+        page.find(&format!(">{prompt}</h2>")).unwrap_or_else(|| panic!("no card {prompt}: {page}"));
     page[from..].split("</section>").next().unwrap()
 }
 
@@ -115,7 +116,10 @@ async fn questions_that_were_edited_or_removed_keep_their_history() {
     let nps = card(&page, "How likely are you to recommend us?");
     assert!(nps.contains("Until version 1: <q dir=\"auto\">How likely?</q>"), "{nps}");
     let docs = card(&page, "How good are the docs?");
-    assert!(docs.contains("Asked until version 1") && docs.contains("answered by 6 of 6"), "{docs}");
+    assert!(
+        docs.contains("Asked until version 1") && docs.contains("answered by 6 of 6"),
+        "{docs}"
+    );
 }
 
 #[tokio::test]
@@ -135,7 +139,10 @@ async fn filters_stand_in_the_address_and_count_the_rest() {
         assert!(page.contains(&shown), "{query}: {page}");
     }
     let none = desk.page("?from=2020-01-01&to=2020-01-02").await;
-    assert!(none.contains("No response passes these filters") && none.contains("Show all"), "{none}");
+    assert!(
+        none.contains("No response passes these filters") && none.contains("Show all"),
+        "{none}"
+    );
 }
 
 #[tokio::test]
@@ -163,13 +170,21 @@ async fn texts_are_told_by_their_words_and_quoted() {
     assert!(words.contains("<bdi>slow</bdi> <span class=\"number\">3</span>"), "{words}");
     assert!(words.contains("<bdi>export</bdi> <span class=\"number\">2</span>"), "{words}");
     assert!(words.contains("slow export</blockquote>"), "{words}");
-    assert!(words.contains(&format!("/console/flows/{}/responses?search=slow", desk.flow)), "{words}");
+    assert!(
+        words.contains(&format!("/console/flows/{}/responses?search=slow", desk.flow)),
+        "{words}"
+    );
 }
 
 #[tokio::test]
 async fn nothing_that_was_typed_becomes_markup() {
     let desk = Desk::open().await;
-    for query in ["", "?compare=tag.plan", "?tag.plan=%3Cscript%3Ealert(1)%3C/script%3E%22'%26", "?compare=tag.%3Cscript%3E"] {
+    for query in [
+        "",
+        "?compare=tag.plan",
+        "?tag.plan=%3Cscript%3Ealert(1)%3C/script%3E%22'%26",
+        "?compare=tag.%3Cscript%3E",
+    ] {
         let page = desk.page(query).await;
         assert!(!page.contains("<script>alert"), "{query}: {page}");
         assert!(!page.contains("style=\""), "{query}");
@@ -201,8 +216,14 @@ async fn every_chart_of_the_page_is_a_file_of_its_own() {
             assert!(svg.starts_with("<?xml") && svg.contains("Feedback · "), "{file}: {svg}");
         }
     }
-    for missing in ["nothing.svg", "question-none.svg", "question-nps", "time-why.svg", "responses.png"] {
-        assert_eq!(root.get(&desk.address(&format!("/chart/{missing}"))).await.status, 404, "{missing}");
+    for missing in
+        ["nothing.svg", "question-none.svg", "question-nps", "time-why.svg", "responses.png"]
+    {
+        assert_eq!(
+            root.get(&desk.address(&format!("/chart/{missing}"))).await.status,
+            404,
+            "{missing}"
+        );
     }
 }
 
@@ -212,7 +233,10 @@ async fn a_flow_without_responses_leads_on_to_the_first_one() {
     let app = site.app("Shop").await;
     let (flow, _) = site.flow(app, first()).await;
     let page = site.root().await.get(&format!("/console/flows/{flow}/results")).await.ok();
-    assert!(page.contains("No responses yet") && page.contains(&format!("href=\"/f/{flow}\"")), "{page}");
+    assert!(
+        page.contains("No responses yet") && page.contains(&format!("href=\"/f/{flow}\"")),
+        "{page}"
+    );
 }
 
 #[tokio::test]
