@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
-import { assertAccessible, assertFits, atDesk, LOOKS } from "./support/console.mjs";
+import { atDesk, checkAccess, checkFits, LOOKS } from "./support/console.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
@@ -230,14 +230,14 @@ for (const look of LOOKS) {
     for (const query of ["", "?compare=tag.plan&period=7d", "?from=2020-01-01&to=2020-01-02"]) {
       const page = await desk.open(results(query), look);
       for (const summary of await page.locator("details.chart-table > summary").all()) await summary.click();
-      await assertAccessible(page, `results${query}`);
-      await assertFits(page, `results${query}`);
+      await checkAccess(page, `results${query}`);
+      await checkFits(page, `results${query}`);
       await page.context().close();
     }
     const empty = await world.flow(FEEDBACK, { name: "Empty" });
     const page = await desk.open(`/console/flows/${empty.flowId}/results`, look);
     assert.ok(await page.locator("text=No responses yet").isVisible());
-    await assertAccessible(page, "without responses");
-    await assertFits(page, "without responses");
+    await checkAccess(page, "without responses");
+    await checkFits(page, "without responses");
   });
 }

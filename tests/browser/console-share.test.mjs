@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 
-import { assertAccessible, assertFits, atDesk, LOOKS } from "./support/console.mjs";
+import { atDesk, checkAccess, checkFits, LOOKS } from "./support/console.mjs";
 import { EVERY_TYPE } from "./support/flows.mjs";
 import { fill } from "./support/walk.mjs";
 import { openWorld } from "./support/world.mjs";
@@ -113,7 +113,7 @@ test("what is wrong with the list is told at the top, with what was typed", asyn
   await page.locator(".errors").waitFor();
   assert.match(await page.locator(".errors").textContent(), /line 2/);
   assert.equal(await page.locator("#people").inputValue(), "ada@example.com\nnot@an@address");
-  await assertAccessible(page, "with an error");
+  await checkAccess(page, "with an error");
 });
 
 for (const look of LOOKS) {
@@ -124,8 +124,8 @@ for (const look of LOOKS) {
     for (const [path, what] of [[share(flow), "published"], [share(flow, "?name1=a&value1=b"), "built"], [share(draft), "a draft"]]) {
       const page = await desk.open(path, look);
       await page.evaluate(() => document.querySelectorAll("main details").forEach((details) => (details.open = true)));
-      await assertAccessible(page, what);
-      await assertFits(page, what);
+      await checkAccess(page, what);
+      await checkFits(page, what);
       await page.context().close();
     }
   });

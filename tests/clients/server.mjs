@@ -16,13 +16,13 @@ const START_MS_MAX = 20_000;
 
 /**
  * Options: `demo`, whether an empty store gets the demo app and survey; `args`, more of the command line;
- * `port` and `data`, those of a server that was killed, to start it again.
+ * `env`, more of its environment; `port` and `data`, those of a server that was killed, to start it again.
  */
-export async function startServer({ demo = false, args = [], port = 0, data } = {}) {
+export async function startServer({ demo = false, args = [], env = {}, port = 0, data } = {}) {
   data ??= await mkdtemp(join(tmpdir(), "sluice-clients-"));
   const listen = ["--listen", `127.0.0.1:${port}`, "--data", data, ...(demo ? [] : ["--no-demo"])];
   const child = spawn(BINARY, ["serve", ...listen, ...args], {
-    env: { PATH: process.env.PATH, SLUICE_ADMIN_TOKEN: ADMIN_TOKEN },
+    env: { PATH: process.env.PATH, SLUICE_ADMIN_TOKEN: ADMIN_TOKEN, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let log = "";
@@ -39,7 +39,7 @@ export async function startServer({ demo = false, args = [], port = 0, data } = 
   const kill = async () => {
     child.kill("SIGKILL");
     await ended;
-    return { demo, args, data, port: Number(new URL(url).port) };
+    return { demo, args, env, data, port: Number(new URL(url).port) };
   };
   return new Server(url, child.pid, stop, kill);
 }
@@ -59,9 +59,6 @@ async function listeningUrl(child, ended, log) {
 }
 
 class Server {
-  /** The admin token, for whoever signs in to the console. */
-  token = ADMIN_TOKEN;
-
   constructor(url, pid, stop, kill) {
     this.url = url;
     this.pid = pid;

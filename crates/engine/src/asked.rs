@@ -4,8 +4,9 @@ use serde_json::Value;
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::question::Shape;
-use sluice_store::{StoreError, VersionRow};
+use sluice_store::{Scope, StoreError, VersionRow};
 
+use crate::actor::Actor;
 use crate::admin::AdminResult;
 use crate::engine::Engine;
 
@@ -26,18 +27,30 @@ pub struct AskedQuestion {
 }
 
 /// The questions of a flow, and its versions.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Asked {
     /// In the order in which they first appeared, so that a later version adds to the end.
     pub questions: Vec<AskedQuestion>,
-    /// The number of each version.
-    pub versions: Vec<(FlowVersionId, u32)>,
+    /// Oldest first.
+    pub versions: Vec<AskedVersion>,
+}
+
+/// A published version.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedVersion {
+    pub id: FlowVersionId,
+    pub number: u32,
+    pub definition: Definition,
 }
 
 impl Asked {
-    /// The number of a version.
-    pub fn number(&self, version: FlowVersionId) -> Option<u32> {
-        self.versions.iter().find(|(id, _)| *id == version).map(|(_, number)| *number)
+    pub fn version(&self, id: FlowVersionId) -> Option<&AskedVersion> {
+        self.versions.iter().find(|version| version.id == id)
+    }
+
+    /// The newest version.
+    pub fn newest(&self) -> Option<&AskedVersion> {
+        self.versions.last()
     }
 
     fn add(&mut self, number: u32, definition: &Definition) {
@@ -61,6 +74,12 @@ impl Asked {
 }
 
 impl Engine {
+    /// What a flow has asked, over all its versions.
+    pub async fn asked_in(&self, actor: &Actor, flow: FlowId) -> AdminResult<Asked> {
+        let state = self.flow_for(actor, Scope::Read, flow).await?;
+        self.asked(state.flow.app_id, flow).await
+    }
+
     /// What the flow has asked; whoever calls this has looked whether it may be known.
     pub(crate) async fn asked(&self, app: AppId, flow: FlowId) -> AdminResult<Asked> {
         let mut versions = Vec::new();
@@ -75,8 +94,10 @@ impl Engine {
         }
         let mut asked = Asked::default();
         for version in versions.iter().rev() {
-            asked.versions.push((version.flow_version_id, version.number));
-            asked.add(version.number, &definition_of(version)?);
+            let definition = definition_of(version)?;
+            asked.add(version.number, &definition);
+            let (id, number) = (version.flow_version_id, version.number);
+            asked.versions.push(AskedVersion { id, number, definition });
         }
         Ok(asked)
     }

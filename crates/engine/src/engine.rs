@@ -12,7 +12,9 @@ use uuid::Uuid;
 use crate::actor::Actor;
 use crate::clock::Clock;
 use crate::commit::Committer;
+use crate::export::Exports;
 use crate::ids::Ids;
+use crate::live::Watches;
 use crate::metrics::Metrics;
 use crate::people::Passwords;
 use crate::registry::Registry;
@@ -72,6 +74,8 @@ pub struct Engine {
     pub(crate) committer: Committer,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) verifying: Verifying,
+    pub(crate) exports: Arc<Exports>,
+    pub(crate) watches: Watches,
     pub(crate) passwords: Passwords,
     pub(crate) environment_token: Option<[u8; 32]>,
     pub(crate) public_url: String,
@@ -124,6 +128,8 @@ impl Engine {
             committer,
             metrics,
             verifying,
+            exports: Arc::default(),
+            watches: Watches::default(),
             passwords: Passwords::new(),
             environment_token,
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),

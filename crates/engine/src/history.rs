@@ -21,7 +21,7 @@ const ENTRIES_MAX: usize = 30;
 pub struct HistoryEntry {
     pub version: VersionRow,
     pub accepting: Accepting,
-    /// The actor, as the audit log names it.
+    /// The name of the user or token.
     pub published_by: Option<String>,
     /// The version that it is a copy of.
     pub republished_from: Option<FlowVersionId>,
@@ -48,33 +48,41 @@ impl Engine {
         let app = state.flow.app_id;
         let versions = self.store.list_versions(app, flow, before, limit).await?;
         let (times, now) = (state.flow.times(), self.now());
-        let mut entries = Vec::with_capacity(versions.len());
-        for version in versions {
-            let (published_by, republished_from) = self.publisher_of(&version).await?;
-            let accepting = accepting(&version.times, &times, now);
-            entries.push(HistoryEntry { version, accepting, published_by, republished_from });
+        let mut published = Vec::with_capacity(versions.len());
+        for version in &versions {
+            published.extend(self.publish_of(version).await?);
         }
-        Ok(entries)
+        let published = self.named(published).await?;
+        let entry = |version: VersionRow| {
+            let found = published.iter().find_map(|entry| {
+                let detail = detail_of(&entry.row)?;
+                (detail.flow_version_id == version.flow_version_id).then_some((entry, detail))
+            });
+            HistoryEntry {
+                accepting: accepting(&version.times, &times, now),
+                published_by: found.as_ref().map(|(entry, _)| entry.who.clone()),
+                republished_from: found.and_then(|(_, detail)| detail.republished_from),
+                version,
+            }
+        };
+        Ok(versions.into_iter().map(entry).collect())
     }
 
-    async fn publisher_of(
-        &self,
-        version: &VersionRow,
-    ) -> AdminResult<(Option<String>, Option<FlowVersionId>)> {
-        let Some(at) = version.times.published_at else { return Ok((None, None)) };
+    /// The entry of a version's publish in the audit log.
+    async fn publish_of(&self, version: &VersionRow) -> AdminResult<Option<AuditRow>> {
+        let Some(at) = version.times.published_at else { return Ok(None) };
         let after = AuditId::from_uuid(v7(at.plus_seconds(1), 0, 0));
         let query =
             AuditQuery { app_id: Some(version.app_id), after: Some(after), limit: ENTRIES_MAX };
-        let entries = self.store.list_audit(&query).await?;
-        let of_version = |entry: &AuditRow| -> Option<(String, Option<FlowVersionId>)> {
-            if !matches!(entry.action.as_str(), "flow.published" | "flow.republished") {
-                return None;
-            }
-            let detail: Detail = serde_json::from_str(&entry.detail).ok()?;
-            let is_it = detail.flow_version_id == version.flow_version_id;
-            is_it.then(|| (entry.actor.clone(), detail.republished_from))
-        };
-        let found = entries.iter().find_map(of_version);
-        Ok(found.map_or((None, None), |(actor, from)| (Some(actor), from)))
+        let mut entries = self.store.list_audit(&query).await?.into_iter();
+        Ok(entries.find(|entry| {
+            detail_of(entry).is_some_and(|it| it.flow_version_id == version.flow_version_id)
+        }))
     }
+}
+
+/// The particulars of an entry, if it is that of a publish.
+fn detail_of(entry: &AuditRow) -> Option<Detail> {
+    let is_publish = matches!(entry.action.as_str(), "flow.published" | "flow.republished");
+    is_publish.then(|| serde_json::from_str(&entry.detail).ok()).flatten()
 }

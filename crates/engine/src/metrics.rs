@@ -145,6 +145,11 @@ impl Metrics {
         self.submissions[outcome as usize].inc();
     }
 
+    /// How many responses this process has stored.
+    pub(crate) fn stored(&self) -> u64 {
+        self.submissions[Counted::Stored as usize].get()
+    }
+
     /// Counts one HTTP exchange; `route` is the template, never the path itself.
     pub fn count_request(&self, route: Cow<'static, str>, status: u16) {
         self.requests.get_or_create(&RequestLabel { route, status }).inc();

@@ -156,7 +156,7 @@ impl Engine {
         Ok(RespondentExport { respondent: None, consents: Vec::new(), responses, invitations })
     }
 
-    async fn note_export(
+    pub(crate) async fn note_export(
         &self,
         actor: &Actor,
         app: AppId,

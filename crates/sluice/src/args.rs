@@ -9,6 +9,7 @@ mod invite;
 mod key;
 mod moving;
 mod respondent;
+mod user;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,14 +20,15 @@ use serde::Deserialize;
 
 pub(crate) use app::{AppCommand, AppSetArgs, IdentityAddArgs, IdentityCommand, Setting};
 pub(crate) use client::{
-    CheckArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand, SERVER_DEFAULT,
-    ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
+    CheckArgs, ExportArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand,
+    SERVER_DEFAULT, ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
 };
 
 pub(crate) use invite::{AddArgs, ImportArgs, InviteCommand, InvitedArgs};
 pub(crate) use key::{KeyCommand, RotateArgs};
 pub(crate) use moving::MoveArgs;
 pub(crate) use respondent::{RespondentCommand, WhoArgs};
+pub(crate) use user::{AddArgs as UserAddArgs, SetArgs as UserSetArgs, UserCommand};
 
 use crate::config::LogFormat;
 
@@ -88,6 +90,9 @@ pub(crate) enum Command {
     /// Create admin tokens
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Add people to the console, and change what they may do
+    #[command(subcommand)]
+    User(UserCommand),
     /// Rotate the master key of signing secrets
     #[command(subcommand)]
     Key(KeyCommand),
@@ -100,6 +105,8 @@ pub(crate) enum Command {
 
 /// The heading of what matters with `--store postgres://…` alone.
 const PG: &str = "PostgreSQL";
+/// The heading of what matters for the console alone.
+const SIGN_IN: &str = "Signing in to the console";
 
 /// The flags of the server. The configuration file has the same names.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
@@ -214,6 +221,22 @@ pub(crate) struct ServeArgs {
     /// Networks of proxies whose X-Forwarded-For counts [default: none]
     #[arg(long, env = "SLUICE_TRUSTED_PROXIES", value_name = "CIDR,…")]
     pub(crate) trusted_proxies: Option<String>,
+
+    /// Attempts to sign in to the console from one address a minute; 0 is without limit [default: 30]
+    #[arg(long, env = "SLUICE_SIGN_INS_PER_MINUTE", value_name = "COUNT", help_heading = SIGN_IN)]
+    pub(crate) sign_ins_per_minute: Option<u64>,
+
+    /// OpenID provider by which users sign in to the console, as it writes itself [default: none]
+    #[arg(long, env = "SLUICE_OIDC_ISSUER", value_name = "URL", help_heading = SIGN_IN)]
+    pub(crate) oidc_issuer: Option<String>,
+
+    /// This service's name at the provider; its secret is SLUICE_OIDC_CLIENT_SECRET
+    #[arg(long, env = "SLUICE_OIDC_CLIENT_ID", value_name = "ID", help_heading = SIGN_IN)]
+    pub(crate) oidc_client_id: Option<String>,
+
+    /// What the button on the sign-in page says [default: Sign in with your organisation]
+    #[arg(long, env = "SLUICE_OIDC_BUTTON", value_name = "TEXT", help_heading = SIGN_IN)]
+    pub(crate) oidc_button: Option<String>,
 
     /// Largest request body, in bytes [default: 262144]
     #[arg(long, env = "SLUICE_BODY_LIMIT", value_name = "BYTES")]

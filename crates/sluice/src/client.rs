@@ -12,6 +12,8 @@ use crate::failure::Failure;
 /// How long one call may take.
 const CALL_MAX: Duration = Duration::from_secs(30);
 const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// How long a download may pause: a file that is made as a whole begins late.
+const PAUSE_MAX: Duration = Duration::from_secs(600);
 const ADMIN_BASE: &str = "/api/admin/v1";
 /// Items asked for in one page of a list.
 const PAGE_ITEMS: usize = 100;
@@ -20,6 +22,8 @@ const PAGE_ITEMS: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Server {
     http: reqwest::Client,
+    /// For what takes as long as it takes.
+    downloads: reqwest::Client,
     base: Url,
     token: String,
 }
@@ -64,16 +68,19 @@ impl Server {
             })?;
         // Addresses of this machine are never meant for a proxy, whatever the environment says.
         let local = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-        let builder = reqwest::Client::builder()
-            .timeout(CALL_MAX)
-            .connect_timeout(CONNECT_MAX)
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")));
-        let builder = if local { builder.no_proxy() } else { builder };
-        let http = builder
-            .build()
-            .map_err(|error| Failure::new(format!("cannot set up an HTTP client: {error}"), ""))?;
-        Ok(Self { http, base, token })
+        let client = |builder: reqwest::ClientBuilder| {
+            let builder = builder
+                .connect_timeout(CONNECT_MAX)
+                .redirect(reqwest::redirect::Policy::none())
+                .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")));
+            let builder = if local { builder.no_proxy() } else { builder };
+            builder
+                .build()
+                .map_err(|error| Failure::new(format!("cannot set up an HTTP client: {error}"), ""))
+        };
+        let http = client(reqwest::Client::builder().timeout(CALL_MAX))?;
+        let downloads = client(reqwest::Client::builder().read_timeout(PAUSE_MAX))?;
+        Ok(Self { http, downloads, base, token })
     }
 
     pub(crate) async fn get(
@@ -115,6 +122,37 @@ impl Server {
             return Ok(bytes.to_vec());
         }
         self.told(status, &bytes).map(|_| Vec::new())
+    }
+
+    /// Begins a download, and gives it once the server has said that it will send the file.
+    pub(crate) async fn download(
+        &self,
+        path: &str,
+        query: &[(String, String)],
+    ) -> Result<reqwest::Response, CallError> {
+        let url = self.url(path);
+        let request = self.downloads.request(Method::GET, url).bearer_auth(&self.token);
+        let reply = request.query(query).send().await.map_err(|error| self.away(&error))?;
+        let status = reply.status();
+        if status.is_success() {
+            return Ok(reply);
+        }
+        let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
+        match self.told(status, &bytes) {
+            Err(error) => Err(error),
+            Ok(_) => Err(CallError::Refused(Failure::new(
+                format!("the server answered {status} without a file"),
+                "look at its log",
+            ))),
+        }
+    }
+
+    /// The next piece of a download; nothing at its end.
+    pub(crate) async fn piece(
+        &self,
+        download: &mut reqwest::Response,
+    ) -> Result<Option<impl AsRef<[u8]> + use<>>, CallError> {
+        download.chunk().await.map_err(|error| self.away(&error))
     }
 
     /// Every item of a list, over all its pages.
@@ -179,12 +217,16 @@ impl Server {
 
     /// A request to a path, which may have a query of its own.
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.http.request(method, self.url(path)).bearer_auth(&self.token)
+    }
+
+    fn url(&self, path: &str) -> Url {
         let (path, query) =
             path.split_once('?').map_or((path, None), |(it, rest)| (it, Some(rest)));
         let mut url = self.base.clone();
         url.set_path(&format!("{}{ADMIN_BASE}{path}", self.base.path().trim_end_matches('/')));
         url.set_query(query);
-        self.http.request(method, url).bearer_auth(&self.token)
+        url
     }
 
     fn told(&self, status: reqwest::StatusCode, bytes: &[u8]) -> Result<Value, CallError> {

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use clap::{Args as _, ValueEnum};
 use serde::Deserialize;
-use sluice_web::{Allowed, HostedOptions, Network};
+use sluice_web::{Allowed, ConsoleOptions, HostedOptions, Network};
 
 use crate::args::ServeArgs;
 use crate::backend::StoreAddress;
 use crate::failure::Failure;
 use crate::master_key::{self, MasterKeys};
+use crate::sign_in;
 use crate::tuning::Tuning;
 
 const LISTEN_DEFAULT: &str = "127.0.0.1:8080";
@@ -80,6 +81,7 @@ pub(crate) struct Settings {
     pub(crate) master_keys: MasterKeys,
     pub(crate) jwks: Allowed,
     pub(crate) hosted: HostedOptions,
+    pub(crate) console: ConsoleOptions,
 }
 
 /// A number that has a default and a range.
@@ -113,7 +115,11 @@ impl Settings {
             None => ServeArgs::default(),
         };
         let (token, key) = (variable(ADMIN_TOKEN_VARIABLE), variable(master_key::VARIABLE));
-        Self::resolve(given, file, token, key)
+        let mut settings = Self::resolve(given, file, token, key)?;
+        if let Some(provider) = &mut settings.console.oidc {
+            provider.client_secret = variable(sign_in::OIDC_SECRET_VARIABLE);
+        }
+        Ok(settings)
     }
 
     fn resolve(
@@ -123,6 +129,7 @@ impl Settings {
         master_key: Option<String>,
     ) -> Result<Self, Failure> {
         let tuning = Tuning::resolve(&given, &file)?;
+        let console = sign_in::resolve(&given, &file)?;
         let not_tuned = Tuning::must_be_absent(&given, &file);
         let (store, folder) = store_of(given.data.or(file.data), given.store.or(file.store))?;
         if let StoreAddress::Sqlite(_) = store {
@@ -155,6 +162,7 @@ impl Settings {
                     given.trusted_proxies.or(file.trusted_proxies),
                 )?,
             },
+            console,
         })
     }
 }

@@ -19,6 +19,7 @@ mod master_key;
 mod output;
 mod progress;
 mod serve;
+mod sign_in;
 mod signals;
 mod tuning;
 
@@ -78,10 +79,14 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Responses(args::ResponsesCommand::Tail(tail)) => {
             command::responses::tail(tail).await
         }
+        Command::Responses(args::ResponsesCommand::Export(export)) => {
+            command::export::export(*export).await
+        }
         Command::Respondent(respondent) => command::respondent::run(respondent).await,
         Command::App(app) => command::app::run(app).await,
         Command::Identity(identity) => command::identity::run(identity).await,
         Command::Token(args::TokenCommand::Create(token)) => command::token::create(token).await,
+        Command::User(user) => command::user::run(user).await,
         Command::Key(args::KeyCommand::Rotate(rotate)) => command::key::rotate(rotate).await,
         Command::Invite(invite) => command::invite::run(invite).await,
         Command::Move(moving) => command::moving::run(&moving).await,

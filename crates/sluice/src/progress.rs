@@ -21,9 +21,17 @@ pub(crate) struct Progress {
     /// What was done before this part began.
     done_before: u64,
     total: Option<u64>,
+    unit: Unit,
     begun: Instant,
     on_terminal: bool,
     state: Mutex<State>,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Records,
+    Bytes,
 }
 
 struct State {
@@ -37,7 +45,14 @@ impl Progress {
         let begun = Instant::now();
         let state = Mutex::new(State { done, shown_at: begun });
         let on_terminal = io::stderr().is_terminal();
-        Self { what, done_before: done, total, begun, on_terminal, state }
+        Self { what, done_before: done, total, unit: Unit::Records, begun, on_terminal, state }
+    }
+
+    /// Begins a part of which only the bytes are known.
+    pub(crate) fn of_bytes(what: &'static str) -> Self {
+        let mut progress = Self::start(what, 0, None);
+        progress.unit = Unit::Bytes;
+        progress
     }
 
     pub(crate) fn advance(&self, by: u64) {
@@ -63,7 +78,13 @@ impl Progress {
         // A source that grows meanwhile may pass its own total.
         let total = self.total.map(|total| total.max(done).max(1));
         let Some(total) = total else {
-            let _infallible = write!(line, "{done} records, {speed:.0}/s");
+            const MIB: f64 = 1024.0 * 1024.0;
+            let _infallible = match self.unit {
+                Unit::Records => write!(line, "{done} records, {speed:.0}/s"),
+                Unit::Bytes => {
+                    write!(line, "{:.1} MiB, {:.1} MiB/s", done as f64 / MIB, speed / MIB)
+                }
+            };
             return line;
         };
         let share = done as f64 / total as f64;

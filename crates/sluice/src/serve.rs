@@ -55,7 +55,12 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
             () = engine.lost_track() => {}
         }
     };
-    let app = App::with(Arc::clone(&engine), limits, settings.hosted.clone());
+    let app = App::with_console(
+        Arc::clone(&engine),
+        limits,
+        settings.hosted.clone(),
+        settings.console.clone(),
+    );
     tokio::select! {
         served = sluice_web::serve(listener, app, &limits, stop) => {
             served.map_err(|error| Failure::new(format!("the server failed: {error}"), ""))?;

@@ -34,7 +34,7 @@ use sluice_flow::time::Timestamp;
 
 pub use error::StoreError;
 pub use invitation::*;
-pub use listing::{ResponsePage, ResponseQuery, Search, folded};
+pub use listing::{ResponseCount, ResponsePage, ResponseQuery, Search, folded};
 pub(crate) use people::joined;
 pub use people::*;
 pub use record::*;
@@ -135,6 +135,9 @@ pub trait Store: Send + Sync + 'static {
     /// - A page says from where to go on, and only where nothing that passes follows that nothing does. The
     ///   pages together hold every row that passes once.
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage>;
+    /// How many of the flow's responses pass the filter, and how all their tags are called. The limit does not
+    /// matter; a call looks no further than one that lists, and says from where to go on.
+    async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount>;
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>>;
 
     /// A respondent, with what is known of them and how many of their responses are stored by flow.

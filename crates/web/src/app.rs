@@ -42,6 +42,7 @@ struct Inner {
     /// For the two reads, and for tRPC: they differ in how a failure is told.
     of_reads: Exchange,
     of_trpc: Exchange,
+    console: Arc<Console>,
     router: Router,
 }
 
@@ -89,19 +90,20 @@ impl App {
                 Exchange::new(Arc::clone(&engine), hosted::failed)
                     .with_timeout(limits.request_timeout),
             );
-        let desk = console::router(Arc::new(Console::new(
-            Arc::clone(&engine),
-            console,
-            proxies,
-            previews,
-        )))
-        .layer(
+        let console = Console::new(Arc::clone(&engine), console, proxies, previews);
+        let console = Arc::new(console);
+        let desk = console::router(Arc::clone(&console)).layer(
             Exchange::new(Arc::clone(&engine), console::failed)
                 .with_timeout(limits.request_timeout),
         );
         let router = documents.merge(calls).merge(pages).merge(desk);
-        let inner = Inner { engine, transport, of_reads, of_trpc, router };
+        let inner = Inner { engine, transport, of_reads, of_trpc, console, router };
         Self { inner: Arc::new(inner), peer: None }
+    }
+
+    /// Ends what would go on for as long as its client is there, so that the server can stop.
+    pub fn stop(&self) {
+        self.inner.console.stop();
     }
 
     /// A handle for a connection from this address.

@@ -3,7 +3,7 @@
 //! A handler takes a request, calls one use case of the engine, and wraps what comes back; no rule of
 //! flows is written here. Sibling transports ([`public`], [`trpc`], [`hosted`], [`console`], [`admin`]) never import one another; what
 //! they share stands beside them: who may come in ([`access`]), how a body is read ([`body`]), where a request comes from ([`client`]), what a browser
-//! is told ([`cors`]). The one way out to other machines is [`outbound`]. Status codes are named only in the reply modules ([`reply`], `trpc::envelope`,
+//! is told ([`cors`]), how a file goes out ([`download`]). The one way out to other machines is [`outbound`]. Status codes are named only in the reply modules ([`reply`], `trpc::envelope`,
 //! `hosted::reply`, `console::reply`, `admin::reply`), so that one page shows all that a client can meet.
 //!
 //! All routes come together in [`app`]; what every exchange gets, whatever its route, is in [`exchange`];
@@ -18,6 +18,7 @@ mod client;
 mod console;
 mod cors;
 mod docs;
+mod download;
 mod exchange;
 mod health;
 mod hosted;
@@ -34,7 +35,7 @@ mod server;
 mod trpc;
 
 pub use app::App;
-pub use console::ConsoleOptions;
+pub use console::{ConsoleOptions, OidcOptions};
 pub use hosted::HostedOptions;
 pub use limits::Limits;
 pub use outbound::{Allowed, KeyFetcher, Network};

@@ -68,6 +68,7 @@ pub fn document() -> OpenApi {
         (name = "Respondents", description = "Who admitted to be known, and how they are forgotten."),
         (name = "Invitations", description = "Flows assigned to people, each with a personal link that counts once."),
         (name = "Tokens", description = "Admin tokens, with scopes and for one app or all."),
+        (name = "Users", description = "People who sign in to the console, each with roles in one app or in all."),
         (name = "Audit", description = "Who changed what."),
     ),
 )]

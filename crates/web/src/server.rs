@@ -58,6 +58,7 @@ pub async fn serve(
         }
     }
     drop(listener);
+    server.app.stop();
     tracing::info!(connections = connections.len(), "draining");
     if tokio::time::timeout(limits.drain_timeout, server.graceful.shutdown()).await.is_err() {
         tracing::warn!(connections = connections.len(), "connections cut at the drain timeout");

@@ -1,4 +1,4 @@
-// The console in a browser: signed in once, pages in every look, and axe over each of them.
+// Somebody who is signed in to the console, and what axe says of a page.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -7,37 +7,46 @@ import { createRequire } from "node:module";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** Light and dark, on a phone, a tablet and a desktop, each of them once or more. */
+/** The token that the server was started with. */
+export const ADMIN_TOKEN = "token-of-the-client-tests-0123456789";
+
+/** A new browser that is signed in and has opened a page of the console. */
+export async function openConsole(world, path, look = {}) {
+  const page = await world.visit(`/console/sign-in?to=${encodeURIComponent(path)}`, look);
+  await page.locator("[name=token]").fill(ADMIN_TOKEN);
+  await page.locator("[name=token]").press("Enter");
+  await page.waitForURL((url) => !url.pathname.startsWith("/console/sign-in"));
+  return page;
+}
+
+export async function checkAccess(page, what) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
+  // The frame of the preview is the hosted page, which has tests of its own.
+  const { violations } = await page.evaluate((tags) => axe.run({ exclude: ["iframe"] }, { runOnly: { type: "tag", values: tags }, iframes: false }), TAGS);
+  const found = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
+  assert.deepEqual(found, [], what);
+}
+
+/** Light and dark, on a phone, a tablet and a desktop. */
 export const LOOKS = [
   { theme: "light", width: 1440 }, { theme: "dark", width: 1440 }, { theme: "light", width: 768 }, { theme: "dark", width: 390 },
   { theme: "light", width: 390 },
 ];
 
-/** Somebody at the console, signed in with the token of the tests. Attempts to sign in are limited, so this is done once. */
+/** Somebody who stays signed in over many pages: attempts to sign in are limited, so this is done once. */
 export async function atDesk(world) {
-  const page = await world.visit("/console/sign-in?with=token");
-  await page.locator("input[name=token]").fill(world.server.token);
-  await page.locator("form:has(input[name=token]) button[type=submit]").click();
-  await page.waitForURL(/\/console\/(apps|settings)/);
+  const page = await openConsole(world, "/console");
   const storageState = await page.context().storageState();
   await page.context().close();
   return {
-    /** A page of the console, in a look of {theme, width}, or with any option of `world.visit`. */
+    /** A page of the console in a look of {theme, width}, or with any option of `world.visit`. */
     open: (path, { width = 1440, ...more } = {}) =>
       world.visit(path, { size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 }, storageState, ...more }),
   };
 }
 
-/** axe finds nothing to object to. */
-export async function assertAccessible(page, what) {
-  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
-  const { violations } = await page.evaluate((tags) => axe.run({ runOnly: { type: "tag", values: tags } }), TAGS);
-  const found = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
-  assert.deepEqual(found, [], what);
-}
-
 /** Nothing is wider than the screen. */
-export async function assertFits(page, what) {
+export async function checkFits(page, what) {
   const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert.ok(content <= screen, `${what}: ${content} px on a screen of ${screen} px`);
 }

@@ -2,7 +2,7 @@
 //!
 //! Reading order: `role` (what a role may do), `users` (made, changed, reset by whoever holds the instance),
 //! `members` (the people of one app, by its owners), `password` (its rule, and the work of a hash), `links` (the
-//! first password), `sessions` (who is signed in).
+//! first password), `sessions` (who is signed in), `subjects` (by way of an OpenID provider).
 //!
 //! What is decided on users and grants is written at their revision, so that two who take away the last but one
 //! owner at once do not take away the last. A session is looked at anew with each request: whoever is disabled,
@@ -13,6 +13,7 @@ mod members;
 mod password;
 mod role;
 mod sessions;
+mod subjects;
 mod users;
 
 use sluice_flow::definition::Fault;

@@ -1,10 +1,11 @@
 //! Whether a token proves who its bearer is, by the keys and the mode of an app.
 //!
 //! Reading order: `token` (form), `keys` (signature), `claims` (content), `outcome` (what it comes to);
-//! `jwks` fetches sets of keys, `sealed` keeps secrets. A signature is checked before a claim is looked at.
+//! `jwks` fetches sets of keys, `sealed` keeps secrets, `id_token` is for those who sign in to the console. A signature is checked before a claim is looked at.
 //! Deliberately absent: a token in a query, a cookie or a body, and a memory of tokens that were valid.
 
 mod claims;
+mod id_token;
 mod jwks;
 mod keys;
 mod outcome;
@@ -27,6 +28,7 @@ use keys::Verifier;
 use token::Token;
 
 pub use claims::{LIFETIME_DEFAULT_SECONDS, LIFETIME_MAX_SECONDS};
+pub use id_token::{IdClaims, IdTokens, NotProven};
 pub use jwks::KeySource;
 pub(crate) use keys::PublicKey;
 pub use outcome::{Checked, Counts, Invalid};

@@ -62,7 +62,11 @@ pub(crate) struct Token<'a> {
 
 impl<'a> Token<'a> {
     pub(crate) fn parse(text: &'a str) -> Result<Self, Invalid> {
-        if text.len() > TOKEN_BYTES_MAX {
+        Self::parse_within(text, TOKEN_BYTES_MAX)
+    }
+
+    pub(crate) fn parse_within(text: &'a str, bytes_max: usize) -> Result<Self, Invalid> {
+        if text.len() > bytes_max {
             return Err(Invalid::Malformed);
         }
         let mut parts = text.split('.');

@@ -135,6 +135,9 @@ impl Store for FaultyStore {
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
         self.inner.list_responses(query).await
     }
+    async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount> {
+        self.inner.count_responses(query).await
+    }
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         self.inner.find_response(response).await
     }

@@ -1,6 +1,9 @@
-//! What kind of value an answer is, for whoever lays answers out in columns or searches them.
+//! What kind of value an answer is, and how it reads: for whoever lays answers out, searches or shows them.
 
-use super::{Comparable, QuestionType};
+use std::borrow::Cow;
+
+use super::choice::{Choice, OTHER_PREFIX};
+use super::{Comparable, Label, QuestionType};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
@@ -43,6 +46,59 @@ impl QuestionType {
             }
         }
     }
+
+    /// One text of an answer as people read it: the label of an option instead of its id.
+    pub fn in_words<'t>(&'t self, text: &'t str) -> Cow<'t, str> {
+        match self.comparable() {
+            Comparable::Cells { rows, columns } => {
+                let (row, column) = text.split_once(':').unwrap_or((text, ""));
+                format!("{}: {}", label_of(rows, row), label_of(columns, column)).into()
+            }
+            Comparable::Words(_) => capitalised(text).into(),
+            _ => match text.strip_prefix(OTHER_PREFIX) {
+                Some(own) if self.shape() != Shape::Text => own.into(),
+                _ => label_of(self.options(), text).into(),
+            },
+        }
+    }
+
+    /// What can be chosen, with the words for it; nothing where an answer is written.
+    pub fn choices(&self) -> Vec<(String, String)> {
+        let own = |choices: &[Choice]| {
+            choices.iter().map(|it| (it.id.clone(), it.label.clone())).collect::<Vec<_>>()
+        };
+        match self.comparable() {
+            Comparable::Words(words) => {
+                words.iter().map(|word| ((*word).to_owned(), capitalised(word))).collect()
+            }
+            Comparable::Cells { rows, columns } => rows
+                .iter()
+                .flat_map(|row| columns.iter().map(move |column| (row, column)))
+                .map(|(row, column)| {
+                    let id = format!("{}:{}", row.id, column.id);
+                    (id, format!("{}: {}", row.label, column.label))
+                })
+                .collect(),
+            _ => own(self.options()),
+        }
+    }
+
+    fn options(&self) -> &[Choice] {
+        let each = self.labels().into_iter().find_map(|(name, label)| match label {
+            Label::Each(choices) if name == "options" => Some(choices),
+            _ => None,
+        });
+        each.unwrap_or_default()
+    }
+}
+
+fn label_of<'t>(choices: &'t [Choice], id: &'t str) -> &'t str {
+    choices.iter().find(|choice| choice.id == id).map_or(id, |choice| choice.label.as_str())
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters.clone()).collect()
 }
 
 #[cfg(test)]
@@ -51,6 +107,41 @@ mod tests {
 
     const ALL: [Shape; 6] =
         [Shape::Text, Shape::Number, Shape::Date, Shape::Word, Shape::List, Shape::Nothing];
+
+    #[test]
+    fn an_answer_reads_as_its_label() {
+        let options =
+            serde_json::json!([{"id": "api", "label": "The API"}, {"id": "b", "label": "B"}]);
+        let questions = serde_json::json!([
+            {"id": "one", "type": "singleChoice", "prompt": "?", "options": options, "allowOther": true},
+            {"id": "rank", "type": "ranking", "prompt": "?", "options": options},
+            {"id": "grid", "type": "matrix", "prompt": "?", "rows": options, "columns": options},
+            {"id": "yes", "type": "yesNo", "prompt": "?"},
+            {"id": "text", "type": "shortText", "prompt": "?"},
+        ]);
+        let draft = serde_json::json!({"title": "t", "questions": questions});
+        let definition = crate::definition::check(&draft).unwrap();
+        for (question, text, words) in [
+            ("one", "api", "The API"),
+            ("one", "other:my own", "my own"),
+            ("one", "gone", "gone"),
+            ("rank", "b", "B"),
+            ("grid", "api:b", "The API: B"),
+            ("yes", "no", "No"),
+            ("text", "other:x", "other:x"),
+        ] {
+            let kind = &definition.question(question).unwrap().question_type;
+            assert_eq!(kind.in_words(text), words, "{question} {text}");
+        }
+        let of = |question| definition.question(question).unwrap().question_type.choices();
+        assert_eq!(
+            of("yes"),
+            [("yes".to_owned(), "Yes".to_owned()), ("no".to_owned(), "No".to_owned())]
+        );
+        assert_eq!(of("grid").len(), 4);
+        assert_eq!(of("rank").len(), 2);
+        assert_eq!(of("text"), []);
+    }
 
     #[test]
     fn two_shapes_are_held_by_one_whichever_came_first() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Timestamp;
 
 /// The server when none is named.
@@ -145,6 +145,8 @@ pub(crate) struct ListArgs {
 pub(crate) enum ResponsesCommand {
     /// Print responses as they come in
     Tail(TailArgs),
+    /// Write all responses of a flow into a file
+    Export(Box<ExportArgs>),
 }
 
 #[derive(Debug, Args)]
@@ -181,6 +183,70 @@ pub(crate) struct TailArgs {
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "\
+Write all responses of a flow into a file, over all its versions, oldest first.
+
+What was received after the export began is not in it. The file appears under its name when it is whole; until
+then it is FILE.part, which goes where the export fails.",
+    after_long_help = "\
+Examples:
+  sluice responses export fl_… --out responses.csv
+  sluice responses export fl_… --format parquet --out responses.parquet --from 2026-11-01T00:00:00Z
+  sluice responses export fl_… --format jsonl --out - --answer nps=10 --tag plan=pro | head"
+)]
+pub(crate) struct ExportArgs {
+    #[arg(value_name = "FLOW_ID")]
+    pub(crate) flow: FlowId,
+
+    /// csv, jsonl, parquet, or xlsx (up to 1,048,575 responses)
+    #[arg(long, value_parser = ["csv", "jsonl", "parquet", "xlsx"], default_value = "csv")]
+    pub(crate) format: String,
+
+    /// The file to write; - writes to stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    /// Only those to this version
+    #[arg(long, value_name = "FLOW_VERSION_ID")]
+    pub(crate) version: Option<FlowVersionId>,
+
+    /// Only those received at this time or later, such as 2026-11-15T00:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<Timestamp>,
+
+    /// Only those received before this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) to: Option<Timestamp>,
+
+    /// Only those whose respondent decided so
+    #[arg(long, value_parser = ["collection_only", "admitted"])]
+    pub(crate) admission: Option<String>,
+
+    /// Only those with this tag, NAME=VALUE; may be given more than once
+    #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = pair)]
+    pub(crate) tags: Vec<(String, String)>,
+
+    /// Only those with this answer, QUESTION=VALUE; may be given more than once
+    #[arg(long = "answer", value_name = "QUESTION=VALUE", value_parser = pair)]
+    pub(crate) answers: Vec<(String, String)>,
+
+    /// Only those in whose texts all these words occur
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) search: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("must be a name, = and a value".to_owned()),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -3,6 +3,7 @@
 
 pub(crate) mod app;
 pub(crate) mod check;
+pub(crate) mod export;
 pub(crate) mod flow;
 pub(crate) mod identity;
 pub(crate) mod invite;
@@ -11,3 +12,4 @@ pub(crate) mod moving;
 pub(crate) mod respondent;
 pub(crate) mod responses;
 pub(crate) mod token;
+pub(crate) mod user;

@@ -115,7 +115,8 @@ cases! {
         filters_and_pages_work_together
         a_page_looks_at_no_more_rows_than_it_may_and_goes_on
         a_filter_finds_the_one_row_behind_many_others
-        a_page_of_long_texts_is_short_and_goes_on;
+        a_page_of_long_texts_is_short_and_goes_on
+        responses_are_counted_with_the_names_of_their_tags;
     respondents:
         a_claim_is_linked_by_the_rules
         a_stored_claim_makes_a_profile_with_its_consent

@@ -1,7 +1,7 @@
 //! Lists of responses: order, pages, filters.
 
 use super::world::{Shop, TheStore, apply, at, flow_row, listed, published_row, response_id};
-use crate::{NewResponse, Order, Outcome, ResponseQuery, Search, Write, folded};
+use crate::{NewResponse, Order, Outcome, ResponseCount, ResponseQuery, Search, Write, folded};
 use sluice_flow::id::ResponseId;
 use sluice_flow::submission::Admission;
 
@@ -345,4 +345,38 @@ pub(super) async fn a_page_of_long_texts_is_short_and_goes_on(store: TheStore) {
     let page = store.list_responses(&shop.query()).await.unwrap();
     assert!(page.rows.len() < ids.len(), "{} rows", page.rows.len());
     assert_eq!(all_pages(&store, shop.query()).await, ids);
+}
+
+pub(super) async fn responses_are_counted_with_the_names_of_their_tags(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    for (millis, tags) in (0..).zip([
+        "",
+        r#"{"plan":"pro"}"#,
+        r#"{"plan":"free","\u00e9t\u00e9":["a","b"]}"#,
+        r#"{"plan":"free"}"#,
+        "{}",
+    ]) {
+        shop.store(&store, millis, tags).await;
+    }
+    let free = vec![("plan".to_owned(), "free".to_owned())];
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    for look in [1, 2, 1_000] {
+        for (tags, responses, tag_names) in
+            [(vec![], 5, names(&["plan", "été"])), (free.clone(), 2, names(&["plan", "été"]))]
+        {
+            let mut query = ResponseQuery { tags, look, limit: 1, ..shop.query() };
+            let mut counted = ResponseCount::default();
+            loop {
+                let part = store.count_responses(&query).await.unwrap();
+                counted.responses += part.responses;
+                counted.tag_names.extend(part.tag_names);
+                query.after = part.next;
+                if part.next.is_none() {
+                    break;
+                }
+            }
+            let expected = ResponseCount { responses, tag_names, next: None };
+            assert_eq!(counted, expected, "looking at {look}: {query:?}");
+        }
+    }
 }

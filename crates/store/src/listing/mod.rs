@@ -5,14 +5,18 @@
 //! here ([`Sieve`]), on its JSON as it is stored, so that all backends judge alike; a backend may leave out
 //! beforehand what cannot pass.
 
+mod census;
 mod sieve;
 mod span;
 mod walk;
+
+use std::collections::BTreeSet;
 
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 
+pub(crate) use census::Census;
 pub use sieve::folded;
 pub(crate) use sieve::{Candidate, Sieve};
 pub(crate) use span::Span;
@@ -57,5 +61,15 @@ pub struct Search {
 pub struct ResponsePage {
     pub rows: Vec<ResponseRow>,
     /// The `after` of the next page: the last row that was looked at. Absent where nothing follows.
+    pub next: Option<ResponseId>,
+}
+
+/// How many responses pass a filter, as far as one call looked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResponseCount {
+    pub responses: u64,
+    /// The names of all their tags.
+    pub tag_names: BTreeSet<String>,
+    /// As in [`ResponsePage`].
     pub next: Option<ResponseId>,
 }

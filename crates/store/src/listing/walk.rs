@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use sluice_flow::id::ResponseId;
 use uuid::Uuid;
 
-use super::{ResponsePage, ResponseQuery, Sieve, Span};
+use super::{Census, ResponseCount, ResponsePage, ResponseQuery, Sieve, Span};
 use crate::ResponseRow;
 
 /// How long one call may look; at least one slice is always looked at.
@@ -17,6 +17,8 @@ const PAGE_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) struct Walk {
     pub(crate) query: ResponseQuery,
     pub(crate) sieve: Sieve,
+    /// For those who only count.
+    pub(crate) census: Census,
     found: Vec<ResponseRow>,
     rest: Option<Span>,
     /// The last id that was looked at.
@@ -33,6 +35,7 @@ impl Walk {
         Self {
             query: query.clone(),
             sieve: Sieve::of(query),
+            census: Census::default(),
             found: Vec::new(),
             rest: Span::of(query),
             seen: None,
@@ -80,9 +83,20 @@ impl Walk {
         self.goes_on || self.bytes >= PAGE_BYTES
     }
 
-    pub(crate) fn page(self) -> ResponsePage {
+    /// The `after` of whoever goes on from here.
+    fn next(&self) -> Option<ResponseId> {
         let seen = self.seen.filter(|_| self.goes_on || self.rest.is_some());
-        let next = seen.map(|id| ResponseId::from_uuid(Uuid::from_u128(id)));
+        seen.map(|id| ResponseId::from_uuid(Uuid::from_u128(id)))
+    }
+
+    pub(crate) fn page(self) -> ResponsePage {
+        let next = self.next();
         ResponsePage { rows: self.found, next }
+    }
+
+    pub(crate) fn count(self) -> ResponseCount {
+        let next = self.next();
+        let Census { responses, tag_names, .. } = self.census;
+        ResponseCount { responses, tag_names, next }
     }
 }

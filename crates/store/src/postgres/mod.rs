@@ -52,8 +52,9 @@ use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
     FeedPosition, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts,
     InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page, Place, Record,
-    Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store,
-    StoreError, StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
+    Removed, Respondent, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, SecretHash,
+    SessionRow, Store, StoreError, StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow,
+    VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -219,6 +220,10 @@ impl Store for PgStore {
 
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
         responses::list(&self.pool, query).await
+    }
+
+    async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount> {
+        responses::count(&self.pool, query).await
     }
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {

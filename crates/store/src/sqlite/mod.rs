@@ -40,8 +40,8 @@ use crate::{
     App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
     FeedPosition, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts,
     InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page, Place, Record,
-    Removed, Respondent, ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store,
-    StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
+    Removed, Respondent, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, SecretHash,
+    SessionRow, Store, StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use read::{apps, flows, instance, out, respondents, responses};
 
@@ -146,6 +146,14 @@ impl Store for SqliteStore {
             walk = self.readers.read(move |it| responses::step(it, walk)).await?;
         }
         Ok(walk.page())
+    }
+
+    async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount> {
+        let mut walk = Walk::of(query);
+        while walk.slice(responses::SLICE_ROWS).is_some() {
+            walk = self.readers.read(move |it| responses::step_counting(it, walk)).await?;
+        }
+        Ok(walk.count())
     }
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {

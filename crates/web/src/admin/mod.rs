@@ -1,4 +1,4 @@
-//! The admin API: apps, keys, flows, versions, responses, respondents, tokens and the audit log over HTTP.
+//! The admin API: apps, keys, flows, versions, responses, respondents, tokens, users and the audit log over HTTP.
 //!
 //! A resource is whole in one file: what comes in, what goes out, handlers, routes. A handler takes
 //! a request, calls one use case of the engine, and wraps what comes back; it holds no rule. Who may
@@ -12,6 +12,7 @@ mod apps;
 mod audit;
 mod auth;
 mod drafts;
+mod exports;
 mod flows;
 mod identity_keys;
 mod invitations;
@@ -24,6 +25,7 @@ mod respondents;
 mod responses;
 mod schema;
 mod tokens;
+mod users;
 mod versions;
 
 use std::sync::Arc;
@@ -58,8 +60,10 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(drafts::routes())
         .merge(versions::routes())
         .merge(responses::routes())
+        .merge(exports::routes())
         .merge(respondents::routes())
         .merge(invitations::routes())
         .merge(tokens::routes())
+        .merge(users::routes())
         .merge(audit::routes())
 }

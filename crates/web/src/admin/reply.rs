@@ -8,6 +8,7 @@ use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use sluice_engine::export::Export;
 use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, StoreError};
 use sluice_flow::definition::Fault;
@@ -16,6 +17,7 @@ use utoipa::{IntoResponses, ToSchema};
 
 use super::request::BODY_BYTES_MAX;
 use crate::body::Unread;
+use crate::download;
 
 /// What a client waits after a 503, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
@@ -67,6 +69,11 @@ pub(super) fn created(body: impl Serialize) -> Reply {
 pub(super) fn created_csv(file: Vec<u8>) -> Reply {
     let media_type = HeaderValue::from_static("text/csv; charset=utf-8");
     Ok((StatusCode::CREATED, [(header::CONTENT_TYPE, media_type)], file).into_response())
+}
+
+/// A file that is sent while it is made.
+pub(super) fn file(export: Export) -> Reply {
+    Ok(download::of(export).into_response())
 }
 
 pub(super) fn done() -> Reply {

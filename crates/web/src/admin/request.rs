@@ -13,7 +13,7 @@ use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,
 };
 
 use super::pointer;
@@ -51,6 +51,7 @@ path_ids! {
     ResponseId: "responseId", Response;
     RespondentId: "respondentId", Respondent;
     TokenId: "tokenId", Token;
+    UserId: "userId", User;
     AssignmentId: "flowAssignmentId", Invitation;
 }
 

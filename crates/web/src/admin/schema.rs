@@ -35,6 +35,16 @@ pub(super) fn scopes() -> Array {
     scopes
 }
 
+pub(super) fn role() -> Object {
+    let mut roles = one_of(&["viewer", "editor", "owner"]);
+    roles.description = Some(
+        "`viewer` reads. `editor` also writes flows and exports. `owner` does everything, in the app or, without \
+         one, in the instance."
+            .to_owned(),
+    );
+    roles
+}
+
 pub(super) fn admission() -> Object {
     one_of(&["collection_only", "admitted"])
 }
@@ -51,6 +61,13 @@ pub(super) fn order() -> Object {
     let mut order = one_of(&["asc", "desc"]);
     order.description = Some("`asc`, oldest first (the default), or `desc`.".to_owned());
     order
+}
+
+pub(super) fn export_format() -> Object {
+    let mut formats = one_of(&["csv", "jsonl", "parquet", "xlsx"]);
+    formats.description =
+        Some("The form of the file; `xlsx` ends at 1,048,575 responses.".to_owned());
+    formats
 }
 
 pub(super) fn invitation_state() -> Object {

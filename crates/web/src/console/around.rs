@@ -11,7 +11,6 @@ use super::session::Visitor;
 
 /// Apps and flows that the side bar shows at most; the rest is on the pages that list them.
 const APPS_SHOWN: usize = 100;
-const FLOWS_READ: usize = 500;
 const FLOWS_SHOWN: usize = 30;
 
 /// What is known around a page.
@@ -38,10 +37,9 @@ impl Around {
         let mut around = Self::instance(console, visitor).await?;
         let engine = &console.engine;
         let own = engine.get_app(&visitor.actor, app).await?.row;
-        let page = Page { after: None, limit: FLOWS_READ };
-        let flows = engine.list_flows(&visitor.actor, app, page).await?;
-        let living = flows.iter().rev().filter(|state| state.flow.archived_at.is_none());
-        around.flows = living.take(FLOWS_SHOWN).map(|state| around.neighbour(state)).collect();
+        let page = Page { after: None, limit: FLOWS_SHOWN };
+        let flows = engine.newest_flows(&visitor.actor, app, false, page).await?;
+        around.flows = flows.iter().map(|state| around.neighbour(state)).collect();
         around.app = Some(own);
         Ok(around)
     }

@@ -13,6 +13,7 @@ mod chart;
 mod editor;
 mod flows;
 mod frame;
+mod oidc;
 mod parts;
 mod reply;
 mod request;
@@ -35,12 +36,15 @@ use axum::routing::get;
 use http::HeaderMap;
 use sluice_engine::Engine;
 use sluice_engine::rows::Page;
+use tokio::sync::watch;
 
 use self::attempts::Attempts;
+use self::oidc::Provider;
 use self::reply::{Answer, Refused};
 use self::request::Query;
 use self::session::Visitor;
 
+pub use self::oidc::OidcOptions;
 pub(crate) use self::reply::failed;
 use crate::Network;
 use crate::client::Proxies;
@@ -51,11 +55,13 @@ use crate::preview::Preview;
 pub struct ConsoleOptions {
     /// Attempts to sign in from one address within a minute; 0 is without limit.
     pub sign_ins_per_minute: u32,
+    /// The provider by which people may sign in as well.
+    pub oidc: Option<OidcOptions>,
 }
 
 impl Default for ConsoleOptions {
     fn default() -> Self {
-        Self { sign_ins_per_minute: 30 }
+        Self { sign_ins_per_minute: 30, oidc: None }
     }
 }
 
@@ -63,8 +69,12 @@ impl Default for ConsoleOptions {
 pub(crate) struct Console {
     engine: Arc<Engine>,
     attempts: Attempts,
+    provider: Option<Provider>,
     /// The hosted pages of what is not published yet.
     previews: Arc<dyn Preview>,
+    downloads: responses::Downloads,
+    /// Whether the server stops: streams that have no end of their own end then.
+    stopping: watch::Sender<bool>,
 }
 
 impl Console {
@@ -75,7 +85,14 @@ impl Console {
         previews: Arc<dyn Preview>,
     ) -> Self {
         let attempts = Attempts::new(options.sign_ins_per_minute, Proxies(trusted_proxies));
-        Self { engine, attempts, previews }
+        let (downloads, stopping) = (responses::Downloads::default(), watch::Sender::new(false));
+        let provider = options.oidc.map(Provider::new);
+        Self { engine, attempts, provider, previews, downloads, stopping }
+    }
+
+    /// Ends every stream, so that connections can.
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
     }
 }
 
@@ -86,6 +103,7 @@ pub(crate) fn router(console: Arc<Console>) -> Router {
         .route("/console/assets/{version}/{*file}", get(asset))
         .merge(sign_in::routes())
         .merge(welcome::routes())
+        .merge(oidc::routes())
         .merge(flows::routes())
         .merge(editor::routes())
         .merge(share::routes())

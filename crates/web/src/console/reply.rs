@@ -3,12 +3,15 @@
 //! What a use case refuses becomes a page here that says what happened and what to do, in one match. Nothing that
 //! the console shows is kept by a cache or framed by anybody, and the policy lets a page load and run what we serve alone.
 
+use std::convert::Infallible;
 use std::io::Write as _;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures_util::Stream;
 use http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
     ETAG, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
@@ -20,6 +23,7 @@ use sluice_engine::{AdminError, Served, StoreError};
 use sluice_flow::definition::Fault;
 
 use super::frame;
+use super::oidc::NotSignedIn;
 use crate::exchange::Failure;
 use crate::negotiate;
 
@@ -27,6 +31,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
      connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const FILE_POLICY: &str = "default-src 'none'; sandbox";
 const FOREVER: &str = "public, max-age=31536000, immutable";
+/// Tells a proxy to hand events on at once.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const X_FRAME_OPTIONS: HeaderName = HeaderName::from_static("x-frame-options");
 /// Quick, and nearly as small as it gets: the page is made for one reader.
 const LEVEL: u32 = 5;
@@ -101,6 +107,54 @@ pub(super) fn json(kind: Kind, value: &impl Serialize) -> Response {
     response
 }
 
+/// A part of a page, for the console's own script.
+pub(super) fn fragment(markup: Markup) -> Response {
+    let mut response = Response::new(Body::from(markup.into_string()));
+    guard(response.headers_mut());
+    let media_type = HeaderValue::from_static("text/html; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
+
+/// A file that is sent while it is made.
+pub(super) fn sent_file((headers, body): (HeaderMap, Body)) -> Response {
+    let mut response = Response::new(body);
+    guard(response.headers_mut());
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// Events as they happen.
+pub(super) fn events(
+    events: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+) -> Response {
+    let mut response = Response::new(Body::from_stream(events));
+    guard(response.headers_mut());
+    let media_type = HeaderValue::from_static("text/event-stream");
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response.headers_mut().insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    response
+}
+
+/// No events now: a browser that is told this does not ask again by itself.
+pub(super) fn no_events() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    guard(response.headers_mut());
+    response
+}
+
+/// A file to be kept, under this name.
+pub(super) fn download(name: &str, content_type: &'static str, bytes: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    guard(response.headers_mut());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if let Ok(kept) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, kept);
+    }
+    response
+}
+
 /// After a write, to a page that may be loaded again.
 pub(super) fn see_other(address: &str) -> Response {
     let mut response = Response::new(Body::empty());
@@ -115,10 +169,14 @@ pub(super) fn see_other(address: &str) -> Response {
 /// The same, with a cookie.
 pub(super) fn see_other_with(address: &str, cookie: &str) -> Response {
     let mut response = see_other(address);
+    set_cookie(&mut response, cookie);
+    response
+}
+
+pub(super) fn set_cookie(response: &mut Response, cookie: &str) {
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
-    response
 }
 
 /// A file that never changes under its name.
@@ -210,6 +268,10 @@ pub(super) enum Refused {
     Unreadable,
     /// Too many passwords are being checked at once.
     Busy,
+    /// Too many attempts; how many seconds until the next.
+    Limited(u64),
+    /// Signing in by an OpenID provider came to nothing.
+    Provider(NotSignedIn),
 }
 
 pub(super) type Answer = Result<Response, Refused>;
@@ -266,6 +328,19 @@ impl Refused {
                 "That could not be read",
                 "What was sent is not a form, or the connection broke. Nothing was done; go back and try again.".into(),
             ),
+            Self::Limited(seconds) => (
+                Kind::Limited(*seconds),
+                "Too many attempts",
+                format!("Try again in {seconds} seconds."),
+            ),
+            Self::Provider(why) => {
+                let kind = match why {
+                    NotSignedIn::Away => Kind::Away,
+                    NotSignedIn::Unknown(_) => Kind::Forbidden,
+                    NotSignedIn::Stale | NotSignedIn::Refused | NotSignedIn::NotProven => Kind::Unfinished,
+                };
+                (kind, "Not signed in", why.told())
+            }
             Self::Busy => (
                 Kind::Away,
                 "Too many at once",

@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,
 };
 
 use super::reply::Refused;
@@ -39,6 +39,7 @@ path_ids! {
     ResponseId: "responseId", Response;
     RespondentId: "respondentId", Respondent;
     TokenId: "tokenId", Token;
+    UserId: "userId", User;
     AssignmentId: "flowAssignmentId", Invitation;
 }
 

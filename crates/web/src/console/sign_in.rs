@@ -16,6 +16,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sluice_engine::Refusal;
 
 use super::attempts::From;
+use super::oidc::{self, Provider};
 use super::parts::field::Field;
 use super::reply::{self, Answer, Kind, Refused};
 use super::request::{Fields, Form, Query};
@@ -57,6 +58,8 @@ struct Typed<'t> {
     email: &'t str,
     with_token: bool,
     error: Option<&'t str>,
+    /// What the button of the OpenID provider says.
+    provider: Option<&'t str>,
 }
 
 async fn show(
@@ -66,7 +69,8 @@ async fn show(
 ) -> Answer {
     let back = query.get("to").unwrap_or_default();
     let with_token = query.get("with") == Some("token") || !console.engine.has_users().await?;
-    let typed = Typed { back, with_token, ..Typed::default() };
+    let provider = console.provider.as_ref().map(Provider::button);
+    let typed = Typed { back, with_token, provider, ..Typed::default() };
     Ok(page(Kind::Shown, typed, &headers))
 }
 
@@ -81,6 +85,7 @@ async fn sign_in(
         email: form.get("email").unwrap_or_default(),
         with_token: form.has("token"),
         error: None,
+        provider: console.provider.as_ref().map(Provider::button),
     };
     if is_plain_http(&headers) {
         return Ok(page(Kind::Unfinished, Typed { error: Some(NEEDS_HTTPS), ..typed }, &headers));
@@ -141,6 +146,10 @@ fn page(kind: Kind, typed: Typed, headers: &HeaderMap) -> Response {
             div.errors role="alert" tabindex="-1" { p { (error) } }
         } @else if may_be_plain_http(headers) {
             p.note.warn { (NEEDS_HTTPS) }
+        }
+        @if let Some(button) = typed.provider {
+            p.buttons { a.button.primary href=(oidc::address(typed.back)) { (button) } }
+            p.muted { "or" }
         }
         @if typed.with_token { (token_form(typed)) } @else { (password_form(typed)) }
     };

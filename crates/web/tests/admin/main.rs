@@ -14,4 +14,5 @@ mod routes;
 mod support;
 mod tokens;
 mod trail;
+mod users;
 mod versions;

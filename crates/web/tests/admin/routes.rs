@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 40, "a route came or went: see that these tests still hold for it");
+    assert_eq!(routes.len(), 47, "a route came or went: see that these tests still hold for it");
     routes
 }
 
@@ -38,6 +38,7 @@ struct Things {
     respondent: String,
     token: String,
     invitation: String,
+    user: String,
 }
 
 impl Things {
@@ -61,7 +62,9 @@ impl Things {
         let new = json!({"identities": [{"type": "userId", "value": "7"}]});
         let invitation = site.post(&format!("/flows/{flow}/invitations"), new).await.ok(201);
         let invitation = text(&invitation["flowAssignmentId"]);
-        Self { app, key, kid, flow, version, response, respondent, token, invitation }
+        let new = json!({"email": "ann@mail.example", "name": "Ann", "role": "viewer"});
+        let user = text(&site.post("/users", new).await.ok(201)["userId"]);
+        Self { app, key, kid, flow, version, response, respondent, token, invitation, user }
     }
 
     fn path(&self, route: &Route) -> String {
@@ -71,6 +74,7 @@ impl Things {
             ("DELETE", "/respondents") => "?appId={appId}&type=userId&value=u-1&answers=keep",
             (_, "/respondents/export") => "?appId={appId}&type=userId&value=u-1",
             (_, "/respondents/{respondentId}") => "?answers=keep",
+            (_, "/flows/{flowId}/export") => "?format=csv",
             _ => "",
         };
         let path = format!("{}{query}", route.path)
@@ -82,6 +86,7 @@ impl Things {
             .replace("{responseId}", &self.response)
             .replace("{respondentId}", &self.respondent)
             .replace("{tokenId}", &self.token)
+            .replace("{userId}", &self.user)
             .replace("{flowAssignmentId}", &self.invitation);
         assert!(!path.contains('{'), "{path}");
         path
@@ -100,6 +105,10 @@ fn body(route: &Route) -> Value {
             json!({"identities": [{"type": "traits.email", "value": "ada@mail.example"}]})
         }
         ("POST", "/tokens") => json!({"name": "x", "scopes": ["read"]}),
+        ("POST", "/users") => {
+            json!({"email": "bob@mail.example", "name": "Bob", "role": "owner", "appId": null})
+        }
+        ("PUT", "/users/{userId}/role") => json!({"appId": null, "role": "editor"}),
         ("PUT", _) => definition("Three"),
         ("PATCH", _) => json!({"name": "x"}),
         _ => Value::Null,
@@ -171,6 +180,7 @@ async fn a_token_of_another_app_finds_nothing() {
         respondent: "rp_0000000000000000000000".to_owned(),
         token: "tk_0000000000000000000000".to_owned(),
         invitation: "fa_0000000000000000000000".to_owned(),
+        user: "us_0000000000000000000000".to_owned(),
     };
     let names_a_thing = |route: &&Route| things.path(route) != route.path;
     for route in routes().iter().filter(names_a_thing) {
@@ -179,8 +189,9 @@ async fn a_token_of_another_app_finds_nothing() {
         let absent = unknown.path(route);
         let absent = site.call(&token, &route.method, &absent, &body).await;
         assert_eq!((there.status, &there.json), (absent.status, &absent.json), "{path}");
-        // Tokens are the instance's: a bound token is refused before it is looked whether one exists.
-        let expected = if route.path.starts_with("/tokens") { 403 } else { 404 };
+        // Tokens and users are the instance's: a bound token is refused before it is looked whether one exists.
+        let of_instance = ["/tokens", "/users"].iter().any(|it| route.path.starts_with(it));
+        let expected = if of_instance { 403 } else { 404 };
         assert_eq!(there.status, expected, "{} {path}: {}", route.method, there.text);
     }
     assert_eq!(site.get("/audit").await.ok(200), audit, "and changes nothing");

@@ -61,6 +61,17 @@ impl<'s> Desk<'s> {
         self.site.send(request(Method::POST, path, &headers, Body::from(pairs.join("&")))).await
     }
 
+    /// Sends what the console's own script sends.
+    pub(crate) async fn send_json(&self, path: &str, body: String) -> Reply {
+        let headers = [
+            ("host", HOST),
+            ("origin", ORIGIN),
+            ("cookie", self.cookie.as_str()),
+            ("content-type", "application/json"),
+        ];
+        self.site.send(request(Method::POST, path, &headers, Body::from(body))).await
+    }
+
     /// The page that a form leads to.
     #[track_caller]
     pub(crate) fn led_to(reply: &Reply) -> String {

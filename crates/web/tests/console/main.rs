@@ -5,9 +5,13 @@
 #![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
 
 mod desk;
+mod editor;
 mod flows;
+mod oidc;
 mod preview;
+mod responses;
 mod results;
+mod settings;
 mod share;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "each test file uses its own part")]

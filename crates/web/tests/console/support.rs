@@ -71,7 +71,7 @@ impl Reply {
 
 impl Site {
     pub(crate) async fn start() -> Self {
-        Self::with(ConsoleOptions { sign_ins_per_minute: 0 }).await
+        Self::with(ConsoleOptions { sign_ins_per_minute: 0, oidc: None }).await
     }
 
     pub(crate) async fn with(console: ConsoleOptions) -> Self {

@@ -23,6 +23,8 @@ const OPEN: &[&str] = &[
     "/console/sign-in",
     "/console/welcome",
     "/console/sign-out",
+    "/console/oidc",
+    "/console/oidc/callback",
 ];
 /// What everybody who is signed in may send, for it is their own.
 const OWN: &[&str] = &["/console/settings/account", "/console/{*rest}"];

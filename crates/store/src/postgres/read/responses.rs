@@ -9,11 +9,11 @@ use sluice_flow::id::ResponseId;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::super::codec::{self, RESPONSE};
+use super::super::codec::{self, Cells, RESPONSE};
 use super::super::pool::Pool;
 use super::limit;
 use crate::listing::{Candidate, Span, Walk};
-use crate::{Order, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
+use crate::{Order, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
 
 /// How far one slice of a filtered walk goes, in rows.
 const SLICE_ROWS: usize = 10_000;
@@ -56,6 +56,47 @@ pub(in super::super) async fn list(
         walk.looked(looked, up_to);
     }
     Ok(walk.page())
+}
+
+/// As [`list`], but nothing is kept; of an open list the server itself counts.
+pub(in super::super) async fn count(
+    pool: &Pool,
+    query: &ResponseQuery,
+) -> StoreResult<ResponseCount> {
+    let mut walk = Walk::of(query);
+    let is_open = walk.sieve.is_open();
+    while let Some((span, look)) = walk.slice(SLICE_ROWS) {
+        let slice_end = slice_end(pool, query, span, look).await?;
+        let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
+        if is_open {
+            let found = pool.one(COUNTING, &refs(&place(query, slice)), counted).await?;
+            let (responses, names) = found.unwrap_or_default();
+            walk.census.responses += responses;
+            walk.census.tag_names.extend(names);
+            walk.looked(look, slice_end);
+            continue;
+        }
+        let (sql, params) = walking(&walk, slice, CANDIDATES_MAX);
+        let candidates = pool.many(&sql, &refs(&params), codec::response).await?;
+        for row in candidates.iter().filter(|row| walk.sieve.passes(&candidate(row))) {
+            walk.census.add(row.tags.as_deref());
+        }
+        let cut = (candidates.len() >= CANDIDATES_MAX).then(|| candidates.last()).flatten();
+        match cut {
+            Some(last) => walk.looked(look, Some(last.response_id.uuid().as_u128())),
+            None => walk.looked(look, slice_end),
+        }
+    }
+    Ok(walk.count())
+}
+
+const COUNTING: &str = "WITH slice AS MATERIALIZED (SELECT tags FROM responses \
+     WHERE app_id = $1 AND flow_id = $2 AND response_id BETWEEN $3 AND $4) \
+     SELECT (SELECT count(*) FROM slice), \
+     ARRAY(SELECT DISTINCT jsonb_object_keys(tags::jsonb) FROM slice WHERE tags IS NOT NULL)";
+
+fn counted(cells: &mut Cells) -> StoreResult<(u64, Vec<String>)> {
+    Ok((cells.revision()?, cells.take()?))
 }
 
 fn candidate(row: &ResponseRow) -> Candidate<'_> {

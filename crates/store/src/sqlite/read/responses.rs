@@ -4,14 +4,14 @@
 //! one; so the walk is cut in slices, each a read of its own, and the log can start anew in between.
 
 use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, Result, Row, params};
+use rusqlite::{Connection, Params, Result, Row};
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use uuid::Uuid;
 
 use super::super::codec::{self, Cells, RESPONSE, bytes};
 use super::{limit, one};
-use crate::listing::{Candidate, Walk};
+use crate::listing::{Candidate, Span, Walk};
 use crate::{Order, ResponseRow};
 
 /// Rows that one slice of a walk looks at.
@@ -36,14 +36,8 @@ pub(in super::super) fn by_id(
 /// who has gone away is not searched for any more.
 pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<Walk> {
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
-    let mut statement = connection.prepare_cached(&walking(walk.query.order))?;
-    let mut rows = statement.query(params![
-        bytes!(walk.query.app_id),
-        bytes!(walk.query.flow_id),
-        span.first.to_be_bytes(),
-        span.last.to_be_bytes(),
-        limit(rows_max),
-    ])?;
+    let mut statement = connection.prepare_cached(&walking(RESPONSE, walk.query.order))?;
+    let mut rows = statement.query(place(&walk, span, rows_max))?;
     let is_open = walk.sieve.is_open();
     let (mut looked, mut last) = (0, None);
     while let Some(row) = rows.next()? {
@@ -57,6 +51,34 @@ pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<
     // A slice that came to its own end leaves nothing; one that was cut leaves what is beyond.
     walk.looked(looked, last.filter(|_| looked >= rows_max));
     Ok(walk)
+}
+
+/// The same for those who only count: of an open list nothing is read but ids and tags.
+pub(in super::super) fn step_counting(connection: &Connection, mut walk: Walk) -> Result<Walk> {
+    let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
+    let is_open = walk.sieve.is_open();
+    let (columns, id_at, tags_at) = match is_open {
+        true => ("response_id, tags", 0, 1),
+        false => (RESPONSE, ID_AT, TAGS_AT),
+    };
+    let mut statement = connection.prepare_cached(&walking(columns, walk.query.order))?;
+    let mut rows = statement.query(place(&walk, span, rows_max))?;
+    let (mut looked, mut last) = (0, None);
+    while let Some(row) = rows.next()? {
+        looked += 1;
+        last = Some(u128::from_be_bytes(row.get(id_at)?));
+        if is_open || walk.sieve.passes(&candidate(row)?) {
+            walk.census.add(row.get_ref(tags_at)?.as_str_or_null()?);
+        }
+    }
+    walk.looked(looked, last.filter(|_| looked >= rows_max));
+    Ok(walk)
+}
+
+fn place(walk: &Walk, span: Span, rows: usize) -> impl Params {
+    let Walk { query, .. } = walk;
+    let ids = (span.first.to_be_bytes(), span.last.to_be_bytes());
+    (bytes!(query.app_id), bytes!(query.flow_id), ids.0, ids.1, limit(rows))
 }
 
 fn candidate<'r>(row: &'r Row<'_>) -> Result<Candidate<'r>> {
@@ -74,19 +96,21 @@ fn candidate<'r>(row: &'r Row<'_>) -> Result<Candidate<'r>> {
     })
 }
 
-fn walking(order: Order) -> String {
+fn walking(columns: &str, order: Order) -> String {
     let direction = match order {
         Order::Asc => "ASC",
         Order::Desc => "DESC",
     };
     format!(
-        "SELECT {RESPONSE} FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
+        "SELECT {columns} FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
          AND response_id BETWEEN ?3 AND ?4 ORDER BY response_id {direction} LIMIT ?5"
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::params;
+
     use super::*;
 
     #[test]
@@ -94,7 +118,7 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(include_str!("../migrations/V1__first_slice.sql")).unwrap();
         for order in [Order::Asc, Order::Desc] {
-            let sql = format!("EXPLAIN QUERY PLAN {}", walking(order));
+            let sql = format!("EXPLAIN QUERY PLAN {}", walking(RESPONSE, order));
             let mut explain = connection.prepare(&sql).unwrap();
             let id = [0_u8; 16];
             let steps = explain.query_map(params![id, id, id, id, 10], |row| row.get("detail"));

@@ -22,7 +22,7 @@ fn card(app: AppId, template: &Template) -> Markup {
         li.card {
             (picture(&template.definition))
             div {
-                h3 { (template.name) }
+                h2 { (template.name) }
                 p.muted { (template.purpose) }
             }
             @if !questions.is_empty() {
@@ -36,7 +36,7 @@ fn card(app: AppId, template: &Template) -> Markup {
             div.buttons {
                 form method="post" action={ "/console/apps/" (app) "/new" } {
                     input type="hidden" name="template" value=(id);
-                    button.button.primary type="submit" aria-label={ "Use " (template.name) } { "Use this" }
+                    button.button.primary type="submit" aria-label={ "Use this: " (template.name) } { "Use this" }
                 }
                 @if !questions.is_empty() {
                     a.button.quiet href={ "/console/apps/" (app) "/templates/" (id) } target="_blank" rel="noopener"

@@ -1,11 +1,215 @@
-//! What came in: a table with filters, one response whole, arrivals as they come.
+//! What came in: a table with filters, one response whole, arrivals as they come, and all of it as a file.
+//!
+//! [`view`] is what the address asks for, so that a view can be sent to somebody; [`filters`] are the controls for it.
+//! A page looks at a bounded number of responses: where few pass the filters it may be short and say how far it came.
+//! A script then goes on by itself; without one there is a link.
+
+mod export;
+mod filters;
+mod live;
+mod one;
+mod table;
+mod view;
 
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::State;
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use serde_json::json;
+use sluice_engine::rows::{FlowState, Order, ResponsePage, Scope};
+use sluice_engine::{AdminResult, Asked, Engine, Paging};
+use sluice_flow::id::{FlowId, ResponseId};
 
+pub(super) use self::export::Downloads;
+use self::table::Columns;
+use self::view::{Part, View};
 use super::Console;
+use super::around::Around;
+use super::frame::{Frame, Place, Tab, Width};
+use super::parts::{empty, time};
+use super::reply::{self, Answer, Kind};
+use super::request::{At, Query};
+use super::session::Visitor;
+use super::steps;
+
+/// Responses on one page.
+const PAGE_ROWS: usize = 50;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
+        .route("/console/flows/{flowId}/responses", get(page))
+        .route("/console/flows/{flowId}/responses/rows", get(more))
+        .route("/console/flows/{flowId}/responses/live", get(live::stream))
+        .route("/console/flows/{flowId}/responses/export", get(export::download))
+        .route("/console/flows/{flowId}/responses/{responseId}", get(one::page))
+        .route("/console/flows/{flowId}/responses/{responseId}/delete", post(one::delete))
+        .route("/console/exports/{id}", get(export::progress))
+}
+
+/// A part of the responses, newest first.
+struct Found {
+    page: ResponsePage,
+    /// Whether there is anything newer.
+    has_newer: bool,
+}
+
+impl Found {
+    async fn read(
+        engine: &Engine,
+        visitor: &Visitor,
+        flow: FlowId,
+        view: &View,
+    ) -> AdminResult<Self> {
+        let (after, order) = match view.part {
+            Part::Newest => (None, Order::Desc),
+            Part::OlderThan(id) => (Some(id), Order::Desc),
+            Part::NewerThan(id) => (Some(id), Order::Asc),
+        };
+        let paging = Paging { after, order, limit: PAGE_ROWS };
+        let filter = view.filter();
+        let mut page = engine.list_responses(&visitor.actor, flow, &filter, paging).await?;
+        let Part::NewerThan(id) = view.part else {
+            return Ok(Self { page, has_newer: view.part != Part::Newest });
+        };
+        // Read from old to new, shown the other way round; older than these is the page that was left.
+        let has_newer = page.next.is_some();
+        page.rows.reverse();
+        page.next = page.rows.last().map(|row| row.response_id).or(Some(id));
+        Ok(Self { page, has_newer })
+    }
+}
+
+async fn page(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+) -> Answer {
+    let (around, state) = Around::flow(&console, &visitor, flow).await?;
+    let engine = &console.engine;
+    let asked = engine.asked_in(&visitor.actor, flow).await?;
+    let view = View::of(&query);
+    // The form of the filters names what it adds; the address that comes of it is plain.
+    if let Some(view) = view.with_added(&query, &asked) {
+        return Ok(reply::see_other(&view.address(flow)));
+    }
+    let found = Found::read(engine, &visitor, flow, &view).await?;
+    let is_empty = found.page.rows.is_empty() && found.page.next.is_none();
+    let has_none = is_empty && view == View::default();
+    let content = match has_none {
+        true => nothing_yet(&around, &state),
+        false => shown(&visitor, &state, &asked, &view, &found),
+    };
+    let title = format!("Responses · {}", state.flow.name);
+    let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::Responses), &title);
+    let frame = match visitor.actor.may(Scope::Export, state.flow.app_id) && !has_none {
+        true => frame.actions(export::button()),
+        false => frame,
+    };
+    let frame = frame.done(query.get("done")).script("responses.js").width(Width::Wide);
+    Ok(frame.page(Kind::Shown, content))
+}
+
+fn shown(
+    visitor: &Visitor,
+    state: &FlowState,
+    asked: &Asked,
+    view: &View,
+    found: &Found,
+) -> Markup {
+    let flow = state.flow.flow_id;
+    let columns = Columns::of(asked);
+    let newest = found.page.rows.first().map(|row| row.response_id);
+    let watches = view.part == Part::Newest;
+    html! {
+        (filters::bar(flow, asked, view))
+        div.responses data-flow=(flow)
+            data-live=[watches.then(|| live::address(flow, view, newest))] {
+            p.hint {
+                "Newest first, in " span data-zone { "UTC" } ". "
+                span.live data-live-state {}
+            }
+            @if found.page.rows.is_empty() && found.page.next.is_none() {
+                (empty("No response passes these filters", "All responses to this flow were looked at.",
+                    html! { a.button href=(View::default().address(flow)) { "Show all responses" } }))
+                (table::whole(flow, &columns, view, &[], true))
+            } @else {
+                (table::whole(flow, &columns, view, &found.page.rows, false))
+            }
+            (pager(flow, view, found))
+        }
+        dialog.panel id="panel" aria-label="Response" {}
+        @if visitor.actor.may(Scope::Export, state.flow.app_id) { (export::dialog(flow, view)) }
+    }
+}
+
+/// The ways to newer and older ones. Where the page is short, how far it came.
+fn pager(flow: FlowId, view: &View, found: &Found) -> Markup {
+    let rows = &found.page.rows;
+    let is_short = rows.len() < PAGE_ROWS && found.page.next.is_some();
+    let is_newer = matches!(view.part, Part::NewerThan(_));
+    let newer = match rows.first() {
+        Some(first) if found.has_newer => view.with_part(Part::NewerThan(first.response_id)),
+        _ => view.with_part(Part::Newest),
+    };
+    html! {
+        @if let (true, false, Some(next)) = (is_short, is_newer, found.page.next) {
+            p.note data-goes-on=(rows_address(flow, view, next)) data-wanted=(PAGE_ROWS - rows.len()) role="status" {
+                @if rows.is_empty() { "None found yet. " }
+                "Looked back to " (time(next.made_at())) "."
+            }
+        }
+        nav.pager aria-label="Pages" {
+            @if view.part == Part::Newest { span {} }
+            @else { a.button rel="prev" href=(newer.address(flow)) { @if found.has_newer { "Newer" } @else { "Newest" } } }
+            @if let Some(next) = found.page.next {
+                a.button rel="next" data-older href=(view.with_part(Part::OlderThan(next)).address(flow)) {
+                    @if is_short && !is_newer { "Look further back" } @else { "Older" }
+                }
+            }
+        }
+    }
+}
+
+fn rows_address(flow: FlowId, view: &View, next: ResponseId) -> String {
+    view.with_part(Part::OlderThan(next))
+        .address_of(&format!("/console/flows/{flow}/responses/rows"))
+}
+
+/// The next rows for a page that was short.
+async fn more(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+) -> Answer {
+    let engine = &console.engine;
+    let asked = engine.asked_in(&visitor.actor, flow).await?;
+    let view = View::of(&query);
+    let found = Found::read(engine, &visitor, flow, &view).await?;
+    let columns = Columns::of(&asked);
+    let rows: Vec<String> = found
+        .page
+        .rows
+        .iter()
+        .map(|row| table::row(flow, &columns, &view, row).into_string())
+        .collect();
+    let next = found.page.next;
+    let told = json!({
+        "rows": rows,
+        "next": next.map(|next| rows_address(flow, &view, next)),
+        "older": next.map(|next| view.with_part(Part::OlderThan(next)).address(flow)),
+        "back": next.map(|next| next.made_at()),
+    });
+    Ok(reply::json(Kind::Shown, &told))
+}
+
+fn nothing_yet(around: &Around, state: &FlowState) -> Markup {
+    html! {
+        div.responses data-flow=(state.flow.flow_id) data-live=(live::address(state.flow.flow_id, &View::default(), None)) data-reload {
+            (steps::first_run(around, state, "Responses appear here as they come in."))
+        }
+    }
 }

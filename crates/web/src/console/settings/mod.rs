@@ -1,11 +1,156 @@
-//! What is set of an app and of the instance.
+//! What is set of an app and of the instance, one file a page.
+
+mod account;
+mod apps;
+mod audit;
+mod general;
+mod identity;
+mod keys;
+mod people;
+mod person_file;
+mod respondents;
+mod roles;
+mod sentences;
+mod tokens;
+mod users;
 
 use std::sync::Arc;
 
 use axum::Router;
+use axum::response::Response;
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use sluice_engine::rows::Scope;
+use sluice_flow::definition::Fault;
+use sluice_flow::id::AppId;
 
 use super::Console;
+use super::around::Around;
+use super::frame::{Frame, Place, Width};
+use super::reply::{self, Answer, Kind};
+use super::session::Visitor;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
+    of_apps().merge(of_instance())
+}
+
+fn of_apps() -> Router<Arc<Console>> {
     Router::new()
+        .route("/console/apps/{appId}/settings", get(general::show).post(general::save))
+        .route("/console/apps/{appId}/settings/keys", get(keys::show).post(keys::create))
+        .route("/console/apps/{appId}/settings/keys/{apiKey}/revoke", post(keys::revoke))
+        .route(
+            "/console/apps/{appId}/settings/identity",
+            get(identity::show).post(identity::set_mode),
+        )
+        .route("/console/apps/{appId}/settings/identity/keys", post(identity::create))
+        .route("/console/apps/{appId}/settings/identity/revoke", post(identity::revoke))
+        .route("/console/apps/{appId}/settings/respondents", get(respondents::show))
+        .route("/console/apps/{appId}/settings/respondents/{respondentId}", get(respondents::one))
+        .route(
+            "/console/apps/{appId}/settings/respondents/{respondentId}/export",
+            post(respondents::export),
+        )
+        .route(
+            "/console/apps/{appId}/settings/respondents/{respondentId}/erase",
+            post(respondents::erase),
+        )
+        .route("/console/apps/{appId}/settings/people", get(people::show).post(people::add))
+        .route("/console/apps/{appId}/settings/people/role", post(people::set_role))
+        .route("/console/apps/{appId}/settings/audit", get(audit::of_app))
+}
+
+fn of_instance() -> Router<Arc<Console>> {
+    Router::new()
+        .route("/console/settings", get(first))
+        .route("/console/settings/apps", get(apps::show).post(apps::create))
+        .route("/console/settings/users", get(users::show).post(users::create))
+        .route("/console/settings/users/{userId}", get(users::one))
+        .route("/console/settings/users/{userId}/role", post(users::set_role))
+        .route("/console/settings/users/{userId}/name", post(users::rename))
+        .route("/console/settings/users/{userId}/state", post(users::set_state))
+        .route("/console/settings/users/{userId}/reset", post(users::reset))
+        .route("/console/settings/tokens", get(tokens::show).post(tokens::create))
+        .route("/console/settings/tokens/{tokenId}/revoke", post(tokens::revoke))
+        .route("/console/settings/audit", get(audit::of_instance))
+        .route("/console/settings/account", get(account::show).post(account::change))
+}
+
+async fn first(_: Visitor) -> Answer {
+    Ok(reply::see_other("/console/settings/apps"))
+}
+
+/// Whether the visitor may do this in the app.
+fn may(visitor: &Visitor, scope: Scope, app: AppId) -> bool {
+    visitor.actor.may(scope, app)
+}
+
+/// What is wrong with a field, by the id that its pointers lead to.
+fn error_of<'f>(
+    faults: &'f [Fault],
+    id: &str,
+    field_of: impl Fn(&str) -> Option<String>,
+) -> Option<&'f str> {
+    let of_field = |fault: &&Fault| field_of(&fault.pointer).as_deref() == Some(id);
+    faults.iter().find(of_field).map(|fault| fault.message.as_str())
+}
+
+/// A page of an app's settings.
+fn app_page(
+    visitor: &Visitor,
+    around: &Around,
+    part: &str,
+    kind: Kind,
+    done: Option<&str>,
+    content: Markup,
+) -> Response {
+    let app = around.app.as_ref().map(|app| app.app_id);
+    let base = app.map(|app| format!("/console/apps/{app}/settings")).unwrap_or_default();
+    let is_owner = app.is_some_and(|app| may(visitor, Scope::Admin, app));
+    let parts = [
+        ("", "General", true),
+        ("keys", "API keys", true),
+        ("identity", "Identity", true),
+        ("respondents", "Respondents", true),
+        ("people", "People", is_owner),
+        ("audit", "Audit log", is_owner),
+    ];
+    let whole = html! { (tabs("Settings of the app", &base, &parts, part)) (content) };
+    let frame = Frame::new(visitor, around, Place::Settings(part), "Settings");
+    frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
+}
+
+/// A page about the whole instance.
+fn instance_page(
+    visitor: &Visitor,
+    around: &Around,
+    part: &str,
+    kind: Kind,
+    done: Option<&str>,
+    content: Markup,
+) -> Response {
+    let is_owner = visitor.actor.may_instance(Scope::Admin);
+    let parts = [
+        ("apps", "Apps", true),
+        ("users", "Users", is_owner),
+        ("tokens", "Tokens", is_owner),
+        ("audit", "Audit log", is_owner),
+        ("account", "Your account", true),
+    ];
+    let whole = html! { (tabs("Instance", "/console/settings", &parts, part)) (content) };
+    let frame = Frame::new(visitor, around, Place::Instance(part), "Instance");
+    frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
+}
+
+fn tabs(label: &str, base: &str, parts: &[(&str, &str, bool)], current: &str) -> Markup {
+    html! {
+        nav.tabs aria-label=(label) {
+            @for (part, word, shown) in parts {
+                @if *shown {
+                    a href={ (base) @if !part.is_empty() { "/" (part) } }
+                        aria-current=[(*part == current).then_some("page")] { (word) }
+                }
+            }
+        }
+    }
 }

@@ -49,6 +49,9 @@ function applyTheme(theme) {
 const shownTheme = () => document.documentElement.dataset.theme ?? "";
 
 applyTheme(shownTheme());
+// On a wide screen the side bar is always in view; what is not open is not there for a screen reader.
+const menu = document.querySelector("details.menu");
+if (menu && matchMedia("(min-width: 56.01rem)").matches) menu.open = true;
 localTimes(document);
 for (const zone of document.querySelectorAll("[data-zone]")) {
   zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;

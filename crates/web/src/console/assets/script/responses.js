@@ -1,3 +1,208 @@
 /*
- * What the pages of responses add with a script.
+ * The responses: one of them in a panel beside the table, a short page that goes on by itself, arrivals as they come,
+ * and how far an export is. Everything is there without it, as pages and links.
  */
+
+import { localTimes } from "./base.js";
+
+const said = document.getElementById("said");
+const list = document.querySelector(".responses[data-flow]");
+const panel = document.getElementById("panel");
+const number = new Intl.NumberFormat();
+
+/** Rows that the table shows at most while they arrive; the oldest of them leave. */
+const ROWS_MAX = 200;
+
+/** The elements of some markup of ours. */
+function elements(markup) {
+  const template = document.createElement("template");
+  template.innerHTML = markup;
+  localTimes(template.content);
+  return template.content;
+}
+
+// --- one response in a panel ---------------------------------------------------------------------
+
+async function show(address) {
+  const url = new URL(address);
+  url.searchParams.set("panel", "1");
+  const reply = await fetch(url);
+  // Whoever is signed out, or finds it gone, is led to the page that says so.
+  if (!reply.ok || reply.redirected) return location.assign(address);
+  panel.replaceChildren(elements(await reply.text()));
+  if (!panel.open) panel.showModal();
+  panel.querySelector("h2")?.focus();
+  const id = panel.querySelector("article").dataset.id;
+  for (const row of list.querySelectorAll("tr[data-id]")) row.toggleAttribute("data-shown", row.dataset.id === id);
+}
+
+if (panel) {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-panel]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    show(link.href);
+  });
+  // A row is as large as its link.
+  list?.addEventListener("click", (event) => {
+    const row = event.target.closest("tbody tr[data-id]");
+    if (!row || event.target.closest("a, button") || !getSelection().isCollapsed) return;
+    show(row.querySelector("a[data-panel]").href);
+  });
+  panel.addEventListener("click", (event) => {
+    if (event.target === panel) panel.close();
+  });
+  panel.addEventListener("keydown", (event) => {
+    if (event.target.closest("input, textarea, pre")) return;
+    const rel = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
+    const link = rel && panel.querySelector(`a[rel=${rel}]`);
+    if (link) show(link.href);
+  });
+  panel.addEventListener("close", () => {
+    const row = list.querySelector("tr[data-shown]");
+    row?.removeAttribute("data-shown");
+    row?.querySelector("a")?.focus();
+  });
+}
+
+// --- a page that was short goes on ---------------------------------------------------------------
+
+async function goOn(note) {
+  const rows = list.querySelector("[data-rows]");
+  const older = list.querySelector("[data-older]");
+  let next = note.dataset.goesOn;
+  let wanted = Number(note.dataset.wanted);
+  while (next && wanted > 0 && note.isConnected) {
+    const reply = await fetch(next);
+    if (!reply.ok || reply.redirected) return;
+    const found = await reply.json();
+    for (const row of found.rows.slice(0, wanted)) rows.append(elements(row));
+    // What is beyond the page is left for the next one.
+    const isFull = found.rows.length >= wanted;
+    wanted -= found.rows.length;
+    next = found.next;
+    if (isFull) {
+      const last = rows.lastElementChild.dataset.id;
+      const url = new URL(older.href);
+      url.searchParams.set("after", last);
+      older.href = url.href;
+      older.textContent = "Older";
+      note.remove();
+      return;
+    }
+    if (!next) break;
+    older.href = found.older;
+    const back = document.createElement("time");
+    back.dateTime = found.back;
+    note.replaceChildren(rows.children.length === 0 ? "None found yet. " : "", "Looking further. Came back to ", back, " so far.");
+    localTimes(note);
+  }
+  older?.remove();
+  note.textContent = rows.children.length === 0 ? "No response passes these filters; all were looked at." : "These are all; every response was looked at.";
+}
+
+const note = list?.querySelector("[data-goes-on]");
+if (note) goOn(note);
+
+// --- arrivals ------------------------------------------------------------------------------------
+
+/** A stream while the page is seen; it goes on from the newest row when the page is seen again. */
+function watch(address) {
+  const state = list.querySelector("[data-live-state]");
+  const rows = list.querySelector("[data-rows]");
+  let events;
+
+  function arrived(event) {
+    // A page without a table is made anew with one.
+    if (list.hasAttribute("data-reload")) return location.reload();
+    const { id, row } = JSON.parse(event.data);
+    if (list.querySelector(`tr[data-id="${id}"]`)) return;
+    const markup = elements(row);
+    markup.firstElementChild.classList.add("arrived");
+    rows.prepend(markup);
+    rows.closest(".scroll").hidden = false;
+    list.querySelector(".empty")?.remove();
+    while (rows.children.length > ROWS_MAX) rows.lastElementChild.remove();
+    said.textContent = "A response arrived.";
+  }
+
+  function open() {
+    const url = new URL(address, location);
+    const newest = rows?.querySelector("tr[data-id]")?.dataset.id;
+    if (newest) url.searchParams.set("since", newest);
+    events = new EventSource(url);
+    events.addEventListener("open", () => state && (state.textContent = "New responses appear by themselves."));
+    events.addEventListener("error", () => state && (state.textContent = ""));
+    events.addEventListener("response", arrived);
+  }
+
+  document.addEventListener("visibilitychange", () => {
+    events?.close();
+    events = undefined;
+    if (!document.hidden) open();
+  });
+  if (!document.hidden) open();
+}
+
+if (list?.dataset.live) watch(list.dataset.live);
+
+// --- the form of the filters ---------------------------------------------------------------------
+
+const question = document.getElementById("question");
+const choices = document.getElementById("choices");
+if (question && choices) {
+  const all = [...choices.children];
+  const offer = () => choices.replaceChildren(...all.filter((option) => option.dataset.question === question.value));
+  question.addEventListener("change", offer);
+  offer();
+}
+
+// --- how far an export is ------------------------------------------------------------------------
+
+const dialog = document.getElementById("export");
+const form = dialog?.querySelector("form[data-export]");
+if (form) {
+  dialog.close();
+  for (const button of form.querySelectorAll("[data-scripted]")) button.hidden = false;
+  form.addEventListener("submit", () => {
+    form.querySelector("input[name=id]")?.remove();
+    const id = Object.assign(document.createElement("input"), { type: "hidden", name: "id", value: crypto.randomUUID() });
+    form.append(id);
+    follow(id.value);
+  });
+}
+
+async function follow(id) {
+  const box = form.querySelector("[data-progress]");
+  const bar = box.querySelector("progress");
+  const words = box.querySelector("[data-progress-words]");
+  const button = form.querySelector("button[type=submit]");
+  box.hidden = false;
+  button.disabled = true;
+  bar.removeAttribute("value");
+  words.textContent = "Beginning …";
+  // Until the download has begun it is not known.
+  for (let tries = 0; ; ) {
+    await new Promise((done) => setTimeout(done, 300));
+    const reply = await fetch(`/console/exports/${id}`).catch(() => undefined);
+    if (!reply?.ok || reply.redirected) {
+      if (++tries < 100) continue;
+      words.textContent = "The export did not begin. Try again.";
+      break;
+    }
+    const { rows, total, ended, running } = await reply.json();
+    if (total) Object.assign(bar, { max: total, value: rows });
+    words.textContent = `${number.format(rows)}${total ? ` of ${number.format(total)}` : ""} responses`;
+    if (ended) {
+      Object.assign(bar, { max: 1, value: 1 });
+      words.textContent = `Done: ${number.format(rows)} responses.`;
+      said.textContent = words.textContent;
+      break;
+    }
+    if (!running) {
+      words.textContent = "The export was broken off. Try again.";
+      break;
+    }
+  }
+  button.disabled = false;
+}

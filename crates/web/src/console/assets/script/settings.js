@@ -1,3 +1,22 @@
 /*
- * What the pages of settings add with a script.
+ * What the pages of settings add with a script: a picture is read here and put into the form as text.
  */
+const BYTES_MAX = 64 * 1024;
+
+for (const chooser of document.querySelectorAll("input[data-logo]")) {
+  chooser.addEventListener("change", () => {
+    const field = document.getElementById(chooser.dataset.logo);
+    const [file] = chooser.files;
+    field.value = "";
+    chooser.setCustomValidity("");
+    if (!file) return;
+    if (file.size > BYTES_MAX) {
+      chooser.setCustomValidity("This picture has more than 64 KiB.");
+      chooser.reportValidity();
+      return;
+    }
+    const reader = new FileReader();
+    reader.addEventListener("load", () => (field.value = reader.result));
+    reader.readAsDataURL(file);
+  });
+}

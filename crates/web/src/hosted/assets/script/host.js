@@ -25,7 +25,7 @@ function listenToHost() {
   addEventListener("message", ({ source, origin, data }) => {
     if (source !== window.parent || origin !== hostOrigin()) return;
     if (data?.type === "sluice:token" && typeof data.token === "string") takeToken(data.token);
-    if (data?.type === "sluice:preview" && isPreview(document.getElementById("page"))) renew(data.address);
+    if (data?.type === "sluice:preview" && isPreview(document.getElementById("page"))) renew(data);
   });
   const tellHeight = () =>
     tellHost("sluice:resize", { height: Math.ceil(document.body.getBoundingClientRect().height) });
@@ -63,12 +63,14 @@ function takeTokenOfAddress() {
 const isPreview = (main) => "preview" in main.dataset;
 
 /** The draft has changed, or another question is looked at: the same page anew, with the answers of before. */
-async function renew(address) {
+async function renew({ address, keep }) {
   const before = survey && { fields: fieldsOf(survey.form), types: typesOf(survey.sections) };
+  const step = survey?.form.elements.step.value;
   const reply = await ask(address).catch(() => null);
-  if (!reply?.ok || !(await swap(reply, true))) return;
-  if (!survey || !before) return;
+  if (!reply?.ok || !(await swap(reply, true)) || !survey || !before) return;
   fillIn(survey.form, before);
   for (const each of survey.sections) each.dispatchEvent(new Event("restored"));
-  survey.refresh();
+  const kept = keep && survey.section(step);
+  if (kept) survey.show(kept, { move: false });
+  else survey.refresh();
 }

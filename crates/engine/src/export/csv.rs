@@ -1,0 +1,233 @@
+//! CSV as RFC 4180 has it: UTF-8 without a mark at its start, commas, CRLF, one header.
+//!
+//! A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, and a formula can send
+//! what is beside it elsewhere. So a text that begins like that gets an apostrophe before it; a text that
+//! already begins with apostrophes and then like that gets one more, so that it can be taken off again.
+//! Numbers of number questions stay as they are.
+//!
+//! The texts of a list stand with `;` between them; `;` and `\` within one have a `\` before them.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use sluice_flow::time::Timestamp;
+use sluice_store::ResponseRow;
+
+use super::ExportFailed;
+use super::columns::{Cells, Columns};
+use super::laid::Laid;
+use super::pipe::{Outlet, Sheet};
+
+pub(super) struct Csv {
+    columns: Columns,
+    /// A list on its way into its cell.
+    room: String,
+}
+
+impl Csv {
+    pub(super) fn new(columns: Columns) -> Self {
+        Self { columns, room: String::new() }
+    }
+}
+
+impl Sheet for Csv {
+    fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed> {
+        let mut line = Line { out, room: &mut self.room, is_first: true };
+        for column in self.columns.all() {
+            line.text(&column.name);
+        }
+        line.end();
+        Ok(())
+    }
+
+    fn add(&mut self, rows: &[ResponseRow], out: &mut Vec<u8>) -> Result<(), ExportFailed> {
+        let mut laid = Laid::new(&self.columns);
+        for row in rows {
+            laid.fill(row, &self.columns)?;
+            let mut line = Line { out, room: &mut self.room, is_first: true };
+            self.columns.lay_out(row, &laid, &mut line);
+            line.end();
+        }
+        Ok(())
+    }
+
+    fn end(self: Box<Self>, _: &mut Outlet<'_>) -> Result<(), ExportFailed> {
+        Ok(())
+    }
+}
+
+struct Line<'o> {
+    out: &'o mut Vec<u8>,
+    room: &'o mut String,
+    is_first: bool,
+}
+
+impl Line<'_> {
+    fn next(&mut self) {
+        if !std::mem::take(&mut self.is_first) {
+            self.out.push(b',');
+        }
+    }
+
+    fn end(self) {
+        self.out.extend_from_slice(b"\r\n");
+    }
+}
+
+impl Cells for Line<'_> {
+    fn empty(&mut self) {
+        self.next();
+    }
+
+    fn text(&mut self, text: &str) {
+        self.next();
+        let needs_quotes = needs_quotes(text);
+        if needs_quotes {
+            self.out.push(b'"');
+        }
+        if looks_like_a_formula(text) {
+            self.out.push(b'\'');
+        }
+        match needs_quotes && text.contains('"') {
+            true => self.out.extend_from_slice(text.replace('"', "\"\"").as_bytes()),
+            false => self.out.extend_from_slice(text.as_bytes()),
+        }
+        if needs_quotes {
+            self.out.push(b'"');
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        self.next();
+        self.out.extend_from_slice(word.as_bytes());
+    }
+
+    fn whole(&mut self, number: u32) {
+        self.next();
+        self.out.extend_from_slice(number.to_string().as_bytes());
+    }
+
+    fn number(&mut self, number: &str) {
+        match number.parse::<f64>() {
+            Ok(_) => self.word(number),
+            Err(_) => self.text(number),
+        }
+    }
+
+    fn date(&mut self, date: &str) {
+        self.text(date);
+    }
+
+    fn time(&mut self, time: Timestamp) {
+        self.next();
+        self.room.clear();
+        // Into a text, which takes everything.
+        let _infallible = write!(self.room, "{time}");
+        self.out.extend_from_slice(self.room.as_bytes());
+    }
+
+    fn flag(&mut self, flag: bool) {
+        self.word(if flag { "true" } else { "false" });
+    }
+
+    fn list(&mut self, texts: &[Cow<'_, str>]) {
+        let mut room = std::mem::take(self.room);
+        room.clear();
+        join_into(&mut room, texts);
+        self.text(&room);
+        *self.room = room;
+    }
+}
+
+/// The texts of a list as one.
+#[cfg(feature = "xlsx")]
+pub(super) fn joined(texts: &[Cow<'_, str>]) -> String {
+    let mut joined = String::new();
+    join_into(&mut joined, texts);
+    joined
+}
+
+fn join_into(room: &mut String, texts: &[Cow<'_, str>]) {
+    for (index, text) in texts.iter().enumerate() {
+        if index > 0 {
+            room.push(';');
+        }
+        if !text.contains([';', '\\']) {
+            room.push_str(text);
+            continue;
+        }
+        for letter in text.chars() {
+            if matches!(letter, ';' | '\\') {
+                room.push('\\');
+            }
+            room.push(letter);
+        }
+    }
+}
+
+/// Looks at every byte without leaving early, which compilers turn into a few wide comparisons.
+fn needs_quotes(text: &str) -> bool {
+    let special = |byte: u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
+    text.bytes().fold(false, |found, byte| found | special(byte))
+}
+
+fn looks_like_a_formula(text: &str) -> bool {
+    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Line<'_>)) -> String {
+        let (mut out, mut room) = (Vec::new(), String::new());
+        write(&mut Line { out: &mut out, room: &mut room, is_first: true });
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_text_is_quoted_where_it_must_and_never_a_formula() {
+        for (text, cell) in [
+            ("plain", "plain"),
+            ("", ""),
+            ("a,b", "\"a,b\""),
+            ("say \"hi\"", "\"say \"\"hi\"\"\""),
+            ("a\nb", "\"a\nb\""),
+            ("=1+1", "'=1+1"),
+            ("+49 30", "'+49 30"),
+            ("-", "'-"),
+            ("@cmd", "'@cmd"),
+            ("\tx", "'\tx"),
+            ("\r=x", "\"'\r=x\""),
+            ("'=1", "''=1"),
+            ("''@", "'''@"),
+            ("'tis", "'tis"),
+            ("a=b", "a=b"),
+            ("=A1,\"x\"", "\"'=A1,\"\"x\"\"\""),
+        ] {
+            assert_eq!(written(|line| line.text(text)), cell, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_stays_a_number() {
+        for (number, cell) in [("-5", "-5"), ("+1.5", "+1.5"), ("12", "12"), ("-x", "'-x")] {
+            assert_eq!(written(|line| line.number(number)), cell);
+        }
+    }
+
+    #[test]
+    fn a_list_can_be_taken_apart_again() {
+        for (texts, cell) in [
+            (&["api", "form"][..], "api;form"),
+            (&["a;b", "c\\d"], "a\\;b;c\\\\d"),
+            (&["one"], "one"),
+            (&[], ""),
+            (&["other:=1", "b"], "other:=1;b"),
+            (&["-1", "2"], "'-1;2"),
+        ] {
+            let texts: Vec<Cow<'_, str>> = texts.iter().map(|text| Cow::Borrowed(*text)).collect();
+            assert_eq!(written(|line| line.list(&texts)), cell, "{texts:?}");
+        }
+    }
+}

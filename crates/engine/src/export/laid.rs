@@ -1,0 +1,191 @@
+//! One response with its JSON columns taken apart and put in the order of the columns.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Visitor};
+use serde_json::json;
+use sluice_flow::submission::{Texts, each_entry};
+use sluice_store::ResponseRow;
+
+use super::ExportFailed;
+use super::columns::{Columns, each};
+
+const USER_ID: &str = "userId";
+const EMAIL: &str = "traits.email";
+
+/// Made once for many rows, and filled for each.
+#[derive(Debug)]
+pub(super) struct Laid<'r> {
+    /// By the position of their question.
+    pub(super) answers: Vec<Option<Texts<'r>>>,
+    /// By the position of their name.
+    pub(super) tags: Vec<Option<Texts<'r>>>,
+    /// Tags that have no column.
+    more_tags: Vec<(Cow<'r, str>, Texts<'r>)>,
+    pub(super) user_id: Option<Cow<'r, str>>,
+    pub(super) email: Option<Cow<'r, str>>,
+    more_identities: Vec<Identity<'r>>,
+    /// locale, path, referrer, search, userAgent.
+    pub(super) context: [Option<Cow<'r, str>>; 5],
+}
+
+impl<'r> Laid<'r> {
+    pub(super) fn new(columns: &Columns) -> Self {
+        Self {
+            answers: vec![None; columns.questions.len()],
+            tags: vec![None; columns.tags.len()],
+            more_tags: Vec::new(),
+            user_id: None,
+            email: None,
+            more_identities: Vec::new(),
+            context: [const { None }; 5],
+        }
+    }
+
+    pub(super) fn fill(
+        &mut self,
+        row: &'r ResponseRow,
+        columns: &Columns,
+    ) -> Result<(), ExportFailed> {
+        let unreadable = |error: serde_json::Error| {
+            ExportFailed(format!("{} cannot be read: {error}", row.response_id))
+        };
+        self.answers.fill(None);
+        self.tags.fill(None);
+        self.more_tags.clear();
+        self.more_identities.clear();
+        (self.user_id, self.email) = (None, None);
+        self.context = [const { None }; 5];
+        self.fill_answers(&row.answers, columns).map_err(unreadable)?;
+        if let Some(tags) = &row.tags {
+            self.fill_tags(tags, columns).map_err(unreadable)?;
+        }
+        if let Some(identities) = &row.identities {
+            self.fill_identities(serde_json::from_str(identities).map_err(unreadable)?);
+        }
+        if let Some(context) = &row.context {
+            let context: Context<'r> = serde_json::from_str(context).map_err(unreadable)?;
+            let page = context.page.unwrap_or_default();
+            let texts = [context.locale, page.path, page.referrer, page.search, context.user_agent];
+            self.context = texts.map(|text| text.map(|Text(text)| text));
+        }
+        Ok(())
+    }
+
+    /// Answers are stored in the order of their questions' ids, so the next is mostly found at once.
+    fn fill_answers(&mut self, json: &'r str, columns: &Columns) -> serde_json::Result<()> {
+        let id_at = |place: usize| columns.questions[columns.by_id[place]].id.as_str();
+        let mut next = 0;
+        let answers = &mut self.answers;
+        each_entry(json, |id, texts| {
+            while next < columns.by_id.len() && id_at(next) < &*id {
+                next += 1;
+            }
+            let found = match next < columns.by_id.len() && id_at(next) == id {
+                true => Some(next),
+                false => columns
+                    .by_id
+                    .binary_search_by(|&at| columns.questions[at].id.as_str().cmp(&id))
+                    .ok(),
+            };
+            if let Some(place) = found {
+                answers[columns.by_id[place]] = Some(texts);
+            }
+        })
+    }
+
+    fn fill_tags(&mut self, json: &'r str, columns: &Columns) -> serde_json::Result<()> {
+        let (tags, more) = (&mut self.tags, &mut self.more_tags);
+        each_entry(json, |name, texts| {
+            match columns.tags.binary_search_by(|tag| tag.as_str().cmp(&name)) {
+                Ok(place) => tags[place] = Some(texts),
+                Err(_) => more.push((name, texts)),
+            }
+        })
+    }
+
+    fn fill_identities(&mut self, identities: Vec<Identity<'r>>) {
+        for identity in identities {
+            match &*identity.kind.0 {
+                USER_ID if self.user_id.is_none() => self.user_id = Some(identity.value.0),
+                EMAIL if self.email.is_none() => self.email = Some(identity.value.0),
+                _ => self.more_identities.push(identity),
+            }
+        }
+    }
+
+    /// Identities without a column of their own, as JSON.
+    pub(super) fn other_identities(&self) -> Option<String> {
+        if self.more_identities.is_empty() {
+            return None;
+        }
+        let items = self.more_identities.iter();
+        let items = items.map(|it| json!({"type": it.kind.0, "value": it.value.0}));
+        Some(serde_json::Value::Array(items.collect()).to_string())
+    }
+
+    /// Tags without a column of their own, as JSON.
+    pub(super) fn other_tags(&self) -> Option<String> {
+        if self.more_tags.is_empty() {
+            return None;
+        }
+        let items = self.more_tags.iter().map(|(name, texts)| match texts {
+            Texts::One(text) => (name.to_string(), json!(text)),
+            Texts::Many(_) => (name.to_string(), json!(each(texts))),
+        });
+        Some(serde_json::Value::Object(items.collect()).to_string())
+    }
+}
+
+#[derive(Debug, serde::Deserialize)]
+struct Identity<'r> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'r>,
+    #[serde(borrow)]
+    value: Text<'r>,
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Context<'r> {
+    #[serde(borrow)]
+    locale: Option<Text<'r>>,
+    #[serde(borrow)]
+    page: Option<Page<'r>>,
+    #[serde(borrow)]
+    user_agent: Option<Text<'r>>,
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+struct Page<'r> {
+    #[serde(borrow)]
+    path: Option<Text<'r>>,
+    #[serde(borrow)]
+    referrer: Option<Text<'r>>,
+    #[serde(borrow)]
+    search: Option<Text<'r>>,
+}
+
+/// A text that borrows where it can; what serde has for this copies within an `Option`.
+#[derive(Debug)]
+struct Text<'r>(Cow<'r, str>);
+
+impl<'de: 'r, 'r> Deserialize<'de> for Text<'r> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Borrowing;
+        impl<'de> Visitor<'de> for Borrowing {
+            type Value = Text<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Borrowing)
+    }
+}

@@ -1,0 +1,223 @@
+//! The pipe: pages off the store, into a format, out to whoever takes the bytes.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use sluice_flow::time::Timestamp;
+use sluice_store::{ResponseQuery, ResponseRow, Store};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+
+use super::columns::Columns;
+use super::csv::Csv;
+use super::jsonl::Jsonl;
+use super::tags::TagNames;
+use super::{ExportFailed, ExportFormat, Progress};
+use crate::admin::{AdminError, AdminResult};
+use crate::asked::Asked;
+
+/// Exports under way in one process; each has a thread of its own.
+const EXPORTS_MAX: usize = 8;
+/// Pages, and pieces of the file, that wait for the next in the pipe.
+const WAITING_MAX: usize = 2;
+/// A piece of a file that was made as a whole.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// A format that takes rows and gives bytes.
+pub(super) trait Sheet: Send {
+    /// What comes before the first row.
+    fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed>;
+    fn add(&mut self, rows: &[ResponseRow], out: &mut Vec<u8>) -> Result<(), ExportFailed>;
+    /// What comes after the last row; or the whole file, of a format that is only made at its end.
+    fn end(self: Box<Self>, outlet: &mut Outlet<'_>) -> Result<(), ExportFailed>;
+}
+
+/// What all exports of a process share.
+#[derive(Debug)]
+pub(crate) struct Exports {
+    places: Arc<Semaphore>,
+    tag_names: TagNames,
+}
+
+impl Default for Exports {
+    fn default() -> Self {
+        Self { places: Arc::new(Semaphore::new(EXPORTS_MAX)), tag_names: TagNames::default() }
+    }
+}
+
+impl Exports {
+    /// A place for one more export, if there is one.
+    pub(super) fn place(&self) -> AdminResult<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
+            let detail = "several exports are under way; begin this one when another has ended";
+            AdminError::conflict("too_many_exports", detail)
+        })
+    }
+}
+
+/// What an export is made of.
+pub(super) struct Source {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) exports: Arc<Exports>,
+    pub(super) query: ResponseQuery,
+    pub(super) asked: Asked,
+    pub(super) now: Timestamp,
+}
+
+impl Source {
+    /// The columns of a format that has any; for the names of the tags every response may be looked at.
+    async fn columns(&mut self, format: ExportFormat) -> AdminResult<Columns> {
+        let asked = std::mem::take(&mut self.asked);
+        let ResponseQuery { app_id, flow_id, .. } = self.query;
+        let tags = match format {
+            ExportFormat::Jsonl => Vec::new(),
+            ExportFormat::Csv | ExportFormat::Parquet | ExportFormat::Xlsx => {
+                self.exports.tag_names.of(&*self.store, app_id, flow_id, self.now).await?
+            }
+        };
+        Ok(Columns::new(asked, tags))
+    }
+}
+
+type Page = Result<Vec<ResponseRow>, ExportFailed>;
+type Piece = Result<Bytes, ExportFailed>;
+
+/// Starts the pipe. It ends when the receiver of its bytes is dropped.
+pub(super) fn start(
+    source: Source,
+    format: ExportFormat,
+    progress: Arc<Progress>,
+    place: OwnedSemaphorePermit,
+) -> mpsc::Receiver<Piece> {
+    let (columns, columns_out) = oneshot::channel();
+    let (pages, pages_out) = mpsc::channel(WAITING_MAX);
+    let (pieces, pieces_out) = mpsc::channel(WAITING_MAX);
+    tokio::spawn(read(source, format, columns, pages));
+    tokio::task::spawn_blocking(move || {
+        let _place = place;
+        // Without columns the reader has failed, and says why in the place of the first page.
+        let columns = columns_out.blocking_recv().unwrap_or_default();
+        let written =
+            sheet_of(format, columns).and_then(|sheet| write(sheet, pages_out, &pieces, &progress));
+        if let Err(failed) = written {
+            tracing::warn!(error = %failed, "an export was broken off");
+            // Whoever waited for it may have gone.
+            let _gone = pieces.blocking_send(Err(failed));
+        }
+    });
+    pieces_out
+}
+
+/// Reads page after page for as long as somebody takes them.
+async fn read(
+    mut source: Source,
+    format: ExportFormat,
+    columns: oneshot::Sender<Columns>,
+    pages: mpsc::Sender<Page>,
+) {
+    let found = tokio::select! {
+        found = source.columns(format) => found,
+        () = pages.closed() => return,
+    };
+    match found {
+        Ok(found) => drop(columns.send(found)),
+        Err(error) => return drop(pages.send(Err(unread(&error))).await),
+    }
+    let Source { store, mut query, .. } = source;
+    loop {
+        let page = tokio::select! {
+            page = store.list_responses(&query) => page,
+            () = pages.closed() => return,
+        };
+        let (page, next) = match page {
+            Ok(page) => (Ok(page.rows), page.next),
+            Err(error) => (Err(unread(&error)), None),
+        };
+        if pages.send(page).await.is_err() || next.is_none() {
+            return;
+        }
+        query.after = next;
+    }
+}
+
+fn unread(error: &dyn std::error::Error) -> ExportFailed {
+    let source = error.source().map(ToString::to_string);
+    tracing::warn!(%error, source, "an export cannot read on");
+    ExportFailed("the store could not be read".to_owned())
+}
+
+fn write(
+    mut sheet: Box<dyn Sheet>,
+    mut pages: mpsc::Receiver<Page>,
+    pieces: &mpsc::Sender<Piece>,
+    progress: &Progress,
+) -> Result<(), ExportFailed> {
+    let mut outlet = Outlet { waiting: Vec::new(), pieces };
+    sheet.begin(&mut outlet.waiting)?;
+    while let Some(page) = pages.blocking_recv() {
+        let rows = page?;
+        sheet.add(&rows, &mut outlet.waiting)?;
+        progress.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        // A format that sends nothing before its end must notice, too, that nobody waits for it.
+        if pieces.is_closed() || outlet.send().is_err() {
+            return Ok(());
+        }
+    }
+    if pieces.is_closed() {
+        return Ok(());
+    }
+    sheet.end(&mut outlet)?;
+    if outlet.send().is_ok() {
+        progress.ended.store(true, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Where a format puts its bytes.
+pub(super) struct Outlet<'p> {
+    waiting: Vec<u8>,
+    pieces: &'p mpsc::Sender<Piece>,
+}
+
+impl Outlet<'_> {
+    /// Sends what waits; an error where nobody takes it any more.
+    fn send(&mut self) -> io::Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        // The next piece is about as long as this one.
+        let next = Vec::with_capacity(self.waiting.len());
+        let piece = std::mem::replace(&mut self.waiting, next);
+        self.pieces
+            .blocking_send(Ok(piece.into()))
+            .map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+    }
+}
+
+impl io::Write for Outlet<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() >= PIECE_BYTES {
+            self.send()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn sheet_of(format: ExportFormat, columns: Columns) -> Result<Box<dyn Sheet>, ExportFailed> {
+    match format {
+        ExportFormat::Csv => Ok(Box::new(Csv::new(columns))),
+        ExportFormat::Jsonl => Ok(Box::new(Jsonl)),
+        #[cfg(feature = "parquet")]
+        ExportFormat::Parquet => Ok(Box::new(super::parquet::Parquet::new(columns)?)),
+        #[cfg(feature = "xlsx")]
+        ExportFormat::Xlsx => Ok(Box::new(super::xlsx::Xlsx::new(columns)?)),
+        #[cfg(not(all(feature = "parquet", feature = "xlsx")))]
+        other => Err(ExportFailed(format!("this build cannot write {}", other.word()))),
+    }
+}

@@ -1,0 +1,88 @@
+//! How the tags of a flow are called, which only its responses know.
+//!
+//! Every response is looked at once; where that ended is remembered, so that a later export looks at what came
+//! since. A name that no response bears any more keeps its column.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+use sluice_flow::id::{AppId, FlowId, ResponseId, v7};
+use sluice_flow::time::Timestamp;
+use sluice_store::{Order, ResponseQuery, Store};
+
+use crate::admin::AdminResult;
+
+/// Columns for tags; the tags beyond these share one.
+const TAG_COLUMNS_MAX: usize = 200;
+/// Flows whose names are remembered.
+const FLOWS_MAX: usize = 256;
+/// A response may become visible so long after one with a later id.
+const SETTLES_SECONDS: i64 = 60;
+
+#[derive(Debug, Default)]
+pub(super) struct TagNames(Mutex<HashMap<FlowId, Known>>);
+
+#[derive(Debug, Clone, Default)]
+struct Known {
+    names: BTreeSet<String>,
+    /// All responses up to this one were looked at.
+    up_to: Option<ResponseId>,
+}
+
+impl TagNames {
+    /// The names in their order.
+    pub(super) async fn of(
+        &self,
+        store: &dyn Store,
+        app_id: AppId,
+        flow_id: FlowId,
+        now: Timestamp,
+    ) -> AdminResult<Vec<String>> {
+        let mut known = self.lock().get(&flow_id).cloned().unwrap_or_default();
+        let settled = ResponseId::from_uuid(v7(now.plus_seconds(-SETTLES_SECONDS), 0, 0));
+        let mut query = everything(app_id, flow_id);
+        query.after = known.up_to;
+        loop {
+            let part = store.count_responses(&query).await?;
+            let room = TAG_COLUMNS_MAX.saturating_sub(known.names.len());
+            let fresh = part.tag_names.into_iter().filter(|name| !known.names.contains(name));
+            let fresh: Vec<String> = fresh.take(room).collect();
+            known.names.extend(fresh);
+            query.after = part.next;
+            known.up_to = part.next.filter(|next| *next < settled).or(known.up_to);
+            if part.next.is_none() {
+                break;
+            }
+        }
+        let names = known.names.iter().cloned().collect();
+        known.up_to = Some(settled);
+        let mut all = self.lock();
+        if all.len() >= FLOWS_MAX && !all.contains_key(&flow_id) {
+            all.clear();
+        }
+        all.insert(flow_id, known);
+        Ok(names)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<FlowId, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn everything(app_id: AppId, flow_id: FlowId) -> ResponseQuery {
+    ResponseQuery {
+        app_id,
+        flow_id,
+        version: None,
+        from: None,
+        to: None,
+        admission: None,
+        tags: Vec::new(),
+        answers: Vec::new(),
+        search: None,
+        after: None,
+        order: Order::Asc,
+        limit: 1,
+        look: usize::MAX,
+    }
+}

@@ -1,0 +1,226 @@
+//! XLSX: one sheet of responses, one of the questions that they answer.
+//!
+//! Rows go through a temporary file into the finished one, so that memory does not grow with them. Texts are
+//! written as texts, so a cell that begins like a formula is none.
+
+use std::borrow::Cow;
+
+use rust_xlsxwriter::{ExcelDateTime, Format, Workbook, Worksheet, XlsxError};
+use sluice_flow::time::{Day, Timestamp};
+use sluice_store::ResponseRow;
+
+use super::ExportFailed;
+use super::columns::{Cells, Columns};
+use super::laid::Laid;
+use super::pipe::{Outlet, Sheet};
+
+/// The longest text of a cell, as spreadsheets count it.
+const CELL_UNITS_MAX: usize = 32_767;
+/// More digits than a spreadsheet's numbers hold are kept as a text.
+const DIGITS_MAX: usize = 15;
+const COLUMN_WIDTH: f64 = 24.0;
+
+pub(super) struct Xlsx {
+    columns: Columns,
+    book: Workbook,
+    sheet: Worksheet,
+    formats: Formats,
+    /// The next row of the sheet.
+    row: u32,
+}
+
+struct Formats {
+    header: Format,
+    time: Format,
+    date: Format,
+}
+
+impl From<XlsxError> for ExportFailed {
+    fn from(error: XlsxError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Xlsx {
+    pub(super) fn new(columns: Columns) -> Result<Self, ExportFailed> {
+        let mut book = Workbook::new();
+        let mut sheet = book.new_worksheet_with_constant_memory()?;
+        sheet.set_name("Responses")?.set_freeze_panes(1, 1)?;
+        let formats = Formats {
+            header: Format::new().set_bold(),
+            time: Format::new().set_num_format("yyyy-mm-dd hh:mm:ss.000"),
+            date: Format::new().set_num_format("yyyy-mm-dd"),
+        };
+        Ok(Self { columns, book, sheet, formats, row: 0 })
+    }
+
+    /// Which column is which question.
+    fn questions(&mut self) -> Result<(), XlsxError> {
+        let sheet = self.book.add_worksheet();
+        sheet.set_name("Questions")?.set_freeze_panes(1, 0)?;
+        let header = ["Column", "Question id", "Type", "Text", "Last asked in version"];
+        for (column, name) in (0..).zip(header) {
+            sheet.write_string_with_format(0, column, name, &self.formats.header)?;
+            sheet.set_column_width(column, COLUMN_WIDTH)?;
+        }
+        for (row, question) in (1..).zip(&self.columns.questions) {
+            sheet.write_string(row, 0, self.columns.name_of(question))?;
+            sheet.write_string(row, 1, &question.id)?;
+            sheet.write_string(row, 2, question.question_type)?;
+            sheet.write_string(row, 3, fitting(&question.prompt))?;
+            sheet.write_number(row, 4, question.last_asked_in)?;
+        }
+        Ok(())
+    }
+}
+
+impl Sheet for Xlsx {
+    fn begin(&mut self, _: &mut Vec<u8>) -> Result<(), ExportFailed> {
+        let columns = self.columns.all();
+        for (at, _) in (0..).zip(&columns) {
+            self.sheet.set_column_width(at, COLUMN_WIDTH)?;
+        }
+        for (at, column) in (0..).zip(columns) {
+            self.sheet.write_string_with_format(0, at, column.name, &self.formats.header)?;
+        }
+        self.row = 1;
+        Ok(())
+    }
+
+    fn add(&mut self, rows: &[ResponseRow], _: &mut Vec<u8>) -> Result<(), ExportFailed> {
+        let mut laid = Laid::new(&self.columns);
+        for row in rows {
+            laid.fill(row, &self.columns)?;
+            let mut line = Line {
+                sheet: &mut self.sheet,
+                formats: &self.formats,
+                row: self.row,
+                column: 0,
+                failed: None,
+            };
+            self.columns.lay_out(row, &laid, &mut line);
+            if let Some(error) = line.failed {
+                return Err(error.into());
+            }
+            self.row += 1;
+        }
+        Ok(())
+    }
+
+    fn end(mut self: Box<Self>, outlet: &mut Outlet<'_>) -> Result<(), ExportFailed> {
+        let sheet = std::mem::take(&mut self.sheet);
+        self.book.push_worksheet(sheet);
+        self.questions()?;
+        Ok(self.book.save_to_writer(outlet)?)
+    }
+}
+
+struct Line<'s> {
+    sheet: &'s mut Worksheet,
+    formats: &'s Formats,
+    row: u32,
+    column: u16,
+    failed: Option<XlsxError>,
+}
+
+impl Line<'_> {
+    /// Writes the next cell; the first error is kept.
+    fn cell(
+        &mut self,
+        write: impl FnOnce(&mut Worksheet, &Formats, u32, u16) -> Result<(), XlsxError>,
+    ) {
+        let written = write(self.sheet, self.formats, self.row, self.column);
+        self.failed = self.failed.take().or(written.err());
+        self.column += 1;
+    }
+
+    fn day(&mut self, seconds: i64, millis: u16, is_time: bool) {
+        self.cell(|sheet, formats, row, column| {
+            let format = if is_time { &formats.time } else { &formats.date };
+            let serial = ExcelDateTime::from_timestamp(seconds)?.to_excel();
+            let serial = serial + f64::from(millis) / 86_400_000.0;
+            sheet.write_number_with_format(row, column, serial, format).map(drop)
+        });
+    }
+}
+
+impl Cells for Line<'_> {
+    fn empty(&mut self) {
+        self.column += 1;
+    }
+
+    fn text(&mut self, text: &str) {
+        self.cell(|sheet, _, row, column| sheet.write_string(row, column, fitting(text)).map(drop));
+    }
+
+    fn word(&mut self, word: &str) {
+        self.text(word);
+    }
+
+    fn whole(&mut self, number: u32) {
+        self.cell(|sheet, _, row, column| sheet.write_number(row, column, number).map(drop));
+    }
+
+    fn number(&mut self, number: &str) {
+        let digits = number.bytes().filter(u8::is_ascii_digit).count();
+        match number.parse::<f64>() {
+            Ok(value) if digits <= DIGITS_MAX => {
+                self.cell(|sheet, _, row, column| sheet.write_number(row, column, value).map(drop));
+            }
+            _ => self.text(number),
+        }
+    }
+
+    fn date(&mut self, date: &str) {
+        // Spreadsheets know no day before 1900.
+        const YEAR_1900: i32 = -25_567;
+        match date.parse::<Day>() {
+            Ok(day) if day.number() >= YEAR_1900 => {
+                self.day(i64::from(day.number()) * 86_400, 0, false);
+            }
+            _ => self.text(date),
+        }
+    }
+
+    fn time(&mut self, time: Timestamp) {
+        let millis = time.as_millis();
+        let rest = u16::try_from(millis.rem_euclid(1000)).unwrap_or(0);
+        self.day(millis.div_euclid(1000), rest, true);
+    }
+
+    fn flag(&mut self, flag: bool) {
+        self.cell(|sheet, _, row, column| sheet.write_boolean(row, column, flag).map(drop));
+    }
+
+    fn list(&mut self, texts: &[Cow<'_, str>]) {
+        self.text(&super::csv::joined(texts));
+    }
+}
+
+/// A text cut to what a cell holds.
+fn fitting(text: &str) -> &str {
+    if text.len() <= CELL_UNITS_MAX {
+        return text;
+    }
+    let mut units = 0;
+    let end = text.char_indices().find(|(_, letter)| {
+        units += letter.len_utf16();
+        units > CELL_UNITS_MAX
+    });
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_where_a_cell_ends() {
+        assert_eq!(fitting("short"), "short");
+        assert_eq!(fitting(&"x".repeat(40_000)).len(), CELL_UNITS_MAX);
+        let smiles = "\u{1F600}".repeat(20_000);
+        assert_eq!(fitting(&smiles).encode_utf16().count(), CELL_UNITS_MAX - 1);
+        let letters = "é".repeat(20_000);
+        assert_eq!(fitting(&letters), letters);
+    }
+}

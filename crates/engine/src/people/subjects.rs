@@ -1,0 +1,57 @@
+//! Signing in by an OpenID provider: only who is a user already comes in.
+//!
+//! The first time somebody is known by the address that the provider has verified; from then on by the name that the
+//! provider gave them, so that an address that changes hands there opens nothing here.
+
+use serde_json::json;
+use sluice_store::{PeopleWrite, StoreError, Subject, User, UserKey, UserRow};
+
+use super::users::Entry;
+use super::{Refusal, Secret};
+use crate::actor::Actor;
+use crate::apps::CONFLICT_RETRIES;
+use crate::engine::Engine;
+use crate::verify::IdClaims;
+
+impl Engine {
+    /// Begins a session of whoever an ID token speaks of; ends the one that the browser had.
+    pub async fn sign_in_with_subject(
+        &self,
+        claims: &IdClaims,
+        replaces: Option<&str>,
+    ) -> Result<Secret, Refusal> {
+        let user = self.user_of_subject(claims).await?;
+        let user = user.filter(|user| user.row.disabled_at.is_none()).ok_or(Refusal::Wrong)?;
+        Ok(self.begin_user_session(&user, "openid", replaces).await?)
+    }
+
+    async fn user_of_subject(&self, claims: &IdClaims) -> Result<Option<User>, StoreError> {
+        let IdClaims { issuer, subject, verified_email } = claims;
+        let subject = Subject { issuer: issuer.clone(), subject: subject.clone() };
+        for _ in 0..CONFLICT_RETRIES {
+            let revision = self.store.people_revision().await?;
+            if let Some(known) = self.store.find_user(&UserKey::Subject(subject.clone())).await? {
+                return Ok(Some(known));
+            }
+            let Some(email) = verified_email else { return Ok(None) };
+            let found = self.store.find_user(&UserKey::Email(email.clone())).await?;
+            // Whoever is somebody else there is not taken for them because of an address.
+            let Some(user) = found.filter(|it| it.row.subject.is_none()) else { return Ok(None) };
+            if user.row.disabled_at.is_some() {
+                return Ok(None);
+            }
+            let row = UserRow { subject: Some(subject.clone()), ..user.row.clone() };
+            let entry = Entry {
+                action: "user.subject_bound",
+                app_id: None,
+                detail: json!({ "issuer": issuer }),
+            };
+            let (actor, id) = (Actor::of_user(&user), row.user_id);
+            let writes = vec![PeopleWrite::User(row.clone())];
+            if self.write_people(&actor, revision, id, writes, entry).await? {
+                return Ok(Some(User { row, grants: user.grants }));
+            }
+        }
+        Err(StoreError::Conflict)
+    }
+}

@@ -1,0 +1,200 @@
+//! `sluice responses export`: all responses of a flow, into a file that appears when it is whole.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::args::ExportArgs;
+use crate::client::{CallError, Server};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::output;
+use crate::progress::Progress;
+
+/// The header of a reply that says how many responses there will be.
+const TOTAL: &str = "x-total-count";
+
+pub(crate) async fn export(args: ExportArgs) -> Outcome {
+    tokio::select! {
+        outcome = run(args) => outcome,
+        // What was written so far goes with the future that was dropped.
+        _ = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
+    }
+}
+
+async fn run(args: ExportArgs) -> Outcome {
+    let server = Server::new(args.server.clone())?;
+    let path = format!("/flows/{}/export", args.flow);
+    let mut download = server.download(&path, &query(&args)).await?;
+    let total = download.headers().get(TOTAL);
+    let total = total.and_then(|total| total.to_str().ok()).and_then(|it| it.parse().ok());
+    let mut target = Target::open(&args.out)?;
+    let mut lines = Lines::of(&args.format);
+    let progress = match &lines {
+        Some(_) => Progress::start("exporting", 0, total),
+        None => Progress::of_bytes("exporting"),
+    };
+    loop {
+        match server.piece(&mut download).await {
+            Ok(Some(piece)) => {
+                let piece = piece.as_ref();
+                if target.write(piece)? == Reader::Gone {
+                    return Ok(Exit::Done);
+                }
+                let counted = lines.as_mut().map(|lines| lines.count(piece));
+                progress.advance(counted.unwrap_or(piece.len() as u64));
+            }
+            Ok(None) => break,
+            Err(CallError::Away(_)) => {
+                return Err(Failure::new(
+                    "the export broke off before its end, and nothing was kept of it",
+                    "run it again; the log of the server says why",
+                ));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    drop(progress);
+    target.finish()?;
+    if let Some(lines) = lines {
+        output::note(format_args!("{} responses exported", lines.rows()));
+    }
+    Ok(Exit::Done)
+}
+
+fn query(args: &ExportArgs) -> Vec<(String, String)> {
+    let mut query = vec![("format".to_owned(), args.format.clone())];
+    let mut add = |name: &str, value: Option<String>| {
+        query.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    add("version", args.version.map(|id| id.to_string()));
+    add("from", args.from.map(|time| time.to_string()));
+    add("to", args.to.map(|time| time.to_string()));
+    add("admission", args.admission.clone());
+    add("search", args.search.clone());
+    let named = |kind: &'static str, pairs: &[(String, String)]| {
+        let pairs = pairs.to_vec();
+        pairs.into_iter().map(move |(name, value)| (format!("{kind}.{name}"), value))
+    };
+    query.extend(named("tag", &args.tags));
+    query.extend(named("answer", &args.answers));
+    query
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Reader {
+    There,
+    Gone,
+}
+
+/// Where the file goes: stdout, or a file that bears its name only when it is whole.
+enum Target {
+    Stdout,
+    File { part: PathBuf, path: PathBuf, file: Option<File> },
+}
+
+impl Target {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::Stdout);
+        }
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        let file = File::create(&part).map_err(|error| cannot_write(&part, &error))?;
+        Ok(Self::File { part, path: path.to_owned(), file: Some(file) })
+    }
+
+    fn write(&mut self, piece: &[u8]) -> Result<Reader, Failure> {
+        match self {
+            Self::Stdout => match io::stdout().lock().write_all(piece) {
+                Ok(()) => Ok(Reader::There),
+                // Whoever read this has gone, as `head` does.
+                Err(_) => Ok(Reader::Gone),
+            },
+            Self::File { part, file, .. } => {
+                if let Some(file) = file {
+                    file.write_all(piece).map_err(|error| cannot_write(part, &error))?;
+                }
+                Ok(Reader::There)
+            }
+        }
+    }
+
+    /// Gives the file its name.
+    fn finish(mut self) -> Result<(), Failure> {
+        let Self::File { part, path, file } = &mut self else { return Ok(()) };
+        if let Some(open) = file {
+            open.sync_all().map_err(|error| cannot_write(part, &error))?;
+        }
+        std::fs::rename(&*part, &*path).map_err(|error| cannot_write(path, &error))?;
+        *file = None;
+        Ok(())
+    }
+}
+
+impl Drop for Target {
+    /// A file that did not become whole goes.
+    fn drop(&mut self) {
+        if let Self::File { part, file: Some(_), .. } = self {
+            let _gone = std::fs::remove_file(part);
+        }
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(format!("cannot write {}: {error}", path.display()), "look at --out")
+}
+
+/// Counts responses in what has lines: those of CSV may hold line ends of their own, between quotes.
+struct Lines {
+    has_header: bool,
+    ends: u64,
+    in_quotes: bool,
+    quotes: bool,
+}
+
+impl Lines {
+    fn of(format: &str) -> Option<Self> {
+        let quotes = match format {
+            "csv" => true,
+            "jsonl" => false,
+            _ => return None,
+        };
+        Some(Self { has_header: quotes, ends: 0, in_quotes: false, quotes })
+    }
+
+    /// How many more there are.
+    fn count(&mut self, piece: &[u8]) -> u64 {
+        let before = self.rows();
+        for byte in piece {
+            match byte {
+                b'"' if self.quotes => self.in_quotes = !self.in_quotes,
+                b'\n' if !self.in_quotes => self.ends += 1,
+                _ => {}
+            }
+        }
+        self.rows() - before
+    }
+
+    fn rows(&self) -> u64 {
+        self.ends.saturating_sub(u64::from(self.has_header))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn responses_are_counted_whatever_their_texts_hold() {
+        let csv = b"id,why\r\n1,\"a\r\nb\"\r\n2,\"say \"\"hi\"\"\n\"\r\n";
+        for cut in 0..csv.len() {
+            let mut lines = Lines::of("csv").unwrap();
+            let (one, other) = csv.split_at(cut);
+            assert_eq!(lines.count(one) + lines.count(other), 2, "cut at {cut}");
+        }
+        let mut lines = Lines::of("jsonl").unwrap();
+        assert_eq!(lines.count(b"{\"a\":\"x\\\"\"}\n{}\n"), 2);
+        assert!(Lines::of("parquet").is_none());
+    }
+}

@@ -1,0 +1,51 @@
+//! The settings of signing in to the console: how often, and by which OpenID provider.
+
+use sluice_web::{ConsoleOptions, OidcOptions};
+
+use crate::args::ServeArgs;
+use crate::config::Bounded;
+use crate::failure::Failure;
+
+/// The client secret has no flag, so that it does not show in the list of processes.
+pub(crate) const OIDC_SECRET_VARIABLE: &str = "SLUICE_OIDC_CLIENT_SECRET";
+const BUTTON_DEFAULT: &str = "Sign in with your organisation";
+const SIGN_INS: Bounded =
+    Bounded { flag: "sign-ins-per-minute", unit: "attempts", default: 30, allowed: 0..=1_000_000 };
+
+pub(crate) fn resolve(given: &ServeArgs, file: &ServeArgs) -> Result<ConsoleOptions, Failure> {
+    let sign_ins = SIGN_INS.of(given.sign_ins_per_minute.or(file.sign_ins_per_minute))?;
+    let text = |own: &Option<String>, other: &Option<String>| own.clone().or(other.clone());
+    let issuer = text(&given.oidc_issuer, &file.oidc_issuer);
+    let client_id = text(&given.oidc_client_id, &file.oidc_client_id);
+    let button = text(&given.oidc_button, &file.oidc_button);
+    let oidc = match (issuer, client_id) {
+        (None, None) if button.is_none() => None,
+        (Some(issuer), Some(client_id)) => Some(OidcOptions {
+            issuer: checked(issuer)?,
+            client_id,
+            client_secret: None,
+            button: button.unwrap_or_else(|| BUTTON_DEFAULT.to_owned()),
+        }),
+        _ => {
+            return Err(Failure::usage(
+                "signing in by an OpenID provider is set half",
+                "give both --oidc-issuer and --oidc-client-id, or neither",
+            ));
+        }
+    };
+    let sign_ins_per_minute = u32::try_from(sign_ins).unwrap_or(u32::MAX);
+    Ok(ConsoleOptions { sign_ins_per_minute, oidc })
+}
+
+/// An issuer is compared letter by letter with what the provider says, so it is left as it is.
+fn checked(issuer: String) -> Result<String, Failure> {
+    let rest = issuer.strip_prefix("http://").or_else(|| issuer.strip_prefix("https://"));
+    let is_plain = |rest: &str| !rest.is_empty() && !rest.contains(['?', '#', ' ', '@']);
+    if rest.is_some_and(is_plain) {
+        return Ok(issuer);
+    }
+    Err(Failure::usage(
+        format!("the issuer is no http address: {issuer:?}"),
+        "write it as the provider does, for example --oidc-issuer https://id.example.com/realms/main",
+    ))
+}

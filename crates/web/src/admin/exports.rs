@@ -1,0 +1,93 @@
+//! All responses of a flow as a file.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Deserializer};
+use sluice_engine::export::ExportFormat;
+use sluice_engine::{Engine, ResponseFilter};
+use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::submission::Admission;
+use sluice_flow::time::Timestamp;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::reply::{self, BadQuery, Guarded, Problem, Reply};
+use super::request::{AtId, FilteredQuery};
+use super::schema;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default().routes(routes!(export))
+}
+
+/// Which responses, and as what.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ExportQuery {
+    #[param(schema_with = schema::export_format, required = true)]
+    #[serde(deserialize_with = "format")]
+    format: ExportFormat,
+    /// Only those to this `flowVersionId`.
+    #[param(value_type = Option<String>)]
+    version: Option<FlowVersionId>,
+    /// Only those received at this time or later (RFC 3339; encode `+` as `%2B`).
+    #[param(value_type = Option<String>, format = DateTime)]
+    from: Option<Timestamp>,
+    /// Only those received before this time.
+    #[param(value_type = Option<String>, format = DateTime)]
+    to: Option<Timestamp>,
+    /// Only those whose respondent decided so.
+    #[param(schema_with = schema::admission, required = false)]
+    admission: Option<Admission>,
+    /// Only those in whose texts every one of these words occurs; the case of letters does not matter.
+    search: Option<String>,
+}
+
+fn format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ExportFormat, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    ExportFormat::named(&word).ok_or_else(|| {
+        let words: Vec<_> = ExportFormat::ALL.iter().map(|format| format.word()).collect();
+        serde::de::Error::custom(format!("must be one of {}", words.join(", ")))
+    })
+}
+
+/// Export the responses of a flow
+///
+/// Over all its versions, oldest first, sent while it is made. The filters are those of the list. `X-Total-Count`
+/// says how many responses there will be, where that is quickly counted. A reply that is cut off is not whole:
+/// ask again. The audit log keeps that it was exported.
+#[utoipa::path(
+    get, path = "/flows/{flowId}/export", operation_id = "exportResponses", tag = "Responses",
+    security(("adminToken" = ["export"])),
+    params(
+        ("flowId" = String, Path), ExportQuery,
+        ("tag.NAME" = Option<String>, Query, description = "Only those with this tag; NAME is the tag's name"),
+        ("answer.QUESTION" = Option<String>, Query, description = "Only those with this answer; QUESTION is the question's id"),
+    ),
+    responses(
+        (status = 200, description = "The file", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`too_many_exports`: several are under way", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadQuery,
+    ),
+)]
+async fn export(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(flow): AtId<FlowId>,
+    FilteredQuery { query, tags, answers }: FilteredQuery<ExportQuery>,
+) -> Reply {
+    let filter = ResponseFilter {
+        version: query.version,
+        from: query.from,
+        to: query.to,
+        admission: query.admission,
+        tags,
+        answers,
+        search: query.search,
+    };
+    reply::file(engine.export(&actor, flow, query.format, &filter).await?)
+}

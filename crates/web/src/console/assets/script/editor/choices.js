@@ -1,0 +1,104 @@
+/*
+ * Options, rows and columns: their labels, their order, and behind a fold the ids that answers are stored under.
+ */
+
+import { button, el, pointer, redraw, say } from "./dom.js";
+import { idFrom, isMadeUp } from "./ids.js";
+
+/** Options that a new question came with, and that nobody has reworded. */
+const isNewborn = ({ label }) => ["First", "Second"].includes(label);
+
+export function choicesEditor(draft, at, list, title, context) {
+  const place = el("fieldset", { className: "choicelist", data: { pointer: pointer(["questions", at, list]), list }, tabIndex: -1 });
+  const choices = () => (Array.isArray(draft.questions[at][list]) ? draft.questions[at][list] : (draft.questions[at][list] = []));
+  const word = list.slice(0, -1);
+  let areIdsShown = false;
+
+  const draw = () => redraw(place,
+    el("legend", { className: "label" }, title),
+    el("ol", {}, choices().map(row)),
+    el("div", { className: "buttons" },
+      button(`+ Add ${word === "option" ? "an" : "a"} ${word}`, add, { data: { key: `add-${list}` } }),
+      button(areIdsShown ? "Hide ids" : "Show ids", () => { areIdsShown = !areIdsShown; draw() }, { className: "button small quiet", data: { key: `ids-${list}` } })));
+
+  const changed = () => { draw(); draft.changed(false); context.faults.mark() };
+
+  function row(choice, place) {
+    const path = ["questions", at, list, place];
+    const label = el("input", {
+      className: "input", value: choice?.label ?? "", aria: { label: `${title}: ${place + 1}` }, data: { pointer: pointer([...path, "label"]) },
+      oninput: () => { choice.label = label.value; draft.changed(false) },
+      onchange: settle,
+      onkeydown: (event) => onKey(event, place),
+    });
+    const id = areIdsShown && el("input", {
+      className: "input mono", value: choice?.id ?? "", aria: { label: `Id of ${word} ${place + 1}` }, data: { pointer: pointer([...path, "id"]) },
+      onchange: () => draft.renameChoice(at, list, place, id.value.trim()),
+    });
+    const wasPublished = context.published[draft.questions[at].id]?.choices?.includes(choice?.id);
+    const mover = (sign, wordOf, by) => button(sign, () => move(place, place + by), {
+      className: "button small quiet", aria: { label: `Move ${word} ${place + 1} ${wordOf}` }, data: { key: `${list}${by}-${place}` },
+      disabled: place + by < 0 || place + by >= choices().length,
+    });
+    return el("li", {}, label, id,
+      id && wasPublished && el("span", { className: "hint" }, "Published: answers are stored under this id"),
+      el("span", { className: "movers" }, mover("↑", "up", -1), mover("↓", "down", 1),
+        button("✕", () => remove(place), { className: "button small quiet", aria: { label: `Remove ${word} ${place + 1}` } })));
+  }
+
+  /** An id that nobody chose is made of the label, until it is published. */
+  function settle() {
+    const published = context.published[draft.questions[at].id]?.choices ?? [];
+    for (const [index, choice] of choices().entries()) {
+      if (!isMadeUp(choice?.id) || !choice.label || published.includes(choice.id) || isNewborn(choice)) continue;
+      const taken = choices().filter((other) => other !== choice).map((other) => other?.id);
+      draft.renameChoice(at, list, index, idFrom(choice.label, [...taken, "other"], { fallback: word }));
+      const shown = place.querySelector(`[data-pointer="${pointer(["questions", at, list, index, "id"])}"]`);
+      if (shown) shown.value = choice.id;
+    }
+  }
+
+  function add() {
+    settle();
+    const taken = choices().map((choice) => choice?.id);
+    let n = choices().length + 1;
+    while (taken.includes(`${word}-${n}`)) n++;
+    choices().push({ id: `${word}-${n}`, label: "" });
+    changed();
+    place.querySelector(`[data-pointer="${pointer(["questions", at, list, choices().length - 1, "label"])}"]`).focus();
+  }
+
+  function remove(index) {
+    settle();
+    const [gone] = choices().splice(index, 1);
+    changed();
+    place.querySelectorAll("li input")[Math.min(index, choices().length - 1)]?.focus();
+    say(`${word} ${gone?.label ?? ""} removed.`);
+  }
+
+  function move(from, to) {
+    if (to < 0 || to >= choices().length) return;
+    settle();
+    choices().splice(to, 0, ...choices().splice(from, 1));
+    changed();
+    say(`${choices()[to].label} is now ${word} ${to + 1} of ${choices().length}.`);
+    place.querySelector(`[data-pointer="${pointer(["questions", at, list, to, "label"])}"]`)?.focus();
+  }
+
+  /** Enter goes on to the next, and makes one at the end; Alt and the arrows move. */
+  function onKey(event, index) {
+    if (event.altKey && ["ArrowUp", "ArrowDown"].includes(event.key)) {
+      event.preventDefault();
+      event.stopPropagation();
+      move(index, index + (event.key === "ArrowUp" ? -1 : 1));
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      const next = place.querySelectorAll("li > input:first-child")[index + 1];
+      if (next) next.focus();
+      else add();
+    }
+  }
+
+  draw();
+  return place;
+}

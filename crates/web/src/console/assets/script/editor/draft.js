@@ -1,0 +1,151 @@
+/*
+ * The definition that is being edited: one JSON object, which everything else on the page shows or changes.
+ *
+ * Listeners hear "change". With `shape` the forms are to be drawn anew; without it only a text has changed, and
+ * the form in which it is being typed must be left alone: drawn anew under the pointer, it would swallow a click. What hangs together is kept together here: an id that
+ * changes takes conditions and translations along.
+ */
+
+import { free } from "./ids.js";
+
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+export class Draft extends EventTarget {
+  constructor(definition) {
+    super();
+    this.definition = definition;
+    this.selected = 0;
+  }
+
+  /** The questions, as far as there is a list of them. */
+  get questions() {
+    const { questions } = this.definition;
+    return Array.isArray(questions) ? questions.filter(isObject) : [];
+  }
+
+  /** Whether the forms can show it: a list of questions with nothing else in it. */
+  get isShapely() {
+    const { questions, translations } = this.definition;
+    return Array.isArray(questions) && questions.every(isObject) && (translations === undefined || isObject(translations));
+  }
+
+  get question() {
+    return this.questions[this.selected];
+  }
+
+  changed(shape = true) {
+    this.dispatchEvent(new CustomEvent("change", { detail: { shape } }));
+  }
+
+  /** Puts another definition in the place of this one. */
+  replace(definition) {
+    this.definition = definition;
+    this.selected = Math.min(this.selected, Math.max(this.questions.length - 1, 0));
+    this.changed();
+  }
+
+  /** Sets what is at a path; nothing, or an empty text, takes it away. */
+  set(path, value, { shape = false } = {}) {
+    let place = this.definition;
+    for (const step of path.slice(0, -1)) place = place[step] ??= {};
+    const isEmpty = value === undefined || value === "" || value === null || value === false;
+    if (isEmpty) delete place[path.at(-1)];
+    else place[path.at(-1)] = value;
+    this.changed(shape);
+  }
+
+  select(at) {
+    this.selected = at;
+    this.dispatchEvent(new CustomEvent("select"));
+  }
+
+  add(question, at = this.questions.length) {
+    if (!Array.isArray(this.definition.questions)) this.definition.questions = [];
+    this.definition.questions.splice(at, 0, question);
+    this.selected = at;
+    this.changed();
+    this.dispatchEvent(new CustomEvent("select"));
+  }
+
+  move(from, to) {
+    const { questions } = this.definition;
+    if (to < 0 || to >= questions.length || from === to) return false;
+    const chosen = questions[this.selected];
+    questions.splice(to, 0, ...questions.splice(from, 1));
+    this.selected = Math.max(questions.indexOf(chosen), 0);
+    this.changed();
+    return true;
+  }
+
+  duplicate(at) {
+    const copy = structuredClone(this.questions[at]);
+    const { id } = copy;
+    copy.id = free(`${id}`.replace(/-\d+$/, ""), this.questions.map((each) => each.id));
+    for (const texts of this.translations()) if (texts.questions?.[id]) texts.questions[copy.id] = structuredClone(texts.questions[id]);
+    this.add(copy, at + 1);
+  }
+
+  /** Takes a question away, and gives what brings it back as it was. */
+  remove(at) {
+    const [question] = this.definition.questions.splice(at, 1);
+    const texts = Object.entries(this.definition.translations ?? {}).map(([tag, each]) => [tag, each?.questions?.[question.id]]);
+    for (const each of this.translations()) delete each.questions?.[question.id];
+    this.selected = Math.min(at, Math.max(this.questions.length - 1, 0));
+    this.changed();
+    return () => {
+      for (const [tag, own] of texts) if (own && this.definition.translations?.[tag]) (this.definition.translations[tag].questions ??= {})[question.id] = own;
+      this.add(question, Math.min(at, this.questions.length));
+    };
+  }
+
+  translations() {
+    return Object.values(this.definition.translations ?? {}).filter(isObject);
+  }
+
+  /** Gives a question another id, wherever it is spoken of. */
+  rename(at, id) {
+    const old = this.questions[at].id;
+    this.questions[at].id = id;
+    for (const question of this.questions) eachTest(question.visibleIf, (test) => { if (test.question === old) test.question = id });
+    for (const { questions } of this.translations()) {
+      if (questions?.[old] === undefined || old === id) continue;
+      questions[id] = questions[old];
+      delete questions[old];
+    }
+    this.changed(false);
+  }
+
+  /** Gives an option, row or column another id, wherever it is spoken of. */
+  renameChoice(at, list, place, id) {
+    const question = this.questions[at];
+    const old = question[list][place].id;
+    question[list][place].id = id;
+    const changedTo = (value) => {
+      if (list === "options") return value === old ? id : value;
+      const [row, column] = String(value).split(":");
+      return list === "rows" && row === old ? `${id}:${column}` : list === "columns" && column === old ? `${row}:${id}` : value;
+    };
+    for (const other of this.questions) {
+      eachTest(other.visibleIf, (test) => {
+        if (test.question !== question.id) return;
+        for (const key of ["equals", "includes"]) if (key in test) test[key] = changedTo(test[key]);
+        for (const key of ["in", "notIn"]) if (Array.isArray(test[key])) test[key] = test[key].map(changedTo);
+      });
+    }
+    for (const { questions } of this.translations()) {
+      const labels = questions?.[question.id]?.[list];
+      if (labels?.[old] === undefined || old === id) continue;
+      labels[id] = labels[old];
+      delete labels[old];
+    }
+    this.changed(false);
+  }
+}
+
+/** Calls for every comparison in a condition. */
+function eachTest(condition, visit) {
+  if (!isObject(condition)) return;
+  for (const list of [condition.all, condition.any]) if (Array.isArray(list)) for (const each of list) eachTest(each, visit);
+  if (condition.not) eachTest(condition.not, visit);
+  if ("question" in condition) visit(condition);
+}

@@ -1,0 +1,97 @@
+/*
+ * What keeps the draft from being published, as the server told it: a list at the top that leads to each field, and
+ * the words beside the field itself. A fault that has no field of its own stands at the nearest thing around it.
+ */
+
+import { el, pathOf, pointer } from "./dom.js";
+import { quoted } from "./words.js";
+
+export class Faults extends EventTarget {
+  constructor(place, draft, root) {
+    super();
+    Object.assign(this, { place, draft, root, all: [] });
+  }
+
+  set(all) {
+    this.all = all;
+    this.draw();
+    this.mark();
+    this.dispatchEvent(new CustomEvent("change"));
+  }
+
+  /** How many there are below a path. */
+  countIn(path) {
+    const start = pointer(path);
+    return this.all.filter((fault) => fault.pointer === start || fault.pointer.startsWith(`${start}/`)).length;
+  }
+
+  draw() {
+    const count = this.all.length;
+    this.place.hidden = count === 0;
+    const title = count === 1 ? "One thing keeps this from being published" : `${count} things keep this from being published`;
+    const items = this.all.map((fault) => el("li", {},
+      el("a", { href: "#", onclick: (event) => { event.preventDefault(); this.goTo(fault.pointer) } }, `${this.where(fault.pointer)}: ${fault.message}`)));
+    const wasOpen = this.place.querySelector("details")?.open ?? true;
+    this.place.replaceChildren(el("details", { open: wasOpen }, el("summary", {}, title), el("ul", {}, items)));
+  }
+
+  goTo(text) {
+    this.dispatchEvent(new CustomEvent("go", { detail: { path: pathOf(text) } }));
+    const control = this.controlOf(text);
+    const target = control?.matches("fieldset") ? (control.querySelector("input, select, textarea, button") ?? control) : control;
+    for (const fold of ancestors(target)) if (fold.matches("details")) fold.open = true;
+    target?.focus();
+    target?.scrollIntoView({ block: "center" });
+  }
+
+  /** The control of what a pointer names, or of the nearest thing around it. */
+  controlOf(text) {
+    const path = pathOf(text);
+    const controls = [...this.root.querySelectorAll("[data-pointer]")].filter((each) => !each.closest("[hidden]"));
+    for (let length = path.length; length > 0; length--) {
+      const wanted = pointer(path.slice(0, length));
+      const found = controls.find(({ dataset }) => dataset.pointer === wanted);
+      if (found) return found;
+    }
+    return null;
+  }
+
+  /** Writes the faults beside the fields that are in view. */
+  mark() {
+    for (const old of this.root.querySelectorAll(".fault")) old.remove();
+    for (const old of this.root.querySelectorAll("[data-faulty]")) {
+      delete old.dataset.faulty;
+      old.removeAttribute("aria-invalid");
+    }
+    for (const [at, fault] of this.all.entries()) {
+      const control = this.controlOf(fault.pointer);
+      if (!control) continue;
+      const told = el("p", { className: "error fault", id: `fault-${at}` }, fault.message);
+      if (control.matches("fieldset")) control.append(told);
+      else if (control.type === "checkbox") control.closest("label").after(told);
+      else control.after(told);
+      control.dataset.faulty = "";
+      if (!control.matches("fieldset, td")) control.setAttribute("aria-invalid", "true");
+    }
+  }
+
+  /** Where a fault is, as an author would say it. */
+  where(text) {
+    const [first, second, ...rest] = pathOf(text);
+    const names = { title: "Title", description: "Description", ending: "Ending", defaultLocale: "Language", redirectUrl: "Address", body: "Text", prompt: "question", label: "words" };
+    const named = (part) => names[part] ?? part;
+    if (first === "questions" && second !== undefined) {
+      const question = this.draft.questions[second];
+      const about = question?.prompt ? ` ${quoted(question.prompt)}` : "";
+      const part = rest.filter((step) => !/^\d+$/.test(step)).map((step) => named(step).toLowerCase()).join(", ");
+      const number = rest.find((step) => /^\d+$/.test(step));
+      return `Question ${Number(second) + 1}${about}${part && `, ${part}`}${number === undefined ? "" : ` ${Number(number) + 1}`}`;
+    }
+    if (first === "translations") return `Language ${second ?? ""}${rest.length > 0 ? `, ${rest.join(" ")}` : ""}`;
+    return [first, second, ...rest].filter((part) => part !== undefined).map(named).join(", ") || "The whole";
+  }
+}
+
+function* ancestors(element) {
+  for (let each = element?.parentElement; each; each = each.parentElement) yield each;
+}

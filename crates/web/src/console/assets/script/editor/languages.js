@@ -1,0 +1,115 @@
+/*
+ * Translations side by side: the original, and beside it every other language. What is not translated yet is marked;
+ * respondents get the original there.
+ */
+
+import { button, el, field, pointer, redraw, say } from "./dom.js";
+import { textsOf } from "./pruning.js";
+
+const COMMON = ["ar", "cs", "da", "de", "en", "es", "fi", "fr", "he", "hi", "it", "ja", "ko", "nl", "no", "pl", "pt-BR", "pt", "ru", "sv", "tr", "uk", "zh-Hans", "zh-Hant"];
+
+/** A language by its name, where the browser knows it. */
+export function nameOf(tag) {
+  try { return new Intl.DisplayNames(["en"], { type: "language" }).of(tag) ?? tag } catch { return tag }
+}
+
+const suggestions = (id) => el("datalist", { id }, COMMON.map((tag) => el("option", { value: tag }, nameOf(tag))));
+
+/** The language of the texts themselves. */
+export function languageField(draft) {
+  const input = el("input", { className: "input", value: draft.definition.defaultLocale ?? "en", autocomplete: "off", oninput: () => draft.set(["defaultLocale"], input.value.trim()) });
+  input.setAttribute("list", "languages-known");
+  return el("div", {}, field("Language of the texts", input, { path: ["defaultLocale"], hint: "A tag such as en, de or pt-BR." }), suggestions("languages-known"));
+}
+
+/** Every text with its path and what it is. */
+function textsIn(definition) {
+  const texts = [];
+  const add = (path, what, original) => original && texts.push({ path, what, original: String(original) });
+  add(["title"], "Title", definition.title);
+  add(["description"], "Description", definition.description);
+  (Array.isArray(definition.questions) ? definition.questions : []).forEach((question, at) => {
+    const { plain, lists } = textsOf(question);
+    const words = { prompt: "question", help: "help", lowLabel: "low end", highLabel: "high end" };
+    for (const name of plain) add(["questions", question.id, name], `${at + 1}: ${words[name]}`, question[name]);
+    for (const name of lists) for (const choice of question[name]) add(["questions", question.id, name, choice?.id], `${at + 1}: ${name.slice(0, -1)}`, choice?.label);
+  });
+  add(["ending", "title"], "Ending: title", definition.ending?.title);
+  add(["ending", "body"], "Ending: text", definition.ending?.body);
+  return texts;
+}
+
+const at = (value, path) => path.reduce((inner, step) => inner?.[step], value);
+
+export class Languages {
+  constructor(place, draft, context) {
+    Object.assign(this, { place, draft, context });
+    draft.addEventListener("change", ({ detail }) => (detail.shape || place.hidden ? (this.isStale = true) : this.count()));
+    context.sections.addEventListener("shown", () => this.isStale && !place.hidden && this.draw());
+    this.draw();
+  }
+
+  get tags() {
+    const { translations } = this.draft.definition;
+    return translations && typeof translations === "object" ? Object.keys(translations) : [];
+  }
+
+  draw() {
+    this.isStale = false;
+    const { definition } = this.draft;
+    const texts = textsIn(definition);
+    const original = definition.defaultLocale ?? "en";
+    const head = el("tr", {}, el("th", { scope: "col" }, "Text"), el("th", { scope: "col", lang: "en" }, `${nameOf(original)} (${original})`),
+      this.tags.map((tag) => el("th", { scope: "col" }, `${nameOf(tag)} (${tag}) `, el("span", { className: "hint", data: { count: tag } }),
+        button("Remove", () => this.remove(tag), { className: "button small quiet", aria: { label: `Remove ${nameOf(tag)}` } }))));
+    const rows = texts.map(({ path, what, original: text }) => el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, text), this.tags.map((tag) => this.cell(tag, path, what))));
+    const table = el("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Translations" } },
+      el("table", { className: "table translations" }, el("thead", {}, head), el("tbody", {}, rows)));
+    const input = el("input", { className: "input", id: "new-language", placeholder: "de, fr, pt-BR …", autocomplete: "off" });
+    input.setAttribute("list", "languages-new");
+    const add = el("form", { className: "inline", onsubmit: (event) => { event.preventDefault(); this.add(input.value.trim()) } },
+      el("div", { className: "field" }, el("label", { htmlFor: "new-language" }, "Add a language"), input), suggestions("languages-new"),
+      el("button", { className: "button" }, "Add"));
+    const empty = el("p", { className: "muted" }, "All texts are in one language. Add another, and translate them side by side.");
+    redraw(this.place, el("div", { className: "stack" }, this.tags.length > 0 ? table : empty, add));
+    this.count();
+    this.context.faults.mark();
+  }
+
+  cell(tag, path, what) {
+    const whole = ["translations", tag, ...path];
+    const value = at(this.draft.definition, whole) ?? "";
+    const input = el("textarea", {
+      className: "input", rows: 1, value, lang: tag, dir: "auto", placeholder: "Not translated", data: { pointer: pointer(whole) },
+      aria: { label: `${what} in ${nameOf(tag)}` },
+      oninput: () => { this.draft.set(whole, input.value); input.classList.toggle("missing", input.value === "") },
+    });
+    input.classList.toggle("missing", value === "");
+    return el("td", {}, input);
+  }
+
+  /** How far each language is. */
+  count() {
+    for (const place of this.place.querySelectorAll("[data-count]")) {
+      const { count: tag } = place.dataset;
+      const texts = textsIn(this.draft.definition);
+      const done = texts.filter(({ path }) => at(this.draft.definition, ["translations", tag, ...path])).length;
+      place.textContent = `${done} of ${texts.length}`;
+    }
+  }
+
+  add(tag) {
+    if (!tag || this.tags.includes(tag)) return;
+    this.draft.set(["translations", tag], {}, { shape: true });
+    this.draw();
+    this.place.querySelector(`textarea[lang="${CSS.escape(tag)}"]`)?.focus();
+    say(`${nameOf(tag)} added.`);
+  }
+
+  remove(tag) {
+    if (!confirm(`Remove ${nameOf(tag)} with all its texts?`)) return;
+    this.draft.set(["translations", tag], undefined, { shape: true });
+    if (this.tags.length === 0) delete this.draft.definition.translations;
+    this.draw();
+  }
+}

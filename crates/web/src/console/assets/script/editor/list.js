@@ -1,0 +1,146 @@
+/*
+ * The questions in their order. The chosen one is unfolded into its form; every one can be moved by dragging, by
+ * buttons, and with Alt and the arrow keys, and what happened is said aloud.
+ */
+
+import { button, el, redraw, say } from "./dom.js";
+import { questionForm } from "./question.js";
+import { inWords, quoted } from "./words.js";
+
+export class List {
+  constructor(place, draft, context) {
+    Object.assign(this, { place, draft, context });
+    draft.addEventListener("change", ({ detail }) => (detail.shape ? this.draw() : this.refreshHead()));
+    draft.addEventListener("select", () => this.draw());
+    place.addEventListener("keydown", (event) => this.onKey(event));
+    this.followFaults();
+    this.draw();
+  }
+
+  draw() {
+    const { draft } = this;
+    if (!draft.isShapely) {
+      const text = "The JSON has no plain list of questions, so they cannot be shown as forms. Mend it under JSON.";
+      return redraw(this.place, el("p", { className: "note warn" }, text));
+    }
+    const items = draft.questions.map((question, at) => this.item(question, at));
+    const list = el("ol", { className: "questions" }, items);
+    const add = el("button", { type: "button", className: "button", onclick: () => this.context.palette.open(draft.questions.length) }, "+ Add a question");
+    const empty = el("p", { className: "muted" }, "No question yet. Add the first one.");
+    redraw(this.place, this.undo, items.length > 0 ? list : empty, el("div", { className: "buttons" }, add));
+    this.context.faults.mark();
+  }
+
+  // What is to be mended stands in the heads, too.
+  followFaults() {
+    this.context.faults.addEventListener("change", () => this.refreshHead());
+  }
+
+  item(question, at) {
+    const isOpen = at === this.draft.selected;
+    const grip = el("span", { className: "grip", aria: { hidden: "true" }, title: "Drag to move" }, "⠿");
+    const open = el("button", {
+      type: "button", className: "open", data: { key: `open-${at}` },
+      aria: { expanded: String(isOpen) }, onclick: () => this.choose(at),
+    });
+    const item = el("li", { className: isOpen ? "item chosen" : "item", data: { at } },
+      el("div", { className: "head" }, grip, open, this.movers(at)),
+      isOpen && el("div", { className: "body" }, questionForm(this.draft, at, this.context), this.tools(question, at)));
+    this.fillHead(open, question, at);
+    this.drag(item, grip, at);
+    return item;
+  }
+
+  fillHead(open, question, at) {
+    const label = this.context.types.find(({ name }) => name === question.type)?.label ?? "Unknown type";
+    open.replaceChildren(
+      el("span", { className: "n" }, `${at + 1}`),
+      el("span", { className: "prompt" }, question.prompt || "Without words yet"),
+      el("span", { className: "marks" },
+        el("span", { className: "tag" }, label),
+        question.required && el("span", { className: "tag" }, "Required"),
+        this.context.faults.countIn(["questions", at]) > 0 && el("span", { className: "tag bad" }, "To mend"),
+        question.visibleIf && el("span", { className: "tag", title: inWords(question.visibleIf, this.draft.questions) }, "Only if …")));
+  }
+
+  /** The heads follow what is being typed, without the forms being touched. */
+  refreshHead() {
+    this.place.querySelectorAll(".item").forEach((item, at) => {
+      const question = this.draft.questions[at];
+      if (question) this.fillHead(item.querySelector(".open"), question, at);
+    });
+  }
+
+  movers(at) {
+    const mover = (sign, word, by) => button(sign, () => this.move(at, at + by, `move${by}-`), {
+      className: "button small quiet mover", data: { key: `move${by}-${at}` },
+      aria: { label: `Move question ${at + 1} ${word}` }, disabled: at + by < 0 || at + by >= this.draft.questions.length,
+    });
+    return el("span", { className: "movers" }, mover("↑", "up", -1), mover("↓", "down", 1));
+  }
+
+  tools(question, at) {
+    return el("div", { className: "buttons tools" },
+      button("Duplicate", () => this.duplicate(at)),
+      button("Add one below", () => this.context.palette.open(at + 1)),
+      button("Delete", () => this.remove(question, at), { className: "button small danger" }));
+  }
+
+  choose(at) {
+    // Pressed again, it folds.
+    this.draft.select(at === this.draft.selected ? -1 : at);
+  }
+
+  move(from, to, key) {
+    const { prompt } = this.draft.questions[from];
+    if (!this.draft.move(from, to)) return;
+    const same = this.place.querySelector(`[data-key="${key}${to}"]`);
+    (same && !same.disabled ? same : this.place.querySelector(`[data-key="open-${to}"]`))?.focus();
+    say(`${quoted(prompt)} is now question ${to + 1} of ${this.draft.questions.length}.`);
+  }
+
+  duplicate(at) {
+    this.draft.duplicate(at);
+    this.place.querySelector(`[data-key="open-${at + 1}"]`)?.focus();
+    say(`Duplicated as question ${at + 2}.`);
+  }
+
+  remove(question, at) {
+    const bringBack = this.draft.remove(at);
+    const undo = button("Undo", () => { this.undo = null; bringBack(); say("The question is back.") }, { data: { key: "undo" } });
+    this.undo = el("div", { className: "undo", role: "status" }, el("span", {}, `${quoted(question.prompt)} was deleted.`), undo);
+    this.draw();
+    undo.focus();
+  }
+
+  onKey(event) {
+    if (!event.altKey || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
+    const item = event.target.closest(".item");
+    if (!item || !event.target.closest(".head")) return;
+    event.preventDefault();
+    const at = Number(item.dataset.at);
+    this.move(at, at + (event.key === "ArrowUp" ? -1 : 1), "open-");
+  }
+
+  drag(item, grip, from) {
+    const middle = (other) => other.getBoundingClientRect().top + other.offsetHeight / 2;
+    grip.addEventListener("pointerdown", (down) => {
+      down.preventDefault();
+      grip.setPointerCapture(down.pointerId);
+      item.classList.add("lifted");
+      grip.onpointermove = ({ clientY }) => {
+        const [above, below] = [item.previousElementSibling, item.nextElementSibling];
+        if (above && clientY < middle(above)) above.before(item);
+        else if (below && clientY > middle(below)) below.after(item);
+        // A node that is moved loses the pointer.
+        grip.setPointerCapture(down.pointerId);
+      };
+      grip.onpointerup = grip.onpointercancel = () => {
+        grip.onpointermove = grip.onpointerup = grip.onpointercancel = null;
+        item.classList.remove("lifted");
+        const to = [...item.parentElement.children].indexOf(item);
+        if (to !== from) this.move(from, to, "open-");
+      };
+    });
+  }
+}

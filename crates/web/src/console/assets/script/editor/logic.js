@@ -1,0 +1,137 @@
+/*
+ * When a question is asked, in words that one picks: an earlier question, a comparison, a value; groups of these of
+ * which all or any must be true; and "not". The sentence below says what it comes to.
+ *
+ * A group of one is written as what is in it, so that the definition stays as plain as a person would write it.
+ */
+
+import { button, el, pointer, redraw, select } from "./dom.js";
+import { inWords, kindOf, quoted, testOf, testsFor } from "./words.js";
+import { valueField } from "./values.js";
+
+const TESTS = {
+  equals: "is", in: "is one of", notIn: "is something other than", includes: "includes",
+  lessThan: "is less than", greaterThan: "is more than", answered: "is answered or not",
+};
+const OF_DATES = { lessThan: "is before", greaterThan: "is after" };
+
+export function logicEditor(draft, at, context) {
+  const question = draft.questions[at];
+  const path = ["questions", at, "visibleIf"];
+  const place = el("fieldset", { className: "logic", data: { pointer: pointer(path) }, tabIndex: -1 });
+  const earlier = draft.questions.slice(0, at).filter((each) => kindOf(each) !== "never");
+  let root = question.visibleIf ? asGroup(question.visibleIf) : null;
+
+  const sentence = el("p", { className: "sentence" });
+  const tell = () => root && (sentence.textContent = `Asked only if ${inWords(simplified(root), draft.questions)}.`);
+  /** `isTyping` leaves the fields as they are: one of them is being written in. */
+  const changed = (isTyping = false) => {
+    draft.set(path, root ? simplified(root) : undefined);
+    if (isTyping) return tell();
+    draw();
+    context.faults.mark();
+  };
+  const draw = () => {
+    const always = select([["", "Always"], ["if", "Only if …"]], root ? "if" : "", (value) => {
+      root = value ? { all: [firstTest(earlier)] } : null;
+      changed();
+    }, { aria: { label: "When it is asked" }, data: { key: `when-${at}` }, disabled: earlier.length === 0 && !root });
+    redraw(place,
+      el("legend", { className: "label" }, "When it is asked"),
+      always,
+      earlier.length === 0 && !root && el("p", { className: "hint" }, "A condition speaks of questions before this one; there is none yet."),
+      root && group(root, null, earlier, changed, `logic-${at}`),
+      root && sentence);
+    tell();
+  };
+  draw();
+  return place;
+}
+
+const isGroup = (condition) => Array.isArray(condition.all) || Array.isArray(condition.any);
+const asGroup = (condition) => (isGroup(condition) ? structuredClone(condition) : { all: [structuredClone(condition)] });
+const wordOf = (condition) => (condition.any ? "any" : "all");
+
+function simplified(condition) {
+  if (condition.not) return { not: simplified(condition.not) };
+  if (!isGroup(condition)) return condition;
+  const word = wordOf(condition);
+  const inner = condition[word].map(simplified);
+  return inner.length === 1 ? inner[0] : { [word]: inner };
+}
+
+function firstTest(earlier) {
+  const question = earlier.at(-1);
+  return question ? beginning(question) : { question: "", answered: true };
+}
+
+/** A comparison to start from, with a value that fits. */
+function beginning(question) {
+  const kind = kindOf(question);
+  const first = (list) => (Array.isArray(question[list]) ? question[list][0]?.id : undefined) ?? "";
+  const own = {
+    one: { equals: first("options") }, some: { includes: first("options") }, number: { lessThan: question.type === "nps" ? 7 : 3 },
+    cells: { includes: `${first("rows")}:${first("columns")}` }, words: { equals: question.type === "consent" ? "accepted" : "yes" },
+  };
+  return { question: question.id, ...(own[kind] ?? { answered: true }) };
+}
+
+function group(condition, remove, earlier, changed, key) {
+  const word = wordOf(condition);
+  const items = condition[word];
+  const chosen = (next) => {
+    if (next === word) return;
+    condition[next] = items;
+    delete condition[word];
+    changed();
+  };
+  const head = items.length > 1 || remove
+    ? select([["all", "All of these are true"], ["any", "Any of these is true"]], word, chosen, { aria: { label: "How they are joined" }, data: { key: `${key}-word` } })
+    : null;
+  return el("div", { className: "group" },
+    el("div", { className: "buttons" }, head, remove && button("Remove the group", remove, { className: "button small quiet" })),
+    items.map((item, n) => entry(items, n, earlier, changed, `${key}-${n}`)),
+    el("div", { className: "buttons" },
+      button("+ Condition", () => { items.push(firstTest(earlier)); changed() }, { data: { key: `${key}-add` } }),
+      button("+ Group", () => { items.push({ any: [firstTest(earlier), firstTest(earlier)] }); changed() }, { className: "button small quiet", data: { key: `${key}-group` } })));
+}
+
+/** One member of a group: a comparison or another group, perhaps with "not" before it. */
+function entry(items, n, earlier, changed, key) {
+  const isNot = "not" in items[n];
+  const inner = () => (isNot ? items[n].not : items[n]);
+  const put = (next, isTyping) => { items[n] = isNot ? { not: next } : next; changed(isTyping) };
+  const remove = () => { items.splice(n, 1); if (items.length === 0) items.push(firstTest(earlier)); changed() };
+  const not = button("Not", () => { items[n] = isNot ? inner() : { not: inner() }; changed() }, {
+    className: `button small ${isNot ? "on" : "quiet"}`, aria: { pressed: String(isNot), label: "Not: it is not true that" }, data: { key: `${key}-not` },
+  });
+  const content = isGroup(inner()) ? group(inner(), remove, earlier, changed, key) : comparison(inner, put, earlier, key);
+  const close = !isGroup(inner()) && button("✕", remove, { className: "button small quiet", aria: { label: "Remove this condition" } });
+  return el("div", { className: "entry" }, not, content, close);
+}
+
+function comparison(inner, put, earlier, key) {
+  const condition = inner();
+  const question = earlier.find(({ id }) => id === condition.question);
+  const known = earlier.map(({ id, prompt }) => [id, quoted(prompt || id).slice(1, -1)]);
+  const options = question ? known : [[condition.question ?? "", condition.question || "Choose a question"], ...known];
+  const test = testOf(condition);
+  const words = kindOf(question) === "date" ? { ...TESTS, ...OF_DATES } : TESTS;
+  const fitting = testsFor(question);
+  const offered = (fitting.includes(test) ? fitting : [test, ...fitting]).map((each) => [each, words[each] ?? each]);
+  return el("div", { className: "test" },
+    select(options, condition.question, (id) => put(beginning(earlier.find((each) => each.id === id))), { aria: { label: "Question" }, data: { key: `${key}-question` } }),
+    select(offered, test, (next) => put(retested(inner(), next, question)), { aria: { label: "Comparison" }, data: { key: `${key}-test` } }),
+    valueField(condition, question, put, `${key}-value`));
+}
+
+/** The same condition with another comparison, and the value kept where it can be. */
+function retested({ question: id, ...own }, test, question) {
+  const value = Object.values(own)[0];
+  const isMany = ["in", "notIn"].includes(test);
+  const one = Array.isArray(value) ? value[0] : value;
+  const fallback = Object.values(beginning(question)).at(-1);
+  const plain = typeof one === "boolean" || one === undefined ? (typeof fallback === "boolean" ? "" : fallback) : one;
+  if (test === "answered") return { question: id, answered: true };
+  return { question: id, [test]: isMany ? [plain] : plain };
+}

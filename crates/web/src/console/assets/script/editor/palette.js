@@ -1,0 +1,46 @@
+/*
+ * The types to choose from when a question is added, each with a line on what it is for.
+ */
+
+import { el } from "./dom.js";
+import { free } from "./ids.js";
+
+/** What a new question starts with, by the fields that its type needs. */
+const BEGINNINGS = {
+  options: () => [{ id: "option-1", label: "First" }, { id: "option-2", label: "Second" }],
+  rows: () => [{ id: "row-1", label: "First" }, { id: "row-2", label: "Second" }],
+  columns: () => [{ id: "column-1", label: "Bad" }, { id: "column-2", label: "Fair" }, { id: "column-3", label: "Good" }],
+};
+
+export class Palette {
+  constructor(draft, types) {
+    Object.assign(this, { draft, types });
+    const choices = types.map((type) => el("button", { type: "button", className: "kind", data: { type: type.name }, onclick: () => this.choose(type) },
+      el("strong", {}, type.label), el("span", {}, type.purpose)));
+    this.dialog = el("dialog", { className: "palette", aria: { label: "Add a question" } },
+      el("div", { className: "form" },
+        el("h2", {}, "Add a question"),
+        el("div", { className: "kinds" }, choices),
+        el("div", { className: "buttons" }, el("button", { type: "button", className: "button", onclick: () => this.dialog.close() }, "Cancel"))));
+    document.body.append(this.dialog);
+  }
+
+  open(at) {
+    this.at = at;
+    this.dialog.showModal();
+  }
+
+  choose(type) {
+    this.dialog.close();
+    this.draft.add(newQuestion(type, this.draft.questions), this.at);
+    const prompt = document.querySelector(".item.chosen [data-pointer$='/prompt']");
+    prompt?.focus();
+    prompt?.scrollIntoView({ block: "nearest" });
+  }
+}
+
+export function newQuestion(type, questions) {
+  const question = { id: free("question", questions.map(({ id }) => id)), type: type.name, prompt: "" };
+  for (const field of type.fields) if (field in BEGINNINGS) question[field] = BEGINNINGS[field]();
+  return question;
+}

@@ -1,0 +1,48 @@
+/*
+ * Translations of texts that are gone are faults; so they go with their originals. And what is left empty goes too,
+ * so that the definition holds nothing that nobody wrote.
+ */
+
+const LISTS = ["options", "rows", "columns"];
+
+/** The texts of a question that can be translated: a field each, or a list with a label for each of its ids. */
+export function textsOf(question) {
+  const plain = ["prompt", "help", "lowLabel", "highLabel"].filter((name) => question[name]);
+  const lists = LISTS.filter((name) => Array.isArray(question[name]));
+  return { plain, lists };
+}
+
+export function prune(definition) {
+  const translations = definition.translations;
+  if (!translations || typeof translations !== "object") return;
+  const questions = Array.isArray(definition.questions) ? definition.questions : [];
+  for (const texts of Object.values(translations)) {
+    if (!texts || typeof texts !== "object") continue;
+    if (!definition.description) delete texts.description;
+    for (const name of ["title", "body"]) if (!definition.ending?.[name]) delete texts.ending?.[name];
+    for (const [id, own] of Object.entries(texts.questions ?? {})) pruneQuestion(texts.questions, id, own, questions);
+    dropEmpty(texts, "ending");
+    dropEmpty(texts, "questions");
+  }
+}
+
+function pruneQuestion(all, id, own, questions) {
+  const question = questions.find((each) => each?.id === id);
+  if (!question || !own) return delete all[id];
+  const { plain, lists } = textsOf(question);
+  for (const name of Object.keys(own)) {
+    if (lists.includes(name)) {
+      const ids = question[name].map((choice) => choice?.id);
+      for (const key of Object.keys(own[name] ?? {})) if (!ids.includes(key)) delete own[name][key];
+      dropEmpty(own, name);
+    } else if (!plain.includes(name)) {
+      delete own[name];
+    }
+  }
+  dropEmpty(all, id);
+}
+
+function dropEmpty(parent, name) {
+  const value = parent[name];
+  if (value && typeof value === "object" && Object.keys(value).length === 0) delete parent[name];
+}

@@ -1,0 +1,89 @@
+/*
+ * The form of one question: its words, its type's own fields, when it is asked, and what answers are stored under.
+ */
+
+import { el, field, select, tick } from "./dom.js";
+import { idFrom, isMadeUp } from "./ids.js";
+import { logicEditor } from "./logic.js";
+import { ownFields } from "./own.js";
+
+export function questionForm(draft, at, context) {
+  const question = draft.questions[at];
+  const type = context.types.find(({ name }) => name === question.type);
+  const path = (name) => ["questions", at, name];
+  const text = (name, label, { rows, hint, onchange } = {}) => {
+    const input = el("textarea", { className: "input", rows, value: question[name] ?? "", oninput: () => draft.set(path(name), input.value), onchange });
+    return field(label, input, { path: path(name), hint });
+  };
+  const isStatement = question.type === "statement";
+  return el("div", { className: "form" },
+    text("prompt", isStatement ? "Heading" : "Question", { rows: 2, onchange: () => nameIt(draft, at, context) }),
+    text("help", isStatement ? "Text" : "Help", { rows: isStatement ? 4 : 1, hint: isStatement ? null : "Stands below the question, in smaller letters." }),
+    type ? ownFields(draft, at, type, context) : el("p", { className: "note warn" }, "This type is not known here. Choose another, or edit it under JSON."),
+    !isStatement && tick("Must be answered", question.required === true, (on) => draft.set(path("required"), on), path("required")),
+    logicEditor(draft, at, context),
+    el("details", { className: "more", open: context.isFaulty(["questions", at, "id"]) },
+      el("summary", {}, "Type and id"),
+      el("div", { className: "inline" }, typeField(draft, at, context), idField(draft, at, context)),
+      warnings(draft, at, context)));
+}
+
+/** What to know about the id, kept in step with it. */
+function warnings(draft, at, context) {
+  const place = el("div", {});
+  const draw = () => place.replaceChildren(...[warning(draft, at, context)].filter(Boolean));
+  const follow = () => (place.isConnected ? draft.questions[at] && draw() : draft.removeEventListener("change", follow));
+  draw();
+  // Once it stands in the page; it is forgotten when it is gone from there.
+  queueMicrotask(() => draft.addEventListener("change", follow));
+  return place;
+}
+
+function typeField(draft, at, context) {
+  const question = draft.questions[at];
+  const known = context.types.map(({ name, label }) => [name, label]);
+  const options = known.some(([name]) => name === question.type) ? known : [[question.type ?? "", question.type ?? "–"], ...known];
+  return field("Type", select(options, question.type, (name) => retype(draft, at, context, name)), { path: ["questions", at, "type"] });
+}
+
+/** Keeps of the old type what the new one has, too. */
+function retype(draft, at, context, name) {
+  const question = draft.questions[at];
+  const type = context.types.find((each) => each.name === name);
+  const common = ["id", "type", "prompt", "help", "required", "visibleIf"];
+  // A number's bound is no day, and a rating's is no number's.
+  const kept = type.fields.filter((each) => !["min", "max"].includes(each));
+  for (const key of Object.keys(question)) if (!common.includes(key) && !kept.includes(key)) delete question[key];
+  question.type = name;
+  if (name === "statement") delete question.required;
+  const start = context.beginningOf(type);
+  for (const [key, value] of Object.entries(start)) if (!common.includes(key)) question[key] ??= value;
+  draft.changed();
+}
+
+function idField(draft, at) {
+  const path = ["questions", at, "id"];
+  const input = el("input", { className: "input mono", value: draft.questions[at].id ?? "", onchange: () => draft.rename(at, input.value.trim()) });
+  return field("Id", input, { path, hint: "Answers are stored under it: letters, digits, _ and -." });
+}
+
+function warning(draft, at, context) {
+  const question = draft.questions[at];
+  const before = context.published[question.id];
+  if (before && before.type !== question.type) {
+    return el("p", { className: "note warn" }, "It was published with another type. Results count the answers apart from now on.");
+  }
+  if (before) return el("p", { className: "hint" }, "This id is published. With another id, results count it as another question.");
+  const isRenamed = Object.entries(context.published).some(([id, each]) => each.prompt === question.prompt && !draft.questions.some((other) => other.id === id));
+  return isRenamed && el("p", { className: "note warn" }, "It was published under another id. Results will count it as another question.");
+}
+
+/** An id that nobody chose is made of the words, until it is published. */
+function nameIt(draft, at, context) {
+  const question = draft.questions[at];
+  if (!isMadeUp(question.id) || !question.prompt || context.published[question.id]) return;
+  const taken = draft.questions.filter((other) => other !== question).map(({ id }) => id);
+  draft.rename(at, idFrom(question.prompt, taken));
+  const shown = document.querySelector(`[data-pointer="/questions/${at}/id"]`);
+  if (shown) shown.value = question.id;
+}

@@ -1,0 +1,126 @@
+/*
+ * Saves the draft by itself, a moment after the last change.
+ *
+ * It says how things stand at every moment: saved, saving, not saved and why. Where the server cannot be reached it
+ * goes on trying. Where somebody else, or another tab, has saved meanwhile, it stops and asks: nothing is merged
+ * or overwritten in silence.
+ */
+
+import { prune } from "./pruning.js";
+
+/** So long after the last change; and at the latest so long after the first one that is not saved. */
+const REST_MS = 700;
+const WAIT_MS_MAX = 4000;
+const RETRY_MS = [2000, 4000, 8000, 15_000, 30_000];
+/** The most that a browser sends while a page is being left. */
+const KEEPALIVE_CHARS_MAX = 60_000;
+
+export class Saving extends EventTarget {
+  constructor(draft, { address, tag }) {
+    super();
+    Object.assign(this, { draft, address, tag, state: "saved", failures: 0, since: 0 });
+    this.last = JSON.stringify(draft.definition);
+    draft.addEventListener("change", () => this.touch());
+    addEventListener("online", () => this.isDirty && this.state !== "conflict" && this.soon(0));
+    addEventListener("beforeunload", (event) => { if (this.isDirty) event.preventDefault() });
+    // A page that is left, or a tab that is put aside, may not come back.
+    document.addEventListener("visibilitychange", () => { if (document.hidden && this.isDirty) this.leave() });
+  }
+
+  get isDirty() {
+    return this.state !== "saved";
+  }
+
+  touch() {
+    if (this.state === "conflict") return;
+    prune(this.draft.definition);
+    if (JSON.stringify(this.draft.definition) === this.last && !this.isUnderWay) return this.become("saved");
+    if (this.state === "saved") this.since = Date.now();
+    if (this.state !== "saving") this.become(this.failures > 0 ? this.state : "changed");
+    this.isStale = true;
+    const rest = Math.min(REST_MS, Math.max(this.since + WAIT_MS_MAX - Date.now(), 0));
+    if (this.failures === 0) this.soon(rest);
+  }
+
+  soon(ms) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.save(), ms);
+  }
+
+  /** Saves what there is, and is over when it is saved. False where it cannot be. */
+  async flush() {
+    clearTimeout(this.timer);
+    while (this.isUnderWay) await this.isUnderWay;
+    if (this.isDirty && this.state !== "conflict") await this.save();
+    return this.state === "saved";
+  }
+
+  save() {
+    this.isUnderWay ??= this.send().finally(() => (this.isUnderWay = null));
+    return this.isUnderWay;
+  }
+
+  body() {
+    return JSON.stringify({ tag: this.tag, definition: this.draft.definition });
+  }
+
+  leave() {
+    const body = this.body();
+    if (body.length < KEEPALIVE_CHARS_MAX && this.state !== "conflict") this.save();
+  }
+
+  async send() {
+    clearTimeout(this.timer);
+    this.isStale = false;
+    this.become("saving");
+    const text = JSON.stringify(this.draft.definition);
+    const body = this.body();
+    const keepalive = body.length < KEEPALIVE_CHARS_MAX;
+    const headers = { "Content-Type": "application/json" };
+    const reply = await fetch(this.address, { method: "POST", body, headers, keepalive }).catch(() => null);
+    const said = reply?.headers.get("content-type") === "application/json" ? await reply.json().catch(() => null) : null;
+    if (reply?.ok && said?.tag) return this.stored(said, text);
+    if (reply?.status === 409 && said?.definition) return this.overtaken(said);
+    this.failures += 1;
+    const wait = RETRY_MS[Math.min(this.failures, RETRY_MS.length) - 1];
+    if (!reply) this.become("offline");
+    else if (reply.status === 401) this.become("signed-out");
+    else if (reply.status >= 500 || reply.status === 429) this.become("failed");
+    // Trying again would not help; the next change will.
+    else return this.become("refused");
+    this.soon(wait);
+  }
+
+  stored({ tag, faults }, text) {
+    Object.assign(this, { tag, failures: 0, last: text, since: Date.now() });
+    this.become(this.isStale ? "changed" : "saved");
+    this.dispatchEvent(new CustomEvent("stored", { detail: { faults } }));
+    if (this.isStale) this.soon(REST_MS);
+  }
+
+  overtaken(theirs) {
+    this.theirs = theirs;
+    this.become("conflict");
+  }
+
+  /** What is written here takes the place of what was saved meanwhile. */
+  keepMine() {
+    this.tag = this.theirs.tag;
+    this.become("changed");
+    return this.save();
+  }
+
+  /** What was saved meanwhile takes the place of what is written here. */
+  takeTheirs() {
+    const { tag, definition, faults } = this.theirs;
+    Object.assign(this, { tag, last: JSON.stringify(definition), failures: 0, isStale: false });
+    this.become("saved");
+    this.draft.replace(definition);
+    this.dispatchEvent(new CustomEvent("stored", { detail: { faults } }));
+  }
+
+  become(state) {
+    this.state = state;
+    this.dispatchEvent(new CustomEvent("state"));
+  }
+}

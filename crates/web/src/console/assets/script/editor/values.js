@@ -1,0 +1,67 @@
+/*
+ * What an answer is compared with: an option, a number, a day, a text, one of a matrix's cells; one of them or several.
+ */
+
+import { el, select } from "./dom.js";
+import { kindOf, testOf } from "./words.js";
+
+export function valueField(condition, question, put, key) {
+  const test = testOf(condition);
+  const set = (value, isTyping) => put({ question: condition.question, [test]: value }, isTyping);
+  const value = condition[test];
+  if (test === "answered") {
+    return select([["true", "is answered"], ["false", "is not answered"]], String(value), (next) => set(next === "true"), { aria: { label: "Answered" }, data: { key } });
+  }
+  const kind = kindOf(question);
+  if (kind === "cells") return cells(question, String(value ?? ""), set, key);
+  const choices = choicesOf(question, kind);
+  const isMany = ["in", "notIn"].includes(test);
+  if (choices && isMany) return several(choices, Array.isArray(value) ? value : [], set, key);
+  if (choices) return one(choices, value, set, key);
+  return isMany ? listed(kind, Array.isArray(value) ? value : [], set, key) : typed(kind, value, set, key);
+}
+
+function choicesOf(question, kind) {
+  if (kind === "words") return question.type === "consent" ? [["accepted", "accepted"]] : [["yes", "yes"], ["no", "no"]];
+  if (kind !== "one" && kind !== "some") return null;
+  const options = (question.options ?? []).map(({ id, label }) => [id, label || id]);
+  return question.allowOther ? [...options, ["other", "An answer of their own"]] : options;
+}
+
+function one(choices, value, set, key) {
+  const options = choices.some(([id]) => id === value) ? choices : [[value ?? "", value ? `${value} (gone)` : "Choose"], ...choices];
+  return select(options, value, set, { aria: { label: "Value" }, data: { key } });
+}
+
+function several(choices, chosen, set, key) {
+  return el("span", { className: "several", role: "group", aria: { label: "Values" } }, choices.map(([id, label], n) => {
+    const box = el("input", { type: "checkbox", checked: chosen.includes(id), data: { key: `${key}-${n}` } });
+    box.addEventListener("change", () => set(box.checked ? [...chosen, id] : chosen.filter((each) => each !== id)));
+    return el("label", { className: "check" }, box, el("span", {}, label));
+  }));
+}
+
+function cells(question, value, set, key) {
+  const [row = "", column = ""] = value.split(":");
+  const part = (list, chosen, label, put) => select((question[list] ?? []).map((each) => [each.id, each.label || each.id]), chosen, put, { aria: { label }, data: { key: `${key}-${list}` } });
+  return el("span", { className: "several" },
+    part("rows", row, "Row", (next) => set(`${next}:${column}`)),
+    part("columns", column, "Column", (next) => set(`${row}:${next}`)));
+}
+
+const TYPES = { number: "number", date: "date" };
+
+/** A number stays a number; what is none is kept as text, so that the fault can be told. */
+const read = (kind, text) => (kind === "number" && text.trim() !== "" && !Number.isNaN(Number(text)) ? Number(text) : text);
+
+function typed(kind, value, set, key) {
+  const input = el("input", { className: "input", type: TYPES[kind] ?? "text", step: "any", value: value ?? "", aria: { label: "Value" }, data: { key } });
+  input.addEventListener("input", () => set(read(kind, input.value), true));
+  return input;
+}
+
+function listed(kind, values, set, key) {
+  const input = el("input", { className: "input", value: values.join(", "), placeholder: "Several, with commas between", aria: { label: "Values, with commas between" }, data: { key } });
+  input.addEventListener("input", () => set(input.value.split(",").map((text) => read(kind, text.trim())).filter((each) => each !== ""), true));
+  return input;
+}

@@ -1,0 +1,87 @@
+/*
+ * A condition in plain English, as crates/flow/src/logic/words.rs has it; both pass
+ * crates/flow/tests/condition_words.json. Here it is said of a draft, which may name what is not there.
+ */
+
+const NAME_CHARS_MAX = 60;
+
+/** What conditions may ask of an answer, by the type of its question. */
+const KINDS = {
+  shortText: "text", longText: "text", email: "text", url: "text", phone: "text",
+  number: "number", rating: "number", nps: "number", date: "date",
+  singleChoice: "one", dropdown: "one", multipleChoice: "some", matrix: "cells",
+  yesNo: "words", consent: "words", statement: "never", ranking: "presence",
+};
+const TESTS = {
+  never: [], presence: ["answered"],
+  text: ["equals", "in", "notIn", "answered"],
+  words: ["equals", "answered"],
+  one: ["equals", "in", "notIn", "answered"],
+  number: ["equals", "lessThan", "greaterThan", "in", "notIn", "answered"],
+  date: ["equals", "lessThan", "greaterThan", "answered"],
+  some: ["includes", "answered"], cells: ["includes", "answered"],
+};
+
+export const kindOf = (question) => KINDS[question?.type] ?? "presence";
+
+/** The comparisons that fit a question, in the order in which they are offered. */
+export const testsFor = (question) => TESTS[kindOf(question)];
+
+/** The comparison that a condition makes. */
+export const testOf = (condition) => Object.keys(condition).find((key) => key !== "question") ?? "answered";
+
+export function quoted(text) {
+  const letters = [...String(text ?? "").trim()];
+  return letters.length > NAME_CHARS_MAX ? `“${letters.slice(0, NAME_CHARS_MAX).join("").trimEnd()}…”` : `“${letters.join("")}”`;
+}
+
+/** The words of a condition about these questions. */
+export function inWords(condition, questions, inner = false) {
+  const joined = (conditions, word) => {
+    const isOne = conditions.length === 1;
+    const text = conditions.map((each) => inWords(each, questions, inner || !isOne)).join(word);
+    return inner && !isOne ? `(${text})` : text;
+  };
+  if (Array.isArray(condition?.all)) return joined(condition.all, " and ");
+  if (Array.isArray(condition?.any)) return joined(condition.any, " or ");
+  if (condition?.not) return `it is not true that ${inWords(condition.not, questions, true)}`;
+  const question = questions.find(({ id }) => id === condition?.question);
+  return `${quoted(question?.prompt || condition?.question || "…")} ${said(condition ?? {}, question)}`;
+}
+
+function said(condition, question) {
+  const test = testOf(condition);
+  const value = condition[test];
+  const one = () => operand(value, question);
+  const isDate = kindOf(question) === "date";
+  switch (test) {
+    case "answered": return value ? "is answered" : "is not answered";
+    case "equals": return `is ${one()}`;
+    case "in": return `is ${either(value, question)}`;
+    case "notIn": return `is something other than ${either(value, question)}`;
+    case "includes": return kindOf(question) === "cells" ? cell(String(value), question) : `includes ${one()}`;
+    case "lessThan": return `is ${isDate ? "before" : "less than"} ${one()}`;
+    case "greaterThan": return `is ${isDate ? "after" : "more than"} ${one()}`;
+    default: return "…";
+  }
+}
+
+function cell(text, question) {
+  const [row, column = ""] = text.split(":");
+  return `has ${label(question.columns, column)} for ${label(question.rows, row)}`;
+}
+
+function either(values, question) {
+  const words = (Array.isArray(values) ? values : [values]).map((value) => operand(value, question));
+  return words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : (words[0] ?? "…");
+}
+
+function operand(value, question) {
+  const kind = kindOf(question);
+  if (value === undefined || value === "") return "…";
+  if (typeof value === "number" || kind === "date" || kind === "words") return String(value);
+  if (kind !== "one" && kind !== "some") return quoted(value);
+  return value === "other" && question.allowOther ? "an answer of their own" : label(question.options, value);
+}
+
+const label = (choices, id) => quoted((choices ?? []).find((choice) => choice.id === id)?.label ?? id);

@@ -1,0 +1,34 @@
+//! What changed between two definitions, as a list; what parts the results stands out.
+
+use maud::{Markup, html};
+use sluice_flow::definition::Change;
+
+pub(super) fn list(changes: &[Change]) -> Markup {
+    html! {
+        @if changes.is_empty() {
+            p.muted { "Nothing is different." }
+        } @else {
+            ul.changes {
+                @for change in changes {
+                    li.breaks[change.breaks.is_some()] {
+                        (change.text)
+                        @if let Some(why) = change.breaks { span.hint { (why) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How many of them part the results, in words; nothing where none does.
+pub(super) fn warning(changes: &[Change]) -> Markup {
+    let breaking = changes.iter().filter(|change| change.breaks.is_some()).count();
+    html! {
+        @if breaking > 0 {
+            p.note.warn {
+                @if breaking == 1 { "One change parts" } @else { (breaking) " changes part" }
+                " the results: answers from before and after do not compare there. They are marked below."
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What was published: every version with its time, who published it, what it changed, and what it is now.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use sluice_engine::HistoryEntry;
+use sluice_engine::rows::VersionRow;
+use sluice_engine::summary::SummaryFilter;
+use sluice_flow::definition::{Change, Definition, check, difference};
+use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::lifecycle::Accepting;
+
+use super::{changes, questions};
+use crate::console::Console;
+use crate::console::around::Around;
+use crate::console::flows::may_write;
+use crate::console::frame::{Frame, Place, Tab};
+use crate::console::parts::{empty, number, time};
+use crate::console::reply::{self, Answer, Kind};
+use crate::console::request::{At, Query};
+use crate::console::session::Visitor;
+
+/// Versions on a page.
+const PAGE_VERSIONS: usize = 20;
+/// Changes of a version that are shown at once.
+const CHANGES_SHOWN: usize = 6;
+
+/// What a version is drawn with.
+struct Told<'t> {
+    entry: &'t HistoryEntry,
+    /// What it changed of the one before; nothing of the first.
+    changes: Option<Vec<Change>>,
+    responses: Option<u64>,
+}
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+) -> Answer {
+    let (around, state) = Around::flow(&console, &visitor, flow).await?;
+    let before = query.get("before").and_then(|before| before.parse().ok());
+    let entries = console.engine.history(&visitor.actor, flow, before, PAGE_VERSIONS + 1).await?;
+    let all = SummaryFilter::default();
+    let counted = console.engine.summary(&visitor.actor, flow, &all).await?;
+    let counts: HashMap<FlowVersionId, u64> =
+        counted.versions.iter().map(|it| (it.flow_version_id, it.responses)).collect();
+    let writes = may_write(&visitor, state.flow.app_id) && state.flow.archived_at.is_none();
+    let told: Vec<Told<'_>> = entries
+        .iter()
+        .take(PAGE_VERSIONS)
+        .enumerate()
+        .map(|(at, entry)| Told {
+            entry,
+            changes: entries.get(at + 1).and_then(|older| between(&older.version, &entry.version)),
+            responses: counts.get(&entry.version.flow_version_id).copied(),
+        })
+        .collect();
+    let base = format!("/console/flows/{flow}");
+    let next = told.last().filter(|_| entries.len() > PAGE_VERSIONS);
+    let content = html! {
+        @if told.is_empty() {
+            (empty("Nothing was published yet", "Each publish makes a version. They are all kept here, and can be published again.", html! { a.button.primary href={ (base) "/edit" } { "To the editor" } }))
+        } @else {
+            ol.versions { @for one in &told { (version_card(one, &base, writes)) } }
+            @if before.is_some() || next.is_some() { nav.pager aria-label="Pages" {
+                @if before.is_some() { a.button href={ (base) "/history" } { "Newest" } } @else { span {} }
+                @if let Some(last) = next { a.button href={ (base) "/history?before=" (last.entry.version.number) } { "Older" } }
+            } }
+        }
+    };
+    let title = format!("History of {}", state.flow.name);
+    let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::History), &title);
+    Ok(frame.done(query.get("done")).page(Kind::Shown, content))
+}
+
+fn version_card(told: &Told<'_>, base: &str, writes: bool) -> Markup {
+    let HistoryEntry { version, accepting, published_by, republished_from } = told.entry;
+    let here = format!("{base}/history/{}", version.flow_version_id);
+    let is_current = matches!(accepting, Accepting::Open { .. } | Accepting::NotOpenYet)
+        && version.times.superseded_at.is_none();
+    let is_retired = version.times.retired_at.is_some();
+    html! {
+        li.card.version {
+            header {
+                h2 { "Version " (version.number) }
+                (state_words(version, *accepting))
+            }
+            p.muted {
+                @if let Some(at) = version.times.published_at { "Published " (time(at)) }
+                @if let Some(who) = published_by { " by " (who) }
+                @if republished_from.is_some() { ", an older version again" }
+                @if let Some(count) = told.responses { " · " (responses(count)) }
+            }
+            @match &told.changes {
+                Some(changes) if changes.len() > CHANGES_SHOWN => {
+                    (changes::list(&changes[..CHANGES_SHOWN]))
+                    details.more { summary { (changes.len() - CHANGES_SHOWN) " more changes" } (changes::list(&changes[CHANGES_SHOWN..])) }
+                }
+                Some(changes) => (changes::list(changes)),
+                None if version.number == 1 => p.muted { "The first version." },
+                None => {},
+            }
+            div.buttons {
+                a.button.small href=(here) { "See its questions" }
+                @if writes && !is_current {
+                    form method="post" action={ (here) "/republish" } data-confirm={ "Publish version " (version.number) " again? It becomes the newest version; the draft stays as it is." } {
+                        button.button.small type="submit" { "Publish again" }
+                    }
+                }
+                @if writes && !is_retired {
+                    form method="post" action={ (here) "/retire" } data-confirm={ "Withdraw version " (version.number) "? Nobody can open or send it from then on, without grace. Its responses stay." } {
+                        button.button.small.danger type="submit" { "Withdraw" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a version is now, as a dot and words.
+fn state_words(version: &VersionRow, accepting: Accepting) -> Markup {
+    let (class, words) = match accepting {
+        Accepting::Open { until: None } => ("open", html! { "Current: takes answers" }),
+        Accepting::Open { until: Some(until) } => {
+            ("open", html! { "Current: takes answers until " (time(until)) })
+        }
+        Accepting::InGrace { until } => ("scheduled", html! { "In grace until " (time(until)) }),
+        Accepting::NotOpenYet => ("scheduled", html! { "Not open yet" }),
+        Accepting::NoLonger if version.times.superseded_at.is_none() => {
+            ("closed", html! { "Current, but the live window is over" })
+        }
+        Accepting::NoLonger => ("closed", html! { "Replaced: takes no answers" }),
+        Accepting::Gone => ("archived", html! { "Withdrawn" }),
+    };
+    html! { span.state { span class={ "dot " (class) } {} span { (words) } } }
+}
+
+fn responses(count: u64) -> String {
+    if count == 1 { "1 response".to_owned() } else { format!("{} responses", number(count)) }
+}
+
+fn definition_of(row: &VersionRow) -> Option<Definition> {
+    check(&serde_json::from_str(&row.definition).ok()?).ok()
+}
+
+fn between(older: &VersionRow, newer: &VersionRow) -> Option<Vec<Change>> {
+    Some(difference(&definition_of(older)?, &definition_of(newer)?))
+}
+
+/// One version: what it asked, and how it looked.
+pub(super) async fn version(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    At(version): At<FlowVersionId>,
+) -> Answer {
+    let (around, state) = Around::flow(&console, &visitor, flow).await?;
+    let row = console.engine.get_version(&visitor.actor, version).await?.version;
+    if row.flow_id != flow {
+        return Err(reply::Refused::NoSuchPage);
+    }
+    let base = format!("/console/flows/{flow}");
+    let content = html! {
+        p { a href={ (base) "/history" } { "All versions" } }
+        div.editor data-pane="both" {
+            div.panes {
+                section.write aria-label="Questions" {
+                    @if let Some(definition) = definition_of(&row) {
+                        h2 { (definition.title()) }
+                        (questions::list(&definition))
+                    }
+                }
+                section.look aria-label="Preview" {
+                    div.stage data-width="desktop" { iframe title={ "Version " (row.number) } src={ (base) "/preview?version=" (version) } {} }
+                    p.hint { "Nothing that you answer here is stored." }
+                }
+            }
+        }
+    };
+    let title = format!("Version {}", row.number);
+    let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::History), &title);
+    Ok(frame.page(Kind::Shown, content))
+}
+
+pub(super) async fn republish(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    At(version): At<FlowVersionId>,
+) -> Answer {
+    needed(&console, &visitor, flow, version).await?;
+    console.engine.republish(&visitor.actor, version).await?;
+    Ok(reply::see_other(&format!("/console/flows/{flow}/history?done=published")))
+}
+
+pub(super) async fn retire(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    At(version): At<FlowVersionId>,
+) -> Answer {
+    needed(&console, &visitor, flow, version).await?;
+    console.engine.retire(&visitor.actor, version).await?;
+    Ok(reply::see_other(&format!("/console/flows/{flow}/history?done=withdrawn")))
+}
+
+/// The version is one of this flow, as its address says.
+async fn needed(
+    console: &Console,
+    visitor: &Visitor,
+    flow: FlowId,
+    version: FlowVersionId,
+) -> Result<(), reply::Refused> {
+    let found = console.engine.get_version(&visitor.actor, version).await?;
+    super::need_write(visitor, found.flow.app_id)?;
+    if found.flow.flow_id == flow { Ok(()) } else { Err(reply::Refused::NoSuchPage) }
+}

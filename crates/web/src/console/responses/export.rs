@@ -1,0 +1,126 @@
+//! All responses of a view as a file, and how far it has come.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::{Path, State};
+use maud::{Markup, html};
+use serde_json::json;
+use sluice_engine::export::{ExportFormat, Progress};
+use sluice_flow::id::FlowId;
+
+use super::view::{Part, View};
+use crate::console::Console;
+use crate::console::reply::{self, Answer, Kind, Refused};
+use crate::console::request::{At, Query};
+use crate::console::session::Visitor;
+use crate::download;
+
+/// Downloads whose progress is remembered, in this process.
+const REMEMBERED_MAX: usize = 64;
+/// The longest name that a page gives its download.
+const NAME_CHARS_MAX: usize = 64;
+
+/// The downloads of this process that a page asked for under a name.
+#[derive(Debug, Default)]
+pub(in super::super) struct Downloads(Mutex<VecDeque<Download>>);
+
+#[derive(Debug)]
+struct Download {
+    /// Who asked for it: nobody else is told of it.
+    who: String,
+    name: String,
+    progress: Arc<Progress>,
+}
+
+impl Downloads {
+    fn remember(&self, download: Download) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= REMEMBERED_MAX {
+            all.pop_front();
+        }
+        all.push_back(download);
+    }
+
+    fn find(&self, who: &str, name: &str) -> Option<Arc<Progress>> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = all.iter().rev().filter(|it| it.who == who && it.name == name);
+        own.next().map(|it| Arc::clone(&it.progress))
+    }
+}
+
+pub(super) fn button() -> Markup {
+    html! { a.button href="#export" data-opens="export" { "Export" } }
+}
+
+/// The dialog. Without a script it stands open at the end of the page, and the button leads there.
+pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
+    let words = |format: ExportFormat| match format {
+        ExportFormat::Csv => ("CSV", "for everything that reads text"),
+        ExportFormat::Xlsx => ("Excel", "one sheet, up to 1,048,575 responses"),
+        ExportFormat::Jsonl => ("JSON Lines", "one response a line, as the API shows it"),
+        ExportFormat::Parquet => ("Parquet", "typed columns, for analysis"),
+    };
+    let plain = view.with_part(Part::Newest);
+    html! {
+        dialog.export-dialog id="export" open aria-labelledby="export-title" {
+            form.form method="get" action={ "/console/flows/" (flow) "/responses/export" } data-export {
+                h2 id="export-title" { "Export responses" }
+                p.muted {
+                    @if view.is_filtered() { "Only the responses that pass the filters above, over all pages, oldest first." }
+                    @else { "All responses, over all versions, oldest first." }
+                }
+                @for (name, value) in plain.pairs() { input type="hidden" name=(name) value=(value); }
+                fieldset {
+                    legend.label { "Format" }
+                    @for (at, format) in ExportFormat::ALL.iter().enumerate() {
+                        @let (name, what) = words(*format);
+                        label.check {
+                            input type="radio" name="format" value=(format.word()) checked[at == 0];
+                            span { (name) " " span.muted { (what) } }
+                        }
+                    }
+                }
+                div data-progress hidden {
+                    progress.bar aria-label="Progress of the export" {}
+                    p.hint data-progress-words role="status" {}
+                }
+                div.buttons {
+                    button.button.primary type="submit" { "Download" }
+                    button.button type="button" data-closes data-scripted hidden { "Close" }
+                }
+            }
+        }
+    }
+}
+
+pub(super) async fn download(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+) -> Answer {
+    let format = query.get("format").and_then(ExportFormat::named).ok_or(Refused::NoSuchPage)?;
+    let filter = View::of(&query).filter();
+    let export = console.engine.export(&visitor.actor, flow, format, &filter).await?;
+    if let Some(name) = query.get("id").filter(|name| name.len() <= NAME_CHARS_MAX) {
+        let (who, name) = (visitor.actor.name.clone(), name.to_owned());
+        let progress = Arc::clone(&export.progress);
+        console.downloads.remember(Download { who, name, progress });
+    }
+    Ok(reply::sent_file(download::of(export)))
+}
+
+pub(super) async fn progress(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    Path(name): Path<String>,
+) -> Answer {
+    let progress = console.downloads.find(&visitor.actor.name, &name).ok_or(Refused::NoSuchPage)?;
+    let told = json!({
+        "rows": progress.rows(), "total": progress.total, "ended": progress.has_ended(),
+        // Only the pipe holds it besides us while it runs.
+        "running": Arc::strong_count(&progress) > 2,
+    });
+    Ok(reply::json(Kind::Shown, &told))
+}

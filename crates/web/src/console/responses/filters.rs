@@ -1,0 +1,193 @@
+//! The controls above the table: a search, a form that adds filters, and a chip for each with a way out.
+
+use maud::{Markup, html};
+use sluice_engine::Asked;
+use sluice_flow::id::FlowId;
+use sluice_flow::submission::Admission;
+
+use super::view::{Part, View, When};
+
+/// Words of an option that a chip shows.
+const CHIP_CHARS: usize = 40;
+
+pub(super) fn bar(flow: FlowId, asked: &Asked, view: &View) -> Markup {
+    html! {
+        section.response-filters aria-label="Filters" {
+            (search(flow, view))
+            details.adding {
+                summary.button { "Add filter" }
+                (adding(flow, asked, view))
+            }
+            @if view.is_filtered() { (chips(flow, asked, view)) }
+        }
+    }
+}
+
+fn search(flow: FlowId, view: &View) -> Markup {
+    let without = View { search: None, part: Part::Newest, ..view.clone() };
+    html! {
+        form.search method="get" action=(View::default().address(flow)) role="search" {
+            (hidden(&without.pairs()))
+            label.unseen for="search" { "Search in text answers" }
+            input.input type="search" id="search" name="search" placeholder="Search in text answers" maxlength="200"
+                value=(view.search.as_deref().unwrap_or_default());
+            button.button type="submit" { "Search" }
+        }
+    }
+}
+
+fn hidden(pairs: &[(String, String)]) -> Markup {
+    html! { @for (name, value) in pairs { input type="hidden" name=(name) value=(value); } }
+}
+
+/// Everything that can be filtered by, in one form that works without a script.
+fn adding(flow: FlowId, asked: &Asked, view: &View) -> Markup {
+    let kept = View {
+        version: None,
+        from: None,
+        to: None,
+        admission: None,
+        part: Part::Newest,
+        ..view.clone()
+    };
+    let day =
+        |when: Option<When>| when.map(|when| when.to_string().chars().take(10).collect::<String>());
+    html! {
+        form.card.form method="get" action=(View::default().address(flow)) {
+            (hidden(&kept.pairs()))
+            input type="hidden" name="apply" value="1";
+            fieldset.inline {
+                legend.label { "Received (days in UTC)" }
+                div.field { label for="from" { "From" } input.input type="date" id="from" name="from" value=[day(view.from)]; }
+                div.field { label for="to" { "To, included" } input.input type="date" id="to" name="to" value=[day(view.to)]; }
+            }
+            fieldset.inline {
+                legend.label { "An answer" }
+                div.field { label for="question" { "Question" } (questions(asked)) }
+                div.field {
+                    label for="value" { "Answer" }
+                    input.input type="text" id="value" name="value" list="choices" maxlength="500" autocomplete="off";
+                    (choices(asked))
+                }
+            }
+            fieldset.inline {
+                legend.label { "A tag" }
+                div.field { label for="tag_name" { "Name" } input.input type="text" id="tag_name" name="tag_name" maxlength="64" autocomplete="off"; }
+                div.field { label for="tag_value" { "Value" } input.input type="text" id="tag_value" name="tag_value" maxlength="500" autocomplete="off"; }
+            }
+            div.inline { (versions(asked, view)) (admissions(view)) }
+            div.buttons { button.button.primary type="submit" { "Apply" } }
+        }
+    }
+}
+
+fn questions(asked: &Asked) -> Markup {
+    html! {
+        select.input id="question" name="question" {
+            option value="" { "Choose a question" }
+            @for question in &asked.questions { option value=(question.id) { (cut(&question.prompt)) } }
+        }
+    }
+}
+
+/// What can be chosen, for all questions; a script shows those of the question that is asked for.
+fn choices(asked: &Asked) -> Markup {
+    html! {
+        datalist id="choices" {
+            @if let Some(newest) = asked.newest() {
+                @for question in newest.definition.questions() {
+                    @for (_, label) in question.question_type.choices() {
+                        option value=(label) data-question=(question.id) {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn versions(asked: &Asked, view: &View) -> Markup {
+    html! {
+        div.field {
+            label for="version" { "Version" }
+            select.input id="version" name="version" {
+                option value="" { "All versions" }
+                @for version in asked.versions.iter().rev() {
+                    option value=(version.id) selected[view.version == Some(version.id)] { "Version " (version.number) }
+                }
+            }
+        }
+    }
+}
+
+fn admissions(view: &View) -> Markup {
+    html! {
+        div.field {
+            label for="admission" { "Admission" }
+            select.input id="admission" name="admission" {
+                option value="" { "Both" }
+                @for admission in Admission::ALL {
+                    option value=(admission.as_str()) selected[view.admission == Some(*admission)] { (words_of(*admission)) }
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn words_of(admission: Admission) -> &'static str {
+    match admission {
+        Admission::Admitted => "Admitted",
+        Admission::CollectionOnly => "Collection only",
+    }
+}
+
+/// Each filter, with a way out.
+fn chips(flow: FlowId, asked: &Asked, view: &View) -> Markup {
+    let plain = view.with_part(Part::Newest);
+    let out = |without: View, words: Markup| {
+        html! { a.chip.on href=(without.address(flow)) { (words) " " span aria-hidden="true" { "×" } span.unseen { "remove this filter" } } }
+    };
+    let without = |list: &[(String, String)], at: usize| {
+        let others = list.iter().enumerate().filter(|(index, _)| *index != at);
+        others.map(|(_, pair)| pair.clone()).collect::<Vec<_>>()
+    };
+    html! {
+        div.chips role="group" aria-label="Chosen filters" {
+            @if let Some(words) = &view.search { (out(View { search: None, ..plain.clone() }, html! { "“" bdi { (cut(words)) } "”" })) }
+            @if let Some(from) = view.from { (out(View { from: None, ..plain.clone() }, html! { "From " (from) })) }
+            @if let Some(to) = view.to { (out(View { to: None, ..plain.clone() }, html! { "To " (to) })) }
+            @if let Some(id) = view.version {
+                (out(View { version: None, ..plain.clone() }, html! {
+                    @match asked.version(id) { Some(version) => { "Version " (version.number) }, None => "Unknown version" }
+                }))
+            }
+            @if let Some(admission) = view.admission { (out(View { admission: None, ..plain.clone() }, html! { (words_of(admission)) })) }
+            @for (at, (name, value)) in view.tags.iter().enumerate() {
+                (out(View { tags: without(&view.tags, at), ..plain.clone() }, html! { bdi { (name) } ": " bdi { (cut(value)) } }))
+            }
+            @for (at, (question, value)) in view.answers.iter().enumerate() {
+                (out(View { answers: without(&view.answers, at), ..plain.clone() }, html! { bdi { (prompt(asked, question)) } ": " bdi { (answer(asked, question, value)) } }))
+            }
+            a href=(View::default().address(flow)) { "Clear all" }
+        }
+    }
+}
+
+fn prompt(asked: &Asked, id: &str) -> String {
+    let found = asked.questions.iter().find(|question| question.id == id);
+    found.map_or_else(|| id.to_owned(), |question| cut(&question.prompt))
+}
+
+fn answer(asked: &Asked, id: &str, value: &str) -> String {
+    let mut versions = asked.versions.iter().rev();
+    let question = versions.find_map(|version| version.definition.question(id));
+    let words = question.map(|question| question.question_type.in_words(value));
+    cut(&words.unwrap_or(value.into()))
+}
+
+/// The beginning of a text, where it is long.
+pub(super) fn cut(text: &str) -> String {
+    match text.char_indices().nth(CHIP_CHARS) {
+        Some((at, _)) => format!("{}…", text[..at].trim_end()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,102 @@
+//! Arrivals, told to a page as they come: a stream of events, each one row of the table.
+//!
+//! A stream ends by itself after some minutes, and the browser asks again: so whoever was signed out meanwhile is told
+//! nothing more. All streams end when the server stops.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use bytes::Bytes;
+use futures_util::stream::{self, Stream};
+use serde_json::json;
+use sluice_engine::Asked;
+use sluice_engine::live::Watch;
+use sluice_engine::{AdminError, AdminResult};
+use sluice_flow::id::{FlowId, ResponseId};
+use tokio::time::Instant;
+
+use super::table::{self, Columns};
+use super::view::{Part, View};
+use crate::console::Console;
+use crate::console::reply::{self, Answer};
+use crate::console::request::{At, Query};
+use crate::console::session::Visitor;
+
+/// Where nothing arrives, a sign that the stream is still there.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+const LIFE: Duration = Duration::from_secs(10 * 60);
+/// How long a browser waits before it asks again, in milliseconds.
+const RETRY_MILLIS: u32 = 3_000;
+
+/// Where a page finds the arrivals after those that it shows.
+pub(super) fn address(flow: FlowId, view: &View, since: Option<ResponseId>) -> String {
+    let address =
+        view.with_part(Part::Newest).address_of(&format!("/console/flows/{flow}/responses/live"));
+    let sign = if address.contains('?') { '&' } else { '?' };
+    match since {
+        Some(id) => format!("{address}{sign}since={id}"),
+        None => address,
+    }
+}
+
+pub(super) async fn stream(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+) -> Answer {
+    let engine = &console.engine;
+    let view = View::of(&query);
+    let since = query.get("since").and_then(|id| id.parse().ok());
+    let watch = engine.watch_responses(&visitor.actor, flow, &view.filter(), since).await;
+    let watch = match watch {
+        Ok(watch) => watch,
+        // A browser that is told this does not ask again.
+        Err(AdminError::Conflict { .. }) => return Ok(reply::no_events()),
+        Err(error) => return Err(error.into()),
+    };
+    let asked = engine.asked_in(&visitor.actor, flow).await?;
+    let live = Live { watch, asked, flow, view, until: Instant::now() + LIFE };
+    Ok(reply::events(events(live, console.stopping.subscribe())))
+}
+
+struct Live {
+    watch: Watch,
+    asked: Asked,
+    flow: FlowId,
+    view: View,
+    until: Instant,
+}
+
+impl Live {
+    /// What to send next.
+    async fn next(&mut self) -> AdminResult<String> {
+        let Ok(rows) = tokio::time::timeout(HEARTBEAT, self.watch.next()).await else {
+            return Ok(":\n\n".to_owned());
+        };
+        let columns = Columns::of(&self.asked);
+        let events = rows?.into_iter().map(|row| {
+            let markup = table::row(self.flow, &columns, &self.view, &row).into_string();
+            let told = json!({"id": row.response_id, "row": markup});
+            format!("event: response\ndata: {told}\n\n")
+        });
+        Ok(events.collect())
+    }
+}
+
+fn events(
+    live: Live,
+    stopping: tokio::sync::watch::Receiver<bool>,
+) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    let hello = stream::iter([Ok(Bytes::from(format!("retry: {RETRY_MILLIS}\n\n:\n\n")))]);
+    let rest = stream::unfold((live, stopping), async |(mut live, mut stopping)| {
+        let told = tokio::select! {
+            told = live.next() => told.ok()?,
+            _ = stopping.wait_for(|stopping| *stopping) => return None,
+        };
+        (Instant::now() < live.until).then(|| (Ok(Bytes::from(told)), (live, stopping)))
+    });
+    futures_util::StreamExt::chain(hello, rest)
+}

@@ -1,0 +1,108 @@
+//! The visitor's own account: who they are, and their password.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use http::HeaderMap;
+use maud::{Markup, html};
+use sluice_engine::{AdminError, Refusal};
+use sluice_flow::definition::Fault;
+
+use super::super::Console;
+use super::super::around::Around;
+use super::super::parts;
+use super::super::parts::field::Field;
+use super::super::reply::{self, Answer, Kind, Refused};
+use super::super::request::{Form, Query};
+use super::super::session::{self, Visitor};
+use super::{error_of, instance_page};
+
+const PART: &str = "account";
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    Query(query): Query,
+) -> Answer {
+    Ok(view(&console, &visitor, Kind::Shown, query.get("done"), &[]).await?)
+}
+
+/// Sets another password. Every other session of the user ends.
+pub(super) async fn change(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    headers: HeaderMap,
+    Form(form): Form,
+) -> Answer {
+    let Some(user) = visitor.user_id else {
+        return Err(Refused::NoSuchPage);
+    };
+    if let Some(seconds) = console.attempts.to_account(&user.to_string()) {
+        return Err(Refused::Limited(seconds));
+    }
+    let (old, new) = (form.raw("old"), form.raw("password"));
+    let changed = console.engine.change_password(user, old, new, session::secret(&headers)).await;
+    match changed {
+        Ok(secret) => {
+            let address = "/console/settings/account?done=password";
+            Ok(reply::see_other_with(address, &session::kept(&secret)))
+        }
+        Err(Refusal::Invalid(faults)) => {
+            Ok(view(&console, &visitor, Kind::Unfinished, None, &faults).await?)
+        }
+        Err(Refusal::Store(error)) => Err(error.into()),
+        Err(Refusal::Busy) => Err(Refused::Busy),
+        Err(Refusal::Wrong | Refusal::LinkOver) => Err(Refused::SignedOut { back: String::new() }),
+    }
+}
+
+async fn view(
+    console: &Console,
+    visitor: &Visitor,
+    kind: Kind,
+    done: Option<&str>,
+    faults: &[Fault],
+) -> Result<Response, AdminError> {
+    let around = Around::instance(console, visitor).await?;
+    let content = match visitor.user_id {
+        Some(_) => form(visitor, faults),
+        None => html! {
+            section.card {
+                h2 { "Your account" }
+                p { "You are signed in with the admin token “" (visitor.who) "”, and can do what the token can. To have a name and a password here, let an owner add you as a user." }
+            }
+        },
+    };
+    Ok(instance_page(visitor, &around, PART, kind, done, content))
+}
+
+fn form(visitor: &Visitor, faults: &[Fault]) -> Markup {
+    let field_of = |pointer: &str| pointer.split('/').nth(1).map(str::to_owned);
+    let own = |id, label, autocomplete, hint| Field {
+        id,
+        label,
+        hint,
+        kind: "password",
+        required: true,
+        autocomplete: Some(autocomplete),
+        error: error_of(faults, id, field_of),
+        ..Field::default()
+    };
+    html! {
+        section.card {
+            h2 { "Your account" }
+            p { "You are " strong { (visitor.who) } "." }
+        }
+        section.card {
+            h2 { "Change your password" }
+            (parts::errors(faults, field_of))
+            form.form method="post" action="/console/settings/account" {
+                (own("old", "Password as it is now", "current-password", None).draw())
+                (own("password", "New password", "new-password", Some("At least 10 characters. A few words that you can remember are fine.")).draw())
+                div.buttons { button.button.primary type="submit" { "Change the password" } }
+                p.muted { "You stay signed in here; every other browser is signed out." }
+            }
+        }
+    }
+}

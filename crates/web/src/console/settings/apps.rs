@@ -1,0 +1,121 @@
+//! The apps of the instance.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use maud::{Markup, html};
+use sluice_engine::AdminError;
+use sluice_engine::rows::Scope;
+use sluice_flow::definition::Fault;
+
+use super::super::Console;
+use super::super::around::Around;
+use super::super::parts;
+use super::super::parts::field::Field;
+use super::super::reply::{self, Answer, Kind};
+use super::super::request::{Form, Query};
+use super::super::session::Visitor;
+use super::instance_page;
+
+const PART: &str = "apps";
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    Query(query): Query,
+) -> Answer {
+    Ok(view(&console, &visitor, Kind::Shown, query.get("done"), "", &[]).await?)
+}
+
+pub(super) async fn create(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    Form(form): Form,
+) -> Answer {
+    let name = form.get("name").unwrap_or_default();
+    match console.engine.create_app(&visitor.actor, name).await {
+        Ok(app) => Ok(reply::see_other(&format!("/console/apps/{}?done=created", app.row.app_id))),
+        Err(AdminError::Invalid(faults)) => {
+            Ok(view(&console, &visitor, Kind::Unfinished, None, name, &faults).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn view(
+    console: &Console,
+    visitor: &Visitor,
+    kind: Kind,
+    done: Option<&str>,
+    name: &str,
+    faults: &[Fault],
+) -> Result<Response, AdminError> {
+    let around = Around::instance(console, visitor).await?;
+    let may_make = visitor.actor.may_instance(Scope::Admin);
+    let content = html! {
+        @if around.apps.is_empty() { (nothing(may_make)) } @else { (list(&around)) }
+        @if may_make { (form(name, faults)) }
+    };
+    Ok(instance_page(visitor, &around, PART, kind, done, content))
+}
+
+fn nothing(may_make: bool) -> Markup {
+    match may_make {
+        true => parts::empty(
+            "No app yet",
+            "An app is a product that collects feedback: it has its own flows, keys and people. Make the first one below.",
+            html! {},
+        ),
+        false => parts::empty(
+            "You have no role in any app yet",
+            "You are signed in, but nobody has given you a role. Ask an owner of the app that you want to see to add you.",
+            html! {},
+        ),
+    }
+}
+
+fn list(around: &Around) -> Markup {
+    html! {
+        section.card {
+            h2 { "Apps" }
+            div.scroll tabindex="0" role="region" aria-label="Apps" {
+                table.table.hover {
+                    thead { tr { th scope="col" { "Name" } th scope="col" { "Id" } th scope="col" { "Made" } th scope="col" { span.unseen { "Settings" } } } }
+                    tbody {
+                        @for app in &around.apps {
+                            tr {
+                                td { a href={ "/console/apps/" (app.app_id) } { (app.name) } }
+                                td { code { (app.app_id) } }
+                                td { (parts::day(app.created_at)) }
+                                td { a href={ "/console/apps/" (app.app_id) "/settings" } { "Settings" span.unseen { " of " (app.name) } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn form(name: &str, faults: &[Fault]) -> Markup {
+    let field = Field {
+        id: "name",
+        label: "Name of the app",
+        hint: Some("Such as your product's. People who answer do not see it."),
+        value: name,
+        required: true,
+        error: faults.first().map(|fault| fault.message.as_str()),
+        ..Field::default()
+    };
+    html! {
+        section.card {
+            h2 { "Make an app" }
+            (parts::errors(faults, |_| Some("name".to_owned())))
+            form.form method="post" action="/console/settings/apps" {
+                (field.draw())
+                div.buttons { button.button.primary type="submit" { "Make the app" } }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The audit log, in sentences.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use sluice_engine::AuditEntry;
+use sluice_flow::id::{AppId, AuditId};
+
+use super::super::Console;
+use super::super::around::Around;
+use super::super::parts::{self, time};
+use super::super::reply::{Answer, Kind};
+use super::super::request::{At, Fields, Query};
+use super::super::session::Visitor;
+use super::{app_page, instance_page, sentences};
+
+const PART: &str = "audit";
+const PAGE_ROWS: usize = 50;
+
+pub(super) async fn of_app(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Query(query): Query,
+) -> Answer {
+    let around = Around::app(&console, &visitor, app).await?;
+    let base = format!("/console/apps/{app}/settings/audit");
+    let content = log(&console, &visitor, Some(app), &base, &query, &around).await?;
+    Ok(app_page(&visitor, &around, PART, Kind::Shown, None, content))
+}
+
+pub(super) async fn of_instance(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    Query(query): Query,
+) -> Answer {
+    visitor.actor.need_instance(sluice_engine::rows::Scope::Admin)?;
+    let around = Around::instance(&console, &visitor).await?;
+    let base = "/console/settings/audit";
+    let content = log(&console, &visitor, None, base, &query, &around).await?;
+    Ok(instance_page(&visitor, &around, PART, Kind::Shown, None, content))
+}
+
+async fn log(
+    console: &Console,
+    visitor: &Visitor,
+    app: Option<AppId>,
+    base: &str,
+    query: &Fields,
+    around: &Around,
+) -> Result<Markup, sluice_engine::AdminError> {
+    let after: Option<AuditId> = query.get("after").and_then(|id| id.parse().ok());
+    let engine = &console.engine;
+    let mut entries = engine.list_audit_named(&visitor.actor, app, after, PAGE_ROWS + 1).await?;
+    let next = (entries.len() > PAGE_ROWS).then(|| {
+        entries.truncate(PAGE_ROWS);
+        entries.last().map(|last| last.row.audit_id)
+    });
+    Ok(html! {
+        @if entries.is_empty() {
+            (parts::empty("Nothing here", "What people and programs change is noted here, with who and when.", html! {}))
+        } @else {
+            (table(&entries, app.is_none(), around))
+            nav.pager aria-label="Pages" {
+                @if after.is_some() { a.button href=(base) { "Newest" } }
+                @if let Some(next) = next.flatten() { a.button href={ (base) "?after=" (next) } { "Older" } }
+            }
+        }
+    })
+}
+
+fn table(entries: &[AuditEntry], of_all: bool, around: &Around) -> Markup {
+    let app_name = |app: AppId| {
+        let known = around.apps.iter().find(|row| row.app_id == app);
+        known.map_or_else(|| app.to_string(), |row| row.name.clone())
+    };
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Audit log" {
+            table.table {
+                thead { tr { th scope="col" { "When" } th scope="col" { "Who" } th scope="col" { "What" } @if of_all { th scope="col" { "App" } } } }
+                tbody {
+                    @for entry in entries {
+                        tr {
+                            td { (time(entry.row.audit_id.made_at())) }
+                            td { (entry.who) }
+                            td {
+                                (sentences::told(&entry.row))
+                                details.more {
+                                    summary { "Details" }
+                                    dl.facts {
+                                        dt { "Action" } dd { code { (entry.row.action) } }
+                                        dt { "Subject" } dd { code { (entry.row.subject) } }
+                                        dt { "By" } dd { code { (entry.row.actor) } }
+                                        @if entry.row.detail != "{}" { dt { "Particulars" } dd { code { (entry.row.detail) } } }
+                                    }
+                                }
+                            }
+                            @if of_all { td { @if let Some(app) = entry.row.app_id { (app_name(app)) } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What an app is called, how long it keeps things, who may embed it, and how its hosted pages look.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use sluice_engine::AppPatch;
+use sluice_engine::look::{HostedPatch, HostedSettings};
+use sluice_engine::rows::{AppRow, Scope};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::AppId;
+
+use super::super::Console;
+use super::super::around::Around;
+use super::super::parts;
+use super::super::parts::field::{Field, check};
+use super::super::reply::{self, Answer, Kind};
+use super::super::request::{At, Fields, Form, Query};
+use super::super::session::Visitor;
+use super::{app_page, error_of, may};
+
+const PART: &str = "";
+const GRACE_HINT: &str = "How long answers to a version are still taken after the next one is published. 3,600 is an hour; empty means a day.";
+const RETENTION_HINT: &str =
+    "Responses that are older are deleted for good, by the hour. Empty means that they are kept.";
+const ORIGINS_HINT: &str = "Sites that may embed the flows and call the API from a browser, one a line, such as https://shop.example. Empty means any.";
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Query(query): Query,
+) -> Answer {
+    let around = Around::app(&console, &visitor, app).await?;
+    let typed = Typed::of(around.own()?);
+    let content = form(&visitor, around.own()?, &typed, &[]);
+    Ok(app_page(&visitor, &around, PART, Kind::Shown, query.get("done"), content))
+}
+
+pub(super) async fn save(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Form(form_sent): Form,
+) -> Answer {
+    let around = Around::app(&console, &visitor, app).await?;
+    visitor.actor.need_in(Scope::Write, app, sluice_engine::Missing::App)?;
+    let own = around.own()?;
+    let typed = Typed::sent(&form_sent, own);
+    let faults = match typed.patch(own) {
+        Err(faults) => faults,
+        Ok(patch) => match console.engine.update_app(&visitor.actor, app, &patch).await {
+            Ok(_) => {
+                let address = format!("/console/apps/{app}/settings?done=saved");
+                return Ok(reply::see_other(&address));
+            }
+            Err(sluice_engine::AdminError::Invalid(faults)) => faults,
+            Err(error) => return Err(error.into()),
+        },
+    };
+    let content = form(&visitor, own, &typed, &faults);
+    Ok(app_page(&visitor, &around, PART, Kind::Unfinished, None, content))
+}
+
+/// The fields as they stand in the form.
+struct Typed {
+    name: String,
+    grace: String,
+    retention: String,
+    origins: String,
+    accent: String,
+    /// A new picture.
+    logo: String,
+    without_logo: bool,
+    spam: bool,
+}
+
+impl Typed {
+    fn of(app: &AppRow) -> Self {
+        let hosted = HostedSettings::of(app);
+        let number = |value: Option<u32>| value.map(|it| it.to_string()).unwrap_or_default();
+        Self {
+            name: app.name.clone(),
+            grace: number(app.grace_window_seconds),
+            retention: number(app.retention_days),
+            origins: app.allowed_origins.join("\n"),
+            accent: hosted.accent_color.unwrap_or_default(),
+            logo: String::new(),
+            without_logo: false,
+            spam: hosted.spam_protection,
+        }
+    }
+
+    /// What was sent. A field that the form did not have is as it was.
+    fn sent(form: &Fields, app: &AppRow) -> Self {
+        let was = Self::of(app);
+        let text = |name: &str, was: String| {
+            if form.has(name) { form.raw(name).trim().to_owned() } else { was }
+        };
+        Self {
+            name: text("name", was.name),
+            grace: text("graceWindowSeconds", was.grace),
+            retention: text("retentionDays", was.retention),
+            origins: text("allowedOrigins", was.origins),
+            accent: text("accentColor", was.accent),
+            logo: text("logo", String::new()),
+            without_logo: form.has("withoutLogo"),
+            spam: form.has("spamProtection"),
+        }
+    }
+
+    /// What of it differs from what is, or what cannot be read.
+    fn patch(&self, app: &AppRow) -> Result<AppPatch, Vec<Fault>> {
+        let was = Self::of(app);
+        let mut faults = Vec::new();
+        let mut number = |pointer: &str, text: &str| -> Option<u32> {
+            let read = text.parse().ok();
+            if !text.is_empty() && read.is_none() {
+                let message = "must be a whole number, or empty".to_owned();
+                faults.push(Fault { pointer: pointer.to_owned(), message });
+            }
+            read
+        };
+        let grace = number("/graceWindowSeconds", &self.grace);
+        let days = number("/retentionDays", &self.retention);
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let origins = self.origins.split_whitespace().map(str::to_owned).collect();
+        let color = Some(self.accent.clone()).filter(|color| !color.is_empty());
+        let logo = match (self.without_logo, self.logo.is_empty()) {
+            (true, _) => Some(None),
+            (false, false) => Some(Some(self.logo.clone())),
+            (false, true) => None,
+        };
+        let hosted = HostedPatch {
+            accent_color: (self.accent != was.accent).then_some(color),
+            logo,
+            spam_protection: (self.spam != was.spam).then_some(self.spam),
+        };
+        Ok(AppPatch {
+            name: (self.name != was.name).then(|| self.name.clone()),
+            grace_window_seconds: (self.grace != was.grace).then_some(grace),
+            retention_days: (self.retention != was.retention).then_some(days),
+            allowed_origins: (self.origins != was.origins).then_some(origins),
+            hosted: (hosted != HostedPatch::default()).then_some(Some(hosted)),
+            ..AppPatch::default()
+        })
+    }
+}
+
+/// The id of the field that a pointer speaks of.
+fn field_of(pointer: &str) -> Option<String> {
+    let pointer = pointer.strip_prefix("/hosted").unwrap_or(pointer);
+    pointer.split('/').nth(1).map(str::to_owned)
+}
+
+fn form(visitor: &Visitor, app: &AppRow, typed: &Typed, faults: &[Fault]) -> Markup {
+    let error = |name: &str| error_of(faults, name, field_of);
+    let own = |id, label, hint, value| Field {
+        id,
+        label,
+        hint,
+        value,
+        error: error(id),
+        ..Field::default()
+    };
+    let may_write = may(visitor, Scope::Write, app.app_id);
+    html! {
+        (parts::errors(faults, field_of))
+        form.form method="post" action={ "/console/apps/" (app.app_id) "/settings" } {
+            fieldset.stack disabled[!may_write] {
+                section.card {
+                    h2 { "Name" }
+                    (Field { required: true, ..own("name", "Name of the app", None, &typed.name) }.draw())
+                    p.muted { "Its id is " code { (app.app_id) } "." }
+                }
+                section.card {
+                    h2 { "Time" }
+                    (Field { kind: "number", ..own("graceWindowSeconds", "Grace, in seconds", Some(GRACE_HINT), &typed.grace) }.draw())
+                    @if may(visitor, Scope::Erase, app.app_id) {
+                        (Field { kind: "number", ..own("retentionDays", "Keep responses for, in days", Some(RETENTION_HINT), &typed.retention) }.draw())
+                    } @else {
+                        p.muted { "Responses are kept " @if typed.retention.is_empty() { "for ever" } @else { "for " (typed.retention) " days" } ". Owners can change this." }
+                    }
+                }
+                section.card {
+                    h2 { "Other sites" }
+                    (Field { lines: 3, mono: true, ..own("allowedOrigins", "Allowed origins", Some(ORIGINS_HINT), &typed.origins) }.draw())
+                }
+                (look(app, typed, own("accentColor", "Accent colour", Some("Such as #0a7d4f. Empty means Sluice's own."), &typed.accent), error("logo")))
+            }
+            @if may_write { div.buttons { button.button.primary type="submit" { "Save" } } }
+        }
+    }
+}
+
+fn look(app: &AppRow, typed: &Typed, accent: Field, logo_error: Option<&str>) -> Markup {
+    let logo = HostedSettings::of(app).logo;
+    html! {
+        section.card {
+            h2 { "Hosted pages" }
+            (accent.draw())
+            div.field {
+                label for="logo-file" { "Logo" }
+                p.hint id="logo-hint" { "A PNG, JPEG, WebP or SVG picture of at most 64 KiB." }
+                @if let Some(logo) = &logo {
+                    p { img.logo src=(logo) alt="The logo as it is now"; }
+                }
+                input.input type="file" id="logo-file" accept="image/png,image/jpeg,image/webp,image/svg+xml" data-logo="logo" aria-describedby="logo-hint";
+                input type="hidden" id="logo" name="logo" value=(typed.logo);
+                noscript { p.hint { "To choose a picture, this page needs its script. The command line can do it too: sluice app set --logo." } }
+                @if let Some(error) = logo_error { p.error { (error) } }
+            }
+            @if logo.is_some() { (check("withoutLogo", "yes", "Remove the logo", typed.without_logo)) }
+            (check("spamProtection", "yes", "Ask again where an answer looks as if a robot had sent it", typed.spam))
+        }
+    }
+}

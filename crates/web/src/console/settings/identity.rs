@@ -1,0 +1,319 @@
+//! Identity verification: whether tokens are looked at, by which keys, and what the checks came to.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use maud::{Markup, html};
+use sluice_engine::rows::{IdentityKeyKind, IdentityKeyRow, IdentityVerification, Scope};
+use sluice_engine::verify::Checked;
+use sluice_engine::{AdminError, AppPatch, Missing, NewIdentityKey, VerificationReport};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::AppId;
+
+use super::super::Console;
+use super::super::around::Around;
+use super::super::parts::field::{Field, select};
+use super::super::parts::{self, number, time};
+use super::super::reply::{self, Answer, Kind, Refused};
+use super::super::request::{At, Fields, Form, Query};
+use super::super::session::Visitor;
+use super::{app_page, error_of, may};
+
+const PART: &str = "identity";
+const MODES: [(&str, IdentityVerification, &str); 3] = [
+    (
+        "off",
+        IdentityVerification::Off,
+        "Off: tokens are not looked at. Anybody can send any user id.",
+    ),
+    (
+        "observe",
+        IdentityVerification::Observe,
+        "Observe: tokens are checked and counted, and nobody is refused. Watch the counts below before you enforce.",
+    ),
+    (
+        "enforce",
+        IdentityVerification::Enforce,
+        "Enforce: without a valid token nobody reads a flow or answers it.",
+    ),
+];
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Query(query): Query,
+) -> Answer {
+    let page = View::default();
+    Ok(view(&console, &visitor, app, Kind::Shown, query.get("done"), page).await?)
+}
+
+pub(super) async fn set_mode(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Form(form): Form,
+) -> Answer {
+    visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
+    let chosen = MODES.iter().find(|(word, ..)| form.get("mode") == Some(word));
+    let (_, mode, _) = chosen.ok_or(Refused::Unreadable)?;
+    let patch = AppPatch { identity_verification: Some(*mode), ..AppPatch::default() };
+    match console.engine.update_app(&visitor.actor, app, &patch).await {
+        Ok(_) => Ok(reply::see_other(&format!("/console/apps/{app}/settings/identity?done=saved"))),
+        Err(AdminError::Invalid(faults)) => {
+            let page = View { mode_faults: faults, ..View::default() };
+            Ok(view(&console, &visitor, app, Kind::Unfinished, None, page).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn create(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Form(form): Form,
+) -> Answer {
+    visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
+    let new = new_key(&form);
+    match console.engine.create_identity_key(&visitor.actor, app, &new).await {
+        Ok((row, Some(secret))) => {
+            let page = View { secret: Some((row.kid, secret.0)), ..View::default() };
+            Ok(view(&console, &visitor, app, Kind::Shown, None, page).await?)
+        }
+        Ok((_, None)) => {
+            Ok(reply::see_other(&format!("/console/apps/{app}/settings/identity?done=created")))
+        }
+        Err(AdminError::Invalid(faults)) => {
+            let page = View { key_faults: faults, typed: form, ..View::default() };
+            Ok(view(&console, &visitor, app, Kind::Unfinished, None, page).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn revoke(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Form(form): Form,
+) -> Answer {
+    visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
+    console.engine.revoke_identity_key(&visitor.actor, app, form.raw("kid")).await?;
+    Ok(reply::see_other(&format!("/console/apps/{app}/settings/identity?done=ended")))
+}
+
+fn new_key(form: &Fields) -> NewIdentityKey {
+    let text = |name: &str| form.get(name).map(str::to_owned);
+    let kind = match form.get("type") {
+        Some("publicKey") => IdentityKeyKind::PublicKey,
+        Some("jwks") => IdentityKeyKind::Jwks,
+        _ => IdentityKeyKind::Hs256,
+    };
+    let is = |wanted| kind == wanted;
+    NewIdentityKey {
+        kind,
+        pem: text("pem").filter(|_| is(IdentityKeyKind::PublicKey)),
+        jwk: None,
+        url: text("url").filter(|_| is(IdentityKeyKind::Jwks)),
+        kid: text("kid").filter(|_| !is(IdentityKeyKind::Jwks)),
+        issuer: text("issuer"),
+    }
+}
+
+/// What a page is shown with, besides what is stored.
+#[derive(Default)]
+struct View {
+    /// A key that was just made, and its secret.
+    secret: Option<(String, String)>,
+    mode_faults: Vec<Fault>,
+    key_faults: Vec<Fault>,
+    typed: Fields,
+}
+
+async fn view(
+    console: &Console,
+    visitor: &Visitor,
+    app: AppId,
+    kind: Kind,
+    done: Option<&str>,
+    page: View,
+) -> Result<Response, AdminError> {
+    let around = Around::app(console, visitor, app).await?;
+    let keys = console.engine.list_identity_keys(&visitor.actor, app).await?;
+    let report = console.engine.verification_report(&visitor.actor, app).await?;
+    let may_change = may(visitor, Scope::Admin, app);
+    let content = html! {
+        @if let Some((kid, secret)) = &page.secret {
+            section.note.good role="status" {
+                p { strong { "The signing secret of " (kid) } " – it is shown now and never again. Keep it on your server, not in a page or an app." }
+                (parts::code("secret", "Signing secret", secret))
+            }
+        }
+        (mode(app, report.mode, may_change, &page.mode_faults))
+        (counts(&report))
+        (keys_of(app, &keys, may_change))
+        @if may_change { (make(app, &page)) }
+    };
+    Ok(app_page(visitor, &around, PART, kind, done, content))
+}
+
+fn mode(app: AppId, current: IdentityVerification, may_change: bool, faults: &[Fault]) -> Markup {
+    html! {
+        section.card {
+            h2 { "Mode" }
+            p { "Your server can sign a token that says who somebody is. Sluice then links answers only to people who are who they say." }
+            (parts::errors(faults, |_| Some("mode-enforce".to_owned())))
+            form.form method="post" action={ "/console/apps/" (app) "/settings/identity" } {
+                fieldset disabled[!may_change] {
+                    legend.unseen { "Mode" }
+                    @for (word, value, text) in MODES {
+                        label.check {
+                            input type="radio" id={ "mode-" (word) } name="mode" value=(word) checked[value == current];
+                            span { (text) }
+                        }
+                    }
+                }
+                @if may_change { div.buttons { button.button.primary type="submit" { "Save the mode" } } }
+            }
+        }
+    }
+}
+
+/// What each outcome means, and what it would mean under enforcement.
+fn counts(report: &VerificationReport) -> Markup {
+    let count = |checked: Checked| report.counts.of(checked);
+    let invalid: u64 = Checked::ALL.into_iter().filter(|it| it.is_invalid()).map(count).sum();
+    let rows = [
+        ("Verified", count(Checked::Verified), "A valid token. Let in under every mode."),
+        (
+            "Without a token",
+            count(Checked::Missing),
+            "Under “enforce” refused: these pages or apps do not send one yet.",
+        ),
+        (
+            "Expired",
+            count(Checked::Expired),
+            "Under “enforce” refused, until the page asks for a fresh token.",
+        ),
+        (
+            "Not valid",
+            invalid,
+            "Under “enforce” refused: a wrong key, audience or form. Which, is listed below.",
+        ),
+        (
+            "Contradicting",
+            count(Checked::Mismatch),
+            "The user id or e-mail that was sent is not that of the token. Under “enforce” the answer is refused.",
+        ),
+        (
+            "Keys out of reach",
+            count(Checked::Unavailable),
+            "A key set could not be fetched. Under “enforce” answered with “try again”.",
+        ),
+    ];
+    let asked: u64 = rows.iter().map(|(_, count, _)| count).sum();
+    html! {
+        section.card {
+            h2 { "What checks came to" }
+            @if report.mode == IdentityVerification::Off {
+                p.muted { "Nothing is checked while the mode is “off”. Choose “observe” to see what would be refused." }
+            } @else {
+                p.muted { "On this server, since " (time(report.counts.since)) "." }
+                @if report.mode == IdentityVerification::Observe && asked > 0 {
+                    @let refused = asked - count(Checked::Verified);
+                    @if refused == 0 {
+                        p.note.good { "All " (number(asked)) " requests so far would also be let in under “enforce”." }
+                    } @else {
+                        p.note.warn { (number(refused)) " of " (number(asked)) " requests so far would be refused under “enforce”." }
+                    }
+                }
+                div.scroll tabindex="0" role="region" aria-label="Checks" {
+                    table.table {
+                        thead { tr { th scope="col" { "Outcome" } th.number scope="col" { "Requests" } th scope="col" { "What it means" } } }
+                        tbody {
+                            @for (word, count, meaning) in rows {
+                                tr { th scope="row" { (word) } td.number { (number(count)) } td { (meaning) } }
+                            }
+                            @for checked in Checked::ALL.into_iter().filter(|it| it.is_invalid() && count(*it) > 0) {
+                                tr { td { code { (checked.word()) } } td.number { (number(count(checked))) } td.muted { "A kind of “not valid”" } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn keys_of(app: AppId, keys: &[IdentityKeyRow], may_change: bool) -> Markup {
+    let active: Vec<_> = keys.iter().filter(|key| key.revoked_at.is_none()).collect();
+    html! {
+        section.card {
+            h2 { "Keys" }
+            @if active.is_empty() { p.muted { "No key yet. Make one below; without one nothing can be verified." } }
+            @for key in active {
+                div.row {
+                    div.fill {
+                        p { code { (key.kid) } " · " (kind_of(key)) }
+                        p.muted { "Made " (time(key.created_at)) @if let Some(issuer) = &key.issuer { " · issuer " (issuer) } }
+                    }
+                    @if may_change {
+                        form method="post" action={ "/console/apps/" (app) "/settings/identity/revoke" } data-confirm="Revoke this key? Tokens that it signed are refused from now on." {
+                            input type="hidden" name="kid" value=(key.kid);
+                            button.button.danger type="submit" aria-label={ "Revoke " (key.kid) } { "Revoke" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn kind_of(key: &IdentityKeyRow) -> String {
+    match key.kind {
+        IdentityKeyKind::Hs256 => "a secret that your server signs with".to_owned(),
+        IdentityKeyKind::PublicKey => "a public key".to_owned(),
+        IdentityKeyKind::Jwks => format!("the key set at {}", key.material),
+    }
+}
+
+fn make(app: AppId, page: &View) -> Markup {
+    let field_of = |pointer: &str| pointer.split('/').nth(1).map(str::to_owned);
+    let faults = &page.key_faults;
+    let typed = |name: &str| page.typed.raw(name).to_owned();
+    let (pem, url, kid, issuer) = (typed("pem"), typed("url"), typed("kid"), typed("issuer"));
+    let own = |id, label, hint, value| Field {
+        id,
+        label,
+        hint: Some(hint),
+        value,
+        error: error_of(faults, id, field_of),
+        ..Field::default()
+    };
+    let kinds = [
+        ("hs256", "A secret, made here and shown once"),
+        ("publicKey", "A public key of yours (PEM)"),
+        ("jwks", "The address of a key set (JWKS)"),
+    ];
+    html! {
+        section.card {
+            h2 { "Make a key" }
+            (parts::errors(faults, field_of))
+            form.form method="post" action={ "/console/apps/" (app) "/settings/identity/keys" } {
+                (select("type", "Kind", &kinds, page.typed.get("type").unwrap_or("hs256")))
+                (Field { lines: 3, mono: true, ..own("pem", "Public key", "For a public key: RSA with 2048 bits or more, P-256 or Ed25519, as -----BEGIN PUBLIC KEY-----.", &pem) }.draw())
+                (own("url", "Address", "For a key set: an https address, such as https://id.example/.well-known/jwks.json.", &url).draw())
+                details.more {
+                    summary { "More" }
+                    div.form {
+                        (own("kid", "Name of the key", "The kid that tokens bear. Empty: one is made up.", &kid).draw())
+                        (own("issuer", "Issuer", "The iss that tokens must bear. Empty: any.", &issuer).draw())
+                    }
+                }
+                div.buttons { button.button type="submit" { "Make the key" } }
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! API keys: what browsers and apps name the app by.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use sluice_engine::rows::Scope;
+use sluice_flow::id::{ApiKey, AppId};
+
+use super::super::Console;
+use super::super::around::Around;
+use super::super::parts;
+use super::super::reply::{self, Answer, Kind};
+use super::super::request::{At, Query};
+use super::super::session::Visitor;
+use super::{app_page, may};
+
+const PART: &str = "keys";
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Query(query): Query,
+) -> Answer {
+    let around = Around::app(&console, &visitor, app).await?;
+    let keys = console.engine.get_app(&visitor.actor, app).await?.api_keys;
+    let content = list(app, &keys, may(&visitor, Scope::Admin, app));
+    Ok(app_page(&visitor, &around, PART, Kind::Shown, query.get("done"), content))
+}
+
+pub(super) async fn create(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+) -> Answer {
+    console.engine.create_key(&visitor.actor, app).await?;
+    Ok(reply::see_other(&format!("/console/apps/{app}/settings/keys?done=created")))
+}
+
+pub(super) async fn revoke(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    At(key): At<ApiKey>,
+) -> Answer {
+    console.engine.revoke_key(&visitor.actor, app, &key).await?;
+    Ok(reply::see_other(&format!("/console/apps/{app}/settings/keys?done=ended")))
+}
+
+fn list(app: AppId, keys: &[ApiKey], may_change: bool) -> Markup {
+    let base = format!("/console/apps/{app}/settings/keys");
+    html! {
+        section.card {
+            h2 { "API keys" }
+            p { "A key names this app to the public API. It is no secret: it stands in the pages that use it, and grants reading published flows and submitting answers, nothing else." }
+            @if keys.is_empty() {
+                p.note.warn { "There is no active key, so nobody can reach the flows of this app by the API. Hosted pages work without." }
+            }
+            @for (number, key) in keys.iter().enumerate() {
+                div.row {
+                    (parts::code(&format!("key-{number}"), "API key", key.as_str()))
+                    @if may_change {
+                        form method="post" action={ (base) "/" (key) "/revoke" } data-confirm="Revoke this key? Whatever still uses it is refused from now on." {
+                            button.button.danger type="submit" aria-label={ "Revoke " (key) } { "Revoke" }
+                        }
+                    }
+                }
+            }
+            @if may_change {
+                form method="post" action=(base) { button.button type="submit" { "Make a key" } }
+                p.muted { "To change a key: make a new one, put it into your pages, then revoke the old one." }
+            }
+        }
+    }
+}

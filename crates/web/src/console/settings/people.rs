@@ -1,0 +1,182 @@
+//! The people of one app: who can get at it, by which role.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use maud::{Markup, html};
+use sluice_engine::people::{LINK_HOURS, Member, NewMember};
+use sluice_engine::rows::{Page, Role, Scope};
+use sluice_engine::{AdminError, Missing, Secret};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::{AppId, UserId};
+
+use super::super::Console;
+use super::super::around::Around;
+use super::super::parts;
+use super::super::parts::field::{Field, select};
+use super::super::reply::{self, Answer, Kind};
+use super::super::request::{At, Fields, Form, Query};
+use super::super::session::Visitor;
+use super::roles::{self, role_of, word_of};
+use super::{app_page, error_of};
+
+const PART: &str = "people";
+const MEMBERS_SHOWN: usize = 200;
+
+#[derive(Default)]
+struct View {
+    faults: Vec<Fault>,
+    typed: Fields,
+    /// The link of somebody who was just added.
+    link: Option<Secret>,
+}
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Query(query): Query,
+) -> Answer {
+    Ok(view(&console, &visitor, app, Kind::Shown, query.get("done"), View::default()).await?)
+}
+
+pub(super) async fn add(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Form(form): Form,
+) -> Answer {
+    let new = NewMember {
+        email: form.get("email").unwrap_or_default().to_owned(),
+        name: form.get("name").unwrap_or_default().to_owned(),
+        role: role_of(form.get("role")).unwrap_or(Role::Viewer),
+    };
+    match console.engine.add_member(&visitor.actor, app, &new).await {
+        Ok((_, None)) => Ok(reply::see_other(&address(app, "added"))),
+        Ok((_, link)) => {
+            let page = View { link, ..View::default() };
+            Ok(view(&console, &visitor, app, Kind::Shown, None, page).await?)
+        }
+        Err(AdminError::Invalid(faults)) => {
+            let page = View { faults, typed: form, ..View::default() };
+            Ok(view(&console, &visitor, app, Kind::Unfinished, None, page).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn set_role(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Form(form): Form,
+) -> Answer {
+    visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
+    let user: Option<UserId> = form.get("userId").and_then(|id| id.parse().ok());
+    let user = user.ok_or(AdminError::NotFound(Missing::User))?;
+    let role = role_of(form.get("role"));
+    console.engine.set_role(&visitor.actor, user, Some(app), role).await?;
+    Ok(reply::see_other(&address(app, "saved")))
+}
+
+fn address(app: AppId, done: &str) -> String {
+    format!("/console/apps/{app}/settings/people?done={done}")
+}
+
+async fn view(
+    console: &Console,
+    visitor: &Visitor,
+    app: AppId,
+    kind: Kind,
+    done: Option<&str>,
+    page: View,
+) -> Result<Response, AdminError> {
+    let around = Around::app(console, visitor, app).await?;
+    let all = Page { after: None, limit: MEMBERS_SHOWN };
+    let members = console.engine.list_members(&visitor.actor, app, all).await?;
+    let link = page.link.as_ref().map(|secret| console.engine.welcome_url(secret));
+    let content = html! {
+        @if let Some(link) = &link { (told_link(link)) }
+        (list(app, visitor, &members))
+        (form(app, &page))
+    };
+    Ok(app_page(visitor, &around, PART, kind, done, content))
+}
+
+/// A link to set a password, shown once.
+pub(super) fn told_link(link: &str) -> Markup {
+    html! {
+        section.note.good role="status" {
+            p { strong { "Send this link to them, and to nobody else." } " It sets their password, once, within " (LINK_HOURS) " hours. It is shown now and never again." }
+            (parts::code("link", "Link to set a password", link))
+        }
+    }
+}
+
+fn list(app: AppId, visitor: &Visitor, members: &[Member]) -> Markup {
+    html! {
+        section.card {
+            h2 { "People of this app" }
+            @if members.is_empty() { p.muted { "Nobody yet. Only holders of an admin token can get at this app." } }
+            @for member in members {
+                div.row {
+                    div.fill {
+                        p {
+                            strong { (member.name) } " " span.muted { (member.email) }
+                            @if Some(member.user_id) == visitor.user_id { " " span.tag { "you" } }
+                            @if member.is_disabled { " " span.tag { "disabled" } }
+                            @else if member.is_awaited { " " span.tag { "has not signed in yet" } }
+                        }
+                        @if let Some(role) = member.everywhere {
+                            p.muted { (word_of(role)) " of all apps. Only owners of the instance can change that." }
+                        }
+                    }
+                    form.inline method="post" action={ "/console/apps/" (app) "/settings/people/role" } {
+                        input type="hidden" name="userId" value=(member.user_id);
+                        label.unseen for={ "role-" (member.user_id) } { "Role of " (member.name) " in this app" }
+                        select.input id={ "role-" (member.user_id) } name="role" {
+                            @for (value, words) in roles::WITH_NONE {
+                                option value=(value) selected[role_of(Some(value)) == member.role] { (words) }
+                            }
+                        }
+                        button.button type="submit" { "Save" span.unseen { " the role of " (member.name) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn form(app: AppId, page: &View) -> Markup {
+    let field_of = |pointer: &str| pointer.split('/').nth(1).map(str::to_owned);
+    let email = Field {
+        id: "email",
+        label: "E-mail address",
+        kind: "email",
+        required: true,
+        value: page.typed.raw("email"),
+        error: error_of(&page.faults, "email", field_of),
+        ..Field::default()
+    };
+    let name = Field {
+        id: "name",
+        label: "Name",
+        hint: Some("For somebody who is not a user yet."),
+        value: page.typed.raw("name"),
+        error: error_of(&page.faults, "name", field_of),
+        ..Field::default()
+    };
+    html! {
+        section.card {
+            h2 { "Add somebody" }
+            (parts::errors(&page.faults, field_of))
+            form.form method="post" action={ "/console/apps/" (app) "/settings/people" } {
+                (email.draw())
+                (name.draw())
+                (select("role", "Role", roles::ALL, page.typed.get("role").unwrap_or("viewer")))
+                div.buttons { button.button.primary type="submit" { "Add" } }
+            }
+        }
+    }
+}

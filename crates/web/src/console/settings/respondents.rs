@@ -1,0 +1,247 @@
+//! Respondents of an app: found, looked at, exported and erased.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use maud::{Markup, html};
+use sluice_engine::rows::{Answers, ConsentRow, Page, Respondent, Scope};
+use sluice_engine::{AdminError, Missing};
+use sluice_flow::id::{AppId, RespondentId};
+use sluice_flow::respondent::IdentityType;
+
+use super::super::Console;
+use super::super::around::Around;
+use super::super::parts::{self, number, time};
+use super::super::reply::{self, Answer, Kind};
+use super::super::request::{At, Form, Query};
+use super::super::session::Visitor;
+use super::{app_page, may, person_file};
+
+const PART: &str = "respondents";
+const PAGE_ROWS: usize = 50;
+/// Consents that the page of one respondent shows.
+const CONSENTS_SHOWN: usize = 20;
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    Query(query): Query,
+) -> Answer {
+    let around = Around::app(&console, &visitor, app).await?;
+    let (engine, actor) = (&console.engine, &visitor.actor);
+    let wanted = query.get("find");
+    let mut found = match wanted {
+        Some(text) => {
+            let of = if text.contains('@') { IdentityType::Email } else { IdentityType::UserId };
+            engine.find_respondent(actor, app, of, text).await?.into_iter().collect()
+        }
+        None => {
+            let after = query.get("after").and_then(|id| id.parse().ok());
+            engine.list_respondents(actor, app, Page { after, limit: PAGE_ROWS + 1 }).await?
+        }
+    };
+    let next = (found.len() > PAGE_ROWS).then(|| {
+        found.truncate(PAGE_ROWS);
+        found.last().map(|last: &Respondent| last.row.respondent_id)
+    });
+    let content = list(app, wanted, &found, next.flatten());
+    Ok(app_page(&visitor, &around, PART, Kind::Shown, query.get("done"), content))
+}
+
+pub(super) async fn one(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    At(respondent): At<RespondentId>,
+) -> Answer {
+    Ok(person(&console, &visitor, app, respondent, Kind::Shown, None).await?)
+}
+
+/// All that is kept of a person, as one file. It is on record, so it is no page that is merely loaded.
+pub(super) async fn export(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    At(respondent): At<RespondentId>,
+) -> Answer {
+    of_app(&console, &visitor, app, respondent).await?;
+    let whole = console.engine.export_respondent(&visitor.actor, respondent).await?;
+    Ok(reply::download(
+        &format!("{respondent}.json"),
+        "application/json",
+        person_file::file(&whole),
+    ))
+}
+
+pub(super) async fn erase(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(app): At<AppId>,
+    At(respondent): At<RespondentId>,
+    Form(form): Form,
+) -> Answer {
+    of_app(&console, &visitor, app, respondent).await?;
+    visitor.actor.need_in(Scope::Erase, app, Missing::Respondent)?;
+    let answers = match (form.has("sure"), form.get("answers")) {
+        (true, Some("keep")) => Answers::Keep,
+        (true, Some("delete")) => Answers::Delete,
+        _ => {
+            let text = "Choose what becomes of the answers, and tick that you are sure.";
+            let page = person(&console, &visitor, app, respondent, Kind::Unfinished, Some(text));
+            return Ok(page.await?);
+        }
+    };
+    console.engine.erase_respondent(&visitor.actor, respondent, answers).await?;
+    Ok(reply::see_other(&format!("/console/apps/{app}/settings/respondents?done=erased")))
+}
+
+/// The respondent, if they are of this app.
+async fn of_app(
+    console: &Console,
+    visitor: &Visitor,
+    app: AppId,
+    id: RespondentId,
+) -> Result<(Respondent, Vec<ConsentRow>), AdminError> {
+    let found = console.engine.get_respondent(&visitor.actor, id).await?;
+    match found.0.row.app_id == app {
+        true => Ok(found),
+        false => Err(AdminError::NotFound(Missing::Respondent)),
+    }
+}
+
+async fn person(
+    console: &Console,
+    visitor: &Visitor,
+    app: AppId,
+    id: RespondentId,
+    kind: Kind,
+    error: Option<&str>,
+) -> Result<Response, AdminError> {
+    let (respondent, consents) = of_app(console, visitor, app, id).await?;
+    let around = Around::app(console, visitor, app).await?;
+    let base = format!("/console/apps/{app}/settings/respondents");
+    let content = html! {
+        p { a href=(base) { "All respondents" } }
+        @if let Some(error) = error { div.errors role="alert" tabindex="-1" { p { (error) } } }
+        (profile(&respondent, &consents, &around))
+        @if may(visitor, Scope::Export, app) {
+            section.card {
+                h2 { "Export" }
+                p { "One JSON file with all that is kept of this person: profile, consents, responses and invitations. The export is noted in the audit log." }
+                form method="post" action={ (base) "/" (id) "/export" } { button.button type="submit" { "Download as JSON" } }
+            }
+        }
+        @if may(visitor, Scope::Erase, app) { (erasure(&format!("{base}/{id}/erase"))) }
+    };
+    Ok(app_page(visitor, &around, PART, kind, None, content))
+}
+
+fn list(
+    app: AppId,
+    wanted: Option<&str>,
+    found: &[Respondent],
+    next: Option<RespondentId>,
+) -> Markup {
+    let base = format!("/console/apps/{app}/settings/respondents");
+    html! {
+        section.card {
+            h2 { "Respondents" }
+            p { "People who agreed that their answers may be linked to them. Everybody else is not here, and cannot be found." }
+            form.inline method="get" action=(base) role="search" {
+                div.field {
+                    label for="find" { "User id or e-mail address" }
+                    input.input id="find" name="find" type="search" value=[wanted];
+                }
+                button.button type="submit" { "Find" }
+                @if wanted.is_some() { a.button.quiet href=(base) { "Show all" } }
+            }
+        }
+        @if found.is_empty() {
+            @match wanted {
+                Some(_) => (parts::empty("Nobody found", "There is no respondent with exactly this user id or e-mail address. Somebody who never agreed to be known is not kept.", html! {})),
+                None => (parts::empty("No respondents yet", "As soon as somebody answers with an identity and agrees that it may be linked, they are listed here.", html! {})),
+            }
+        } @else {
+            div.scroll tabindex="0" role="region" aria-label="Respondents" {
+                table.table.hover {
+                    thead { tr { th scope="col" { "Known as" } th scope="col" { "First seen" } th scope="col" { "Last seen" } } }
+                    tbody {
+                        @for one in found {
+                            tr {
+                                td { a href={ (base) "/" (one.row.respondent_id) } { (name_of(one)) } }
+                                td { @if let Some((first, _)) = one.seen { (time(first)) } }
+                                td { @if let Some((_, last)) = one.seen { (time(last)) } }
+                            }
+                        }
+                    }
+                }
+            }
+            @if let Some(next) = next { nav.pager aria-label="Pages" { a.button href={ (base) "?after=" (next) } { "Next page" } } }
+        }
+    }
+}
+
+fn name_of(respondent: &Respondent) -> String {
+    let names: Vec<&str> = respondent.identities.iter().map(|known| known.value.as_str()).collect();
+    if names.is_empty() { respondent.row.respondent_id.to_string() } else { names.join(", ") }
+}
+
+fn profile(respondent: &Respondent, consents: &[ConsentRow], around: &Around) -> Markup {
+    let flow_name = |flow: &sluice_flow::id::FlowId| {
+        let near = around.flows.iter().find(|it| it.flow_id == *flow);
+        near.map_or_else(|| flow.to_string(), |it| it.name.clone())
+    };
+    html! {
+        section.card {
+            h2 { (name_of(respondent)) }
+            dl.facts {
+                dt { "Id" } dd { code { (respondent.row.respondent_id) } }
+                @for known in &respondent.identities { dt { (word_of(known.of)) } dd { (known.value) } }
+                @if let Some((first, last)) = respondent.seen {
+                    dt { "First seen" } dd { (time(first)) }
+                    dt { "Last seen" } dd { (time(last)) }
+                }
+                @for (flow, count) in &respondent.flows {
+                    dt { "Responses" } dd { a href={ "/console/flows/" (flow) "/responses" } { (flow_name(flow)) } ": " (number(*count)) }
+                }
+            }
+        }
+        section.card {
+            h2 { "Consents" }
+            @if consents.is_empty() { p.muted { "None is left." } }
+            ul {
+                @for consent in consents.iter().take(CONSENTS_SHOWN) {
+                    li { (time(consent.response_id.made_at())) ", with a response to " (flow_name(&consent.flow_id)) }
+                }
+            }
+            @if consents.len() > CONSENTS_SHOWN { p.muted { "The export has all of them." } }
+        }
+    }
+}
+
+fn word_of(of: IdentityType) -> &'static str {
+    match of {
+        IdentityType::UserId => "User id",
+        IdentityType::Email => "E-mail",
+    }
+}
+
+fn erasure(action: &str) -> Markup {
+    html! {
+        section.card {
+            h2 { "Erase" }
+            p { "Erasing removes the profile, everything it is known by, its consents and the names in its invitations, for good. There is no way back, and no copy is kept here." }
+            form.form method="post" action=(action) data-confirm="Erase this person for good?" {
+                fieldset {
+                    legend.label { "And the answers?" }
+                    label.check { input type="radio" name="answers" value="keep" required; span { "Keep them without the person: the results stay as they are." } }
+                    label.check { input type="radio" name="answers" value="delete"; span { "Delete them too: the results lose them." } }
+                }
+                label.check { input type="checkbox" name="sure" value="yes" required; span { "I am sure. This cannot be undone." } }
+                div.buttons { button.button.danger.primary type="submit" { "Erase" } }
+            }
+        }
+    }
+}

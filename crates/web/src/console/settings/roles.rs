@@ -1,0 +1,33 @@
+//! Roles in words.
+
+use sluice_engine::rows::Role;
+
+pub(super) const ALL: &[(&str, &str)] = &[
+    ("viewer", "Viewer: reads flows, responses and results"),
+    ("editor", "Editor: also writes and publishes flows, and exports"),
+    ("owner", "Owner: everything, people and erasure included"),
+];
+
+pub(super) const WITH_NONE: &[(&str, &str)] = &[
+    ("none", "No role of its own"),
+    ("viewer", "Viewer"),
+    ("editor", "Editor"),
+    ("owner", "Owner"),
+];
+
+pub(super) fn role_of(word: Option<&str>) -> Option<Role> {
+    match word? {
+        "viewer" => Some(Role::Viewer),
+        "editor" => Some(Role::Editor),
+        "owner" => Some(Role::Owner),
+        _ => None,
+    }
+}
+
+pub(super) fn word_of(role: Role) -> &'static str {
+    match role {
+        Role::Viewer => "Viewer",
+        Role::Editor => "Editor",
+        Role::Owner => "Owner",
+    }
+}

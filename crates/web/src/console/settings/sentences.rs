@@ -1,0 +1,139 @@
+//! Entries of the audit log as sentences.
+
+use serde_json::Value;
+use sluice_engine::rows::AuditRow;
+
+/// What was done, without who did it.
+pub(super) fn told(row: &AuditRow) -> String {
+    let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
+    let text = |name: &str| detail[name].as_str().unwrap_or_default().to_owned();
+    let count = |name: &str| detail[name].as_u64().unwrap_or_default();
+    let quoted = |name: &str| format!("“{}”", text(name));
+    match row.action.as_str() {
+        "app.created" => format!("made the app {}", quoted("name")),
+        "app.updated" => format!("changed the app’s settings: {}", names(&detail)),
+        "key.created" => "made an API key".to_owned(),
+        "key.revoked" => "revoked an API key".to_owned(),
+        "identity_key.created" => "made a key for identity tokens".to_owned(),
+        "identity_key.revoked" => "revoked a key for identity tokens".to_owned(),
+        "identity_key.resealed" => "sealed a signing secret anew".to_owned(),
+        "flow.created" => format!("made the flow {}", quoted("name")),
+        "flow.updated" => format!("changed a flow’s {}", names(&detail)),
+        "flow.archived" => "archived a flow".to_owned(),
+        "flow.published" => format!("published version {} of a flow", count("number")),
+        "flow.republished" => {
+            format!("went back to an earlier version, as version {}", count("number"))
+        }
+        "flow_version.retired" => format!("withdrew version {} of a flow", count("number")),
+        "draft.saved" => "edited a draft".to_owned(),
+        "draft.discarded" => "threw a draft away".to_owned(),
+        "response.deleted" => "deleted a response".to_owned(),
+        "responses.exported" => "exported responses".to_owned(),
+        "respondent.exported" => "exported what is kept of a respondent".to_owned(),
+        "respondent.erased" => format!("erased a respondent{}", answers(&text("answers"))),
+        "invitee.exported" => "exported what is kept of somebody who was invited".to_owned(),
+        "invitee.erased" => format!("erased somebody who was invited{}", answers(&text("answers"))),
+        "invitations.created" => format!("invited {} people", count("count")),
+        "invitation.revoked" => "withdrew an invitation".to_owned(),
+        "retention.enforced" => {
+            format!("deleted {} responses that were kept long enough", count("responses"))
+        }
+        "token.created" => format!("made the admin token {}", quoted("name")),
+        "token.revoked" => format!("revoked the admin token {}", quoted("name")),
+        "user.created" => format!("added {} as {}", text("email"), text("role")),
+        "user.updated" => format!("renamed {} to {}", text("email"), quoted("name")),
+        "user.disabled" => format!("disabled {}", text("email")),
+        "user.enabled" => format!("enabled {}", text("email")),
+        "user.role_changed" => role(&detail),
+        "user.link_made" => format!("made a link for {} to set a password", text("email")),
+        "user.password_set" => "set a password".to_owned(),
+        "user.subject_bound" => {
+            "signed in by the organisation’s sign-in for the first time".to_owned()
+        }
+        "session.started" => format!("signed in by {}", means(&text("by"))),
+        "session.ended" => "signed out".to_owned(),
+        other => other.replace(['.', '_'], " "),
+    }
+}
+
+fn role(detail: &Value) -> String {
+    let place = if detail["appId"].is_null() { " of all apps" } else { "" };
+    let email = detail["email"].as_str().unwrap_or_default();
+    match (detail["before"].as_str(), detail["role"].as_str()) {
+        (_, Some(role)) => format!("made {email} {role}{place}"),
+        (Some(before), None) => format!("took the role {before}{place} from {email}"),
+        (None, None) => format!("left {email} without a role"),
+    }
+}
+
+fn means(by: &str) -> &'static str {
+    match by {
+        "password" => "password",
+        "token" => "admin token",
+        "link" => "a link to set a password",
+        "openid" => "the organisation’s sign-in",
+        _ => "other means",
+    }
+}
+
+fn answers(word: &str) -> &'static str {
+    match word {
+        "keep" => ", and kept the answers",
+        "delete" => ", and deleted the answers",
+        _ => "",
+    }
+}
+
+/// The names of what was changed, in words.
+fn names(detail: &Value) -> String {
+    let words = detail.as_object().into_iter().flatten().map(|(name, _)| {
+        let mut word = String::new();
+        for letter in name.chars() {
+            if letter.is_ascii_uppercase() {
+                word.push(' ');
+            }
+            word.push(letter.to_ascii_lowercase());
+        }
+        word
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_told_as_a_sentence() {
+        for (action, detail, expected) in [
+            ("app.created", r#"{"name":"Shop"}"#, "made the app “Shop”"),
+            (
+                "app.updated",
+                r#"{"retentionDays":3,"name":"x"}"#,
+                "changed the app’s settings: name, retention days",
+            ),
+            (
+                "user.role_changed",
+                r#"{"email":"a@b.c","role":"owner","before":null,"appId":null}"#,
+                "made a@b.c owner of all apps",
+            ),
+            (
+                "user.role_changed",
+                r#"{"email":"a@b.c","role":null,"before":"viewer","appId":"app_1"}"#,
+                "took the role viewer from a@b.c",
+            ),
+            ("session.started", r#"{"by":"token"}"#, "signed in by admin token"),
+            ("something.new_here", "{}", "something new here"),
+        ] {
+            let row = AuditRow {
+                audit_id: "au_0000000000000000000000".parse().unwrap(),
+                app_id: None,
+                actor: "x".into(),
+                action: action.into(),
+                subject: "y".into(),
+                detail: detail.into(),
+            };
+            assert_eq!(told(&row), expected);
+        }
+    }
+}

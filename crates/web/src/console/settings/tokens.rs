@@ -1,0 +1,205 @@
+//! Admin tokens: for programs, and for operators. A secret is shown once.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use maud::{Markup, html};
+use sluice_engine::rows::{Scope, TokenRow};
+use sluice_engine::{AdminError, NewToken};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::TokenId;
+use sluice_flow::time::Timestamp;
+
+use super::super::Console;
+use super::super::around::Around;
+use super::super::parts::field::Field;
+use super::super::parts::{self, time};
+use super::super::reply::{self, Answer, Kind};
+use super::super::request::{At, Fields, Form, Query};
+use super::super::session::Visitor;
+use super::{error_of, instance_page};
+
+const PART: &str = "tokens";
+const SCOPES: [(&str, Scope, &str); 5] = [
+    ("read", Scope::Read, "read: flows, responses and results"),
+    ("write", Scope::Write, "write: also change and publish flows"),
+    ("export", Scope::Export, "export: take responses out"),
+    ("erase", Scope::Erase, "erase: delete responses and people"),
+    ("admin", Scope::Admin, "admin: everything"),
+];
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+
+#[derive(Default)]
+struct View {
+    secret: Option<(String, String)>,
+    faults: Vec<Fault>,
+    typed: Fields,
+}
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    Query(query): Query,
+) -> Answer {
+    Ok(view(&console, &visitor, Kind::Shown, query.get("done"), View::default()).await?)
+}
+
+pub(super) async fn create(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    Form(form): Form,
+) -> Answer {
+    let held = |word: &str| form.all("scope").any(|it| it == word);
+    let days: Option<i64> = form.get("days").and_then(|days| days.parse().ok());
+    let now = console.engine.now().as_millis();
+    let new = NewToken {
+        name: form.get("name").unwrap_or_default().to_owned(),
+        scopes: SCOPES.iter().filter(|(word, ..)| held(word)).map(|it| it.1).collect(),
+        app_id: form.get("appId").and_then(|id| id.parse().ok()),
+        expires_at: days.map(|days| {
+            Timestamp::from_millis(now.saturating_add(days.saturating_mul(DAY_MILLIS)))
+        }),
+    };
+    match console.engine.create_token(&visitor.actor, new).await {
+        Ok((row, secret)) => {
+            let page = View { secret: Some((row.name, secret.0)), ..View::default() };
+            Ok(view(&console, &visitor, Kind::Shown, None, page).await?)
+        }
+        Err(AdminError::Invalid(faults)) => {
+            let page = View { faults, typed: form, ..View::default() };
+            Ok(view(&console, &visitor, Kind::Unfinished, None, page).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn revoke(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(token): At<TokenId>,
+) -> Answer {
+    console.engine.revoke_token(&visitor.actor, token).await?;
+    Ok(reply::see_other("/console/settings/tokens?done=ended"))
+}
+
+async fn view(
+    console: &Console,
+    visitor: &Visitor,
+    kind: Kind,
+    done: Option<&str>,
+    page: View,
+) -> Result<Response, AdminError> {
+    let tokens = console.engine.list_tokens(&visitor.actor).await?;
+    let around = Around::instance(console, visitor).await?;
+    let content = html! {
+        @if let Some((name, secret)) = &page.secret {
+            section.note.good role="status" {
+                p { strong { "The token “" (name) "”" } " – it is shown now and never again." }
+                (parts::code("secret", "Admin token", secret))
+            }
+        }
+        (list(&tokens, &around))
+        (form(&around, &page))
+    };
+    Ok(instance_page(visitor, &around, PART, kind, done, content))
+}
+
+fn list(tokens: &[TokenRow], around: &Around) -> Markup {
+    let app_name = |token: &TokenRow| match token.app_id {
+        None => "All apps".to_owned(),
+        Some(app) => {
+            let known = around.apps.iter().find(|row| row.app_id == app);
+            known.map_or_else(|| app.to_string(), |row| row.name.clone())
+        }
+    };
+    let scopes = |token: &TokenRow| {
+        let held = SCOPES.iter().filter(|(_, scope, _)| token.scopes.contains(scope));
+        held.map(|(word, ..)| *word).collect::<Vec<_>>().join(", ")
+    };
+    html! {
+        section.card {
+            h2 { "Admin tokens" }
+            p { "For programs that use the admin API, and for operators. People should sign in as users instead." }
+            div.scroll tabindex="0" role="region" aria-label="Tokens" {
+                table.table {
+                    thead { tr { th scope="col" { "Name" } th scope="col" { "May" } th scope="col" { "Where" } th scope="col" { "Made" } th scope="col" { "Ends" } th scope="col" { span.unseen { "Actions" } } } }
+                    tbody {
+                        @for token in tokens {
+                            tr {
+                                td { (token.name) }
+                                td { (scopes(token)) }
+                                td { (app_name(token)) }
+                                td { (parts::day(token.created_at)) }
+                                td { @match (token.revoked_at, token.expires_at) {
+                                    (Some(at), _) => { "Revoked " (time(at)) }
+                                    (None, Some(at)) => (time(at)),
+                                    (None, None) => "Never",
+                                } }
+                                td {
+                                    @if token.revoked_at.is_none() {
+                                        form method="post" action={ "/console/settings/tokens/" (token.token_id) "/revoke" } data-confirm="Revoke this token? Whatever uses it is refused at once." {
+                                            button.button.small.danger type="submit" { "Revoke" span.unseen { " " (token.name) } }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn form(around: &Around, page: &View) -> Markup {
+    let field_of = |pointer: &str| {
+        let name = pointer.split('/').nth(1)?;
+        Some(if name == "expiresAt" { "days" } else { name }.to_owned())
+    };
+    let name = Field {
+        id: "name",
+        label: "What it is for",
+        required: true,
+        value: page.typed.raw("name"),
+        error: error_of(&page.faults, "name", field_of),
+        ..Field::default()
+    };
+    let days = Field {
+        id: "days",
+        label: "Ends after, in days",
+        hint: Some("Empty means never."),
+        kind: "number",
+        value: page.typed.raw("days"),
+        error: error_of(&page.faults, "days", field_of),
+        ..Field::default()
+    };
+    let chosen = page.typed.get("appId");
+    html! {
+        section.card {
+            h2 { "Make a token" }
+            (parts::errors(&page.faults, field_of))
+            form.form method="post" action="/console/settings/tokens" {
+                (name.draw())
+                fieldset id="scopes" tabindex="-1" {
+                    legend.label { "What it may do" }
+                    @if let Some(error) = error_of(&page.faults, "scopes", field_of) { p.error { (error) } }
+                    @for (word, _, text) in SCOPES {
+                        label.check { input type="checkbox" name="scope" value=(word) checked[page.typed.all("scope").any(|it| it == word)]; span { (text) } }
+                    }
+                }
+                div.field {
+                    label for="appId" { "Where" }
+                    select.input id="appId" name="appId" {
+                        option value="" { "All apps, and the instance" }
+                        @for app in &around.apps {
+                            option value=(app.app_id) selected[chosen == Some(app.app_id.to_string().as_str())] { (app.name) }
+                        }
+                    }
+                }
+                (days.draw())
+                div.buttons { button.button.primary type="submit" { "Make the token" } }
+            }
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Users of the instance: added, given roles, disabled, sent a new link.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use maud::{Markup, html};
+use sluice_engine::people::{NewUser, UserDetail, UserPatch};
+use sluice_engine::rows::{Page, Role, Scope};
+use sluice_engine::{AdminError, Secret};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::{AppId, UserId};
+
+use super::super::Console;
+use super::super::around::Around;
+use super::super::parts::field::{Field, select};
+use super::super::parts::{self, time};
+use super::super::reply::{self, Answer, Kind};
+use super::super::request::{At, Fields, Form, Query};
+use super::super::session::Visitor;
+use super::people::told_link;
+use super::roles::{self, role_of, word_of};
+use super::{error_of, instance_page};
+
+const PART: &str = "users";
+const PAGE_ROWS: usize = 100;
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    Query(query): Query,
+) -> Answer {
+    let after = query.get("after").and_then(|id| id.parse().ok());
+    let (done, typed) = (query.get("done"), Fields::default());
+    Ok(list(&console, &visitor, after, (Kind::Shown, done), &[], &typed).await?)
+}
+
+pub(super) async fn create(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    Form(form): Form,
+) -> Answer {
+    let new = NewUser {
+        email: form.get("email").unwrap_or_default().to_owned(),
+        name: form.get("name").unwrap_or_default().to_owned(),
+        role: role_of(form.get("role")).unwrap_or(Role::Viewer),
+        app_id: form.get("appId").and_then(|id| id.parse().ok()),
+    };
+    let faults = match console.engine.create_user(&visitor.actor, new).await {
+        Ok((user, secret)) => {
+            let page = View { link: Some(secret), ..View::default() };
+            return Ok(page.of(&console, &visitor, user).await?);
+        }
+        Err(AdminError::Invalid(faults)) => faults,
+        Err(AdminError::Conflict { detail, .. }) => {
+            vec![Fault { pointer: "/email".to_owned(), message: detail }]
+        }
+        Err(error) => return Err(error.into()),
+    };
+    Ok(list(&console, &visitor, None, (Kind::Unfinished, None), &faults, &form).await?)
+}
+
+pub(super) async fn one(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(id): At<UserId>,
+    Query(query): Query,
+) -> Answer {
+    let user = console.engine.get_user(&visitor.actor, id).await?;
+    let page = View { done: query.get("done"), ..View::default() };
+    Ok(page.of(&console, &visitor, user).await?)
+}
+
+pub(super) async fn set_role(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(id): At<UserId>,
+    Form(form): Form,
+) -> Answer {
+    visitor.actor.need_instance(Scope::Admin)?;
+    let app = form.get("appId").and_then(|id| id.parse().ok());
+    console.engine.set_role(&visitor.actor, id, app, role_of(form.get("role"))).await?;
+    Ok(saved(id))
+}
+
+pub(super) async fn rename(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(id): At<UserId>,
+    Form(form): Form,
+) -> Answer {
+    let name = Some(form.get("name").unwrap_or_default().to_owned());
+    let patch = UserPatch { name, ..UserPatch::default() };
+    match console.engine.update_user(&visitor.actor, id, &patch).await {
+        Ok(_) => Ok(saved(id)),
+        Err(AdminError::Invalid(faults)) => {
+            let user = console.engine.get_user(&visitor.actor, id).await?;
+            Ok(View { faults, ..View::default() }.of(&console, &visitor, user).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn set_state(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(id): At<UserId>,
+    Form(form): Form,
+) -> Answer {
+    let disabled = Some(form.get("disabled") == Some("yes"));
+    let patch = UserPatch { disabled, ..UserPatch::default() };
+    console.engine.update_user(&visitor.actor, id, &patch).await?;
+    Ok(saved(id))
+}
+
+pub(super) async fn reset(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(id): At<UserId>,
+) -> Answer {
+    let secret = console.engine.reset_user(&visitor.actor, id).await?;
+    let user = console.engine.get_user(&visitor.actor, id).await?;
+    Ok(View { link: Some(secret), ..View::default() }.of(&console, &visitor, user).await?)
+}
+
+fn saved(id: UserId) -> Response {
+    reply::see_other(&format!("/console/settings/users/{id}?done=saved"))
+}
+
+async fn list(
+    console: &Console,
+    visitor: &Visitor,
+    after: Option<UserId>,
+    (kind, done): (Kind, Option<&str>),
+    faults: &[Fault],
+    typed: &Fields,
+) -> Result<Response, AdminError> {
+    let page = Page { after, limit: PAGE_ROWS + 1 };
+    let mut users = console.engine.list_users(&visitor.actor, page).await?;
+    let next = (users.len() > PAGE_ROWS).then(|| {
+        users.truncate(PAGE_ROWS);
+        users.last().map(|last| last.user_id)
+    });
+    let around = Around::instance(console, visitor).await?;
+    let content = html! {
+        @if users.is_empty() {
+            (parts::empty("No users yet", "Users sign in with their e-mail address and have a role in one app or in all. Until there are any, only admin tokens open this console.", html! {}))
+        } @else {
+            (table(&users, &around))
+            @if let Some(next) = next.flatten() { nav.pager aria-label="Pages" { a.button href={ "/console/settings/users?after=" (next) } { "Next page" } } }
+        }
+        (form(&around, faults, typed))
+    };
+    Ok(instance_page(visitor, &around, PART, kind, done, content))
+}
+
+fn table(users: &[UserDetail], around: &Around) -> Markup {
+    html! {
+        section.card {
+            h2 { "Users" }
+            div.scroll tabindex="0" role="region" aria-label="Users" {
+                table.table.hover {
+                    thead { tr { th scope="col" { "Name" } th scope="col" { "E-mail" } th scope="col" { "Roles" } th scope="col" { "State" } } }
+                    tbody {
+                        @for user in users {
+                            tr {
+                                td { a href={ "/console/settings/users/" (user.user_id) } { (user.name) } }
+                                td { (user.email) }
+                                td { (roles_of(user, around)) }
+                                td { (state_of(user)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn roles_of(user: &UserDetail, around: &Around) -> String {
+    let grants = user.grants.iter().map(|grant| {
+        let place = grant.app_id.map_or("all apps".to_owned(), |app| app_name(around, app));
+        format!("{} of {place}", word_of(grant.role))
+    });
+    let told: Vec<String> = grants.collect();
+    if told.is_empty() { "None".to_owned() } else { told.join(", ") }
+}
+
+fn app_name(around: &Around, app: AppId) -> String {
+    let known = around.apps.iter().find(|row| row.app_id == app);
+    known.map_or_else(|| app.to_string(), |row| row.name.clone())
+}
+
+fn state_of(user: &UserDetail) -> &'static str {
+    match user {
+        UserDetail { disabled_at: Some(_), .. } => "Disabled",
+        UserDetail { has_password: false, has_subject: false, .. } => "Has not signed in yet",
+        _ => "Active",
+    }
+}
+
+fn form(around: &Around, faults: &[Fault], typed: &Fields) -> Markup {
+    let field_of = |pointer: &str| pointer.split('/').nth(1).map(str::to_owned);
+    let own = |id, label, kind| Field {
+        id,
+        label,
+        kind,
+        required: true,
+        value: typed.raw(id),
+        error: error_of(faults, id, field_of),
+        ..Field::default()
+    };
+    html! {
+        section.card {
+            h2 { "Add a user" }
+            (parts::errors(faults, field_of))
+            form.form method="post" action="/console/settings/users" {
+                (own("email", "E-mail address", "email").draw())
+                (own("name", "Name", "text").draw())
+                (select("role", "Role", roles::ALL, typed.get("role").unwrap_or("viewer")))
+                (places("appId", around, typed.get("appId")))
+                div.buttons { button.button.primary type="submit" { "Add the user" } }
+            }
+        }
+    }
+}
+
+fn places(id: &str, around: &Around, chosen: Option<&str>) -> Markup {
+    html! {
+        div.field {
+            label for=(id) { "Where" }
+            select.input id=(id) name="appId" {
+                option value="" { "All apps, and the instance" }
+                @for app in &around.apps {
+                    option value=(app.app_id) selected[chosen == Some(app.app_id.to_string().as_str())] { (app.name) }
+                }
+            }
+        }
+    }
+}
+
+/// The page of one user.
+#[derive(Default)]
+struct View<'v> {
+    done: Option<&'v str>,
+    faults: Vec<Fault>,
+    link: Option<Secret>,
+}
+
+impl View<'_> {
+    async fn of(
+        self,
+        console: &Console,
+        visitor: &Visitor,
+        user: UserDetail,
+    ) -> Result<Response, AdminError> {
+        let around = Around::instance(console, visitor).await?;
+        let link = self.link.as_ref().map(|secret| console.engine.welcome_url(secret));
+        let base = format!("/console/settings/users/{}", user.user_id);
+        let content = html! {
+            p { a href="/console/settings/users" { "All users" } }
+            @if let Some(link) = &link { (told_link(link)) }
+            (about(&user, &base, &self.faults))
+            (granted(&user, &base, &around))
+            (entry(&user, &base))
+        };
+        let kind = if self.faults.is_empty() { Kind::Shown } else { Kind::Unfinished };
+        Ok(instance_page(visitor, &around, PART, kind, self.done, content))
+    }
+}
+
+fn about(user: &UserDetail, base: &str, faults: &[Fault]) -> Markup {
+    let name = Field {
+        id: "name",
+        label: "Name",
+        value: &user.name,
+        required: true,
+        error: faults.first().map(|fault| fault.message.as_str()),
+        ..Field::default()
+    };
+    html! {
+        section.card {
+            h2 { (user.name) }
+            dl.facts {
+                dt { "E-mail" } dd { (user.email) }
+                dt { "State" } dd { (state_of(user)) }
+                dt { "Added" } dd { (time(user.created_at)) }
+                dt { "Signs in by" } dd { @match (user.has_password, user.has_subject) {
+                    (true, true) => "password, or the organisation's sign-in",
+                    (true, false) => "password",
+                    (false, true) => "the organisation's sign-in",
+                    (false, false) => "nothing yet",
+                } }
+            }
+            form.inline method="post" action={ (base) "/name" } {
+                (name.draw())
+                button.button type="submit" { "Rename" }
+            }
+        }
+    }
+}
+
+fn granted(user: &UserDetail, base: &str, around: &Around) -> Markup {
+    html! {
+        section.card {
+            h2 { "Roles" }
+            @if user.grants.is_empty() { p.muted { "No role: this user can sign in and see nothing." } }
+            @for (number, grant) in user.grants.iter().enumerate() {
+                @let place = grant.app_id.map_or("All apps".to_owned(), |app| app_name(around, app));
+                div.row {
+                    p.fill { (place) }
+                    form.inline method="post" action={ (base) "/role" } {
+                        input type="hidden" name="appId" value=(grant.app_id.map(|app| app.to_string()).unwrap_or_default());
+                        label.unseen for={ "role-" (number) } { "Role in " (place) }
+                        select.input id={ "role-" (number) } name="role" {
+                            @for (value, words) in roles::WITH_NONE {
+                                option value=(value) selected[role_of(Some(value)) == Some(grant.role)] { (words) }
+                            }
+                        }
+                        button.button type="submit" { "Save" span.unseen { " the role in " (place) } }
+                    }
+                }
+            }
+            h3 { "Add a role" }
+            form.form method="post" action={ (base) "/role" } {
+                div.field {
+                    label for="new-role" { "Role" }
+                    select.input id="new-role" name="role" {
+                        @for (value, words) in roles::ALL { option value=(value) { (words) } }
+                    }
+                }
+                (places("new-place", around, None))
+                div.buttons { button.button type="submit" { "Add the role" } }
+            }
+        }
+    }
+}
+
+fn entry(user: &UserDetail, base: &str) -> Markup {
+    html! {
+        section.card {
+            h2 { "Sign-in" }
+            @if user.disabled_at.is_none() {
+                p { "A new link lets them set a password, for example because it was forgotten. The password that they have works until then." }
+                form method="post" action={ (base) "/reset" } { button.button type="submit" { "Make a link to set a password" } }
+                p { "Disabling signs them out everywhere, at once. Their roles are kept for when they come back." }
+                form method="post" action={ (base) "/state" } data-confirm="Disable this user? They are signed out everywhere." {
+                    input type="hidden" name="disabled" value="yes";
+                    button.button.danger type="submit" { "Disable" }
+                }
+            } @else {
+                p { "This user is disabled and cannot sign in." }
+                form method="post" action={ (base) "/state" } {
+                    input type="hidden" name="disabled" value="no";
+                    button.button type="submit" { "Enable" }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Users over the admin API.
+
+use serde_json::json;
+
+use crate::support::{Site, text};
+
+#[tokio::test]
+async fn a_user_is_made_changed_and_listed_and_a_link_is_told_once() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let new = json!({"email": "Ann@mail.example", "name": "Ann", "role": "owner", "appId": null});
+    let made = site.post("/users", new.clone()).await.ok(201);
+    let id = text(&made["userId"]);
+    assert!(text(&made["link"]).starts_with("https://ask.example/console/welcome#"), "{made}");
+    assert_eq!(made["grants"], json!([{"appId": null, "role": "owner"}]));
+    assert_eq!((&made["hasPassword"], &made["disabledAt"]), (&json!(false), &json!(null)));
+    site.post("/users", new).await.problem(409, "email_taken");
+    let path = format!("/users/{id}");
+    site.put(&format!("{path}/role"), json!({"appId": app, "role": "viewer"})).await.ok(204);
+    let shown = site.get(&path).await.ok(200);
+    assert_eq!(
+        shown["grants"],
+        json!([{"appId": null, "role": "owner"}, {"appId": app, "role": "viewer"}])
+    );
+    assert!(shown.get("link").is_none() && shown.get("password").is_none(), "{shown}");
+    site.put(&format!("{path}/role"), json!({"appId": app, "role": null})).await.ok(204);
+    site.patch(&path, json!({"disabled": true})).await.problem(409, "last_owner");
+    let renamed = site.patch(&path, json!({"name": "Anna"})).await.ok(200);
+    assert_eq!(renamed["name"], "Anna");
+    let reset = site.post(&format!("{path}/reset"), json!(null)).await.ok(200);
+    assert_ne!(reset["link"], made["link"]);
+    let list = site.get("/users").await.ok(200);
+    assert_eq!(list["items"], json!([renamed]));
+    assert!(!site.get("/audit").await.text.contains("welcome#"));
+}
+
+#[tokio::test]
+async fn a_wrong_new_user_is_refused_with_every_fault() {
+    let site = Site::start().await;
+    let wrong = json!({"email": "ann", "name": " ", "role": "viewer"});
+    site.post("/users", wrong)
+        .await
+        .faults(&[("/name", "must be a text"), ("/email", "must be an e-mail address")]);
+    let role = json!({"email": "ann@mail.example", "name": "Ann", "role": "king"});
+    assert_eq!(site.post("/users", role).await.status, 422);
+    site.get("/users/us_0000000000000000000000").await.problem(404, "user_not_found");
+}

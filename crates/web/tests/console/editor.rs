@@ -1,0 +1,277 @@
+//! The editor: saving with and without a script, publishing, history, schedule.
+
+use axum::body::Body;
+use http::Method;
+use serde_json::{Value, json};
+use sluice_engine::rows::Scope;
+use sluice_flow::id::FlowId;
+
+use crate::desk::Desk;
+use crate::shop::{Reply, START, Site, actor, request, submission, survey};
+
+/// The value of an attribute, as it was before it was escaped.
+fn attribute(page: &str, name: &str) -> String {
+    let after = page.split(&format!(" {name}=\"")).nth(1).unwrap_or_else(|| panic!("no {name}"));
+    let value = after.split('"').next().unwrap();
+    value.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+async fn tag(desk: &Desk<'_>, flow: FlowId) -> String {
+    attribute(&desk.get(&format!("/console/flows/{flow}/edit")).await.text(), "data-tag")
+}
+
+/// Saves as the script does.
+async fn saved(desk: &Desk<'_>, flow: FlowId, tag: &str, definition: &Value) -> Reply {
+    let body = json!({"tag": tag, "definition": definition}).to_string();
+    desk.send_json(&format!("/console/flows/{flow}/draft"), body).await
+}
+
+#[tokio::test]
+async fn the_page_tells_the_script_of_every_type_and_of_what_is_published() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let (flow, _) = site.published().await;
+    let page = desk.get(&format!("/console/flows/{flow}/edit")).await.text();
+    let about: Value = serde_json::from_str(&attribute(&page, "data-about")).unwrap();
+    let types = about["types"].as_array().unwrap();
+    assert_eq!(types.len(), 17);
+    let of = |name: &str| types.iter().find(|it| it["name"] == name).unwrap()["fields"].clone();
+    assert_eq!(of("matrix"), json!(["columns", "rows"]));
+    assert_eq!(of("rating"), json!(["highLabel", "lowLabel", "max", "shape"]));
+    assert_eq!(of("statement"), json!([]));
+    assert_eq!(about["published"]["use"]["choices"], json!(["api", "ui"]));
+    assert_eq!(about["published"]["nps"]["type"], "nps");
+}
+
+#[tokio::test]
+async fn a_draft_is_saved_by_the_script_and_faults_are_told() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let flow = site.flow(survey()).await;
+    let first = tag(&desk, flow).await;
+    let mut draft = survey();
+    draft["questions"][1]["prompt"] = json!("");
+    let reply = saved(&desk, flow, &first, &draft).await;
+    assert_eq!(reply.status, 200);
+    let faults = json!([{"pointer": "/questions/1/prompt", "message": "must not be empty"}]);
+    assert_eq!(reply.json()["faults"], faults);
+    assert_eq!(site.engine.get_draft(&actor(), flow).await.unwrap().definition, draft);
+    assert_eq!(reply.json()["tag"], json!(tag(&desk, flow).await));
+    // Another tab, which has not seen this, is told what there is.
+    let mut other = survey();
+    other["title"] = json!("Another tab");
+    let overtaken = saved(&desk, flow, &first, &other).await;
+    assert_eq!(overtaken.status, 409);
+    assert_eq!(overtaken.json()["definition"], draft);
+    assert_eq!(overtaken.json()["faults"], faults);
+    // Knowing it, it may put its own in its place.
+    let known = overtaken.json()["tag"].as_str().unwrap().to_owned();
+    assert_eq!(saved(&desk, flow, &known, &other).await.status, 200);
+    assert_eq!(saved(&desk, flow, &known, &json!([])).await.status, 422);
+    let nonsense = desk.send_json(&format!("/console/flows/{flow}/draft"), "{".to_owned()).await;
+    assert_eq!(nonsense.status, 422);
+}
+
+#[tokio::test]
+async fn without_a_script_the_json_is_the_form() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let flow = site.flow(survey()).await;
+    let address = format!("/console/flows/{flow}/edit");
+    let first = tag(&desk, flow).await;
+    let mut draft = survey();
+    draft["title"] = json!("By hand <&>");
+    let text = serde_json::to_string_pretty(&draft).unwrap();
+    let done = desk.post(&address, &[("tag", &first), ("definition", &text)]).await;
+    assert_eq!(Desk::led_to(&done), format!("{address}?done=saved#json"));
+    assert_eq!(site.engine.get_draft(&actor(), flow).await.unwrap().definition, draft);
+    // What cannot be read is shown again as it was typed.
+    let now = tag(&desk, flow).await;
+    let wrong = desk.post(&address, &[("tag", &now), ("definition", "{\"title\": <b>")]).await;
+    assert_eq!(wrong.status, 422);
+    assert!(wrong.text().contains("cannot be read as JSON"), "{}", wrong.text());
+    assert!(wrong.text().contains("{&quot;title&quot;: &lt;b&gt;"), "{}", wrong.text());
+    // Somebody else was quicker: nothing is lost, and saving again takes their place.
+    let late =
+        desk.post(&address, &[("tag", &first), ("definition", "{\"title\":\"Late\"}")]).await;
+    assert_eq!(late.status, 422);
+    assert!(late.text().contains("Somebody else has saved meanwhile"), "{}", late.text());
+    let again = attribute(&late.text(), "data-tag");
+    let done =
+        desk.post(&address, &[("tag", &again), ("definition", "{\"title\":\"Late\"}")]).await;
+    assert_eq!(done.status, 303);
+}
+
+#[tokio::test]
+async fn the_first_version_is_published_from_the_bar_and_later_ones_are_reviewed() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let flow = site.flow(survey()).await;
+    let edit = format!("/console/flows/{flow}/edit");
+    let publish = format!("/console/flows/{flow}/publish");
+    let first = tag(&desk, flow).await;
+    let done = desk.post(&publish, &[("tag", &first)]).await;
+    assert_eq!(Desk::led_to(&done), format!("{edit}?done=published"));
+    let page = desk.get(&format!("{edit}?done=published")).await.text();
+    assert!(page.contains("Version 1 is live."), "{page}");
+    assert!(page.contains(&format!("/f/{flow}")) && page.contains("Respondents get version 1."));
+    let mut draft = survey();
+    draft["questions"][0]["type"] = json!("rating");
+    draft["questions"][1]["prompt"] = json!("Why is that?");
+    let next = saved(&desk, flow, &tag(&desk, flow).await, &draft).await.json();
+    let review = desk.get(&publish).await.text();
+    assert!(review.contains("is now Rating; it was Net promoter score"), "{review}");
+    assert!(review.contains("“Why?” now reads “Why is that?”"));
+    assert!(review.contains("One change parts the results"));
+    assert!(review.contains("can still send it for 1 day after you publish"), "{review}");
+    site.grace(flow, 0).await;
+    assert!(desk.get(&publish).await.text().contains("can no longer send it once you publish"));
+    // Only what was looked at is published.
+    let stale = desk.post(&publish, &[("tag", &first)]).await;
+    assert_eq!(stale.status, 409);
+    assert!(stale.text().contains("the draft was changed meanwhile"), "{}", stale.text());
+    let done = desk.post(&publish, &[("tag", next["tag"].as_str().unwrap())]).await;
+    assert_eq!(done.status, 303);
+    let state = site.engine.get_flow(&actor(), flow).await.unwrap();
+    assert_eq!((state.last_number, state.draft.is_none()), (2, true));
+}
+
+#[tokio::test]
+async fn a_draft_with_faults_is_not_published_and_says_why() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let flow = site.flow(json!({"title": "", "questions": []})).await;
+    let seen = tag(&desk, flow).await;
+    let refused = desk.post(&format!("/console/flows/{flow}/publish"), &[("tag", &seen)]).await;
+    assert_eq!(refused.status, 422);
+    assert!(refused.text().contains("/title"), "{}", refused.text());
+    assert!(refused.text().contains("must not be empty"));
+}
+
+#[tokio::test]
+async fn the_history_tells_what_changed_and_an_older_version_can_be_published_again() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let (flow, first) = site.published().await;
+    site.submit(&submission(first)).await.assert_accepted();
+    let mut draft = survey();
+    draft["questions"].as_array_mut().unwrap().remove(2);
+    site.at(60_000);
+    site.engine.put_draft(&actor(), flow, draft).await.unwrap();
+    let second = site.publish(flow).await;
+    let history = format!("/console/flows/{flow}/history");
+    let page = desk.get(&history).await.text();
+    for words in [
+        "Version 2",
+        "Current: takes answers",
+        "“What do you use?” was removed",
+        "Version 1",
+        "In grace until",
+        "The first version.",
+        "by test",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let old = desk.get(&format!("{history}/{first}")).await.text();
+    assert!(old.contains("What do you use?") && old.contains(&format!("preview?version={first}")));
+    let done = desk.post(&format!("{history}/{first}/republish"), &[]).await;
+    assert_eq!(Desk::led_to(&done), format!("{history}?done=published"));
+    assert!(desk.get(&history).await.text().contains("an older version again"));
+    let done = desk.post(&format!("{history}/{second}/retire"), &[]).await;
+    assert_eq!(done.status, 303);
+    assert!(desk.get(&history).await.text().contains("Withdrawn"));
+    // A version of another flow is not this one's.
+    let (other, _) = site.published().await;
+    let foreign = desk.post(&format!("/console/flows/{other}/history/{first}/retire"), &[]).await;
+    assert_eq!(foreign.status, 404);
+}
+
+#[tokio::test]
+async fn the_window_the_grace_and_the_name_are_set_without_a_publish() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let (flow, _) = site.published().await;
+    let address = format!("/console/flows/{flow}/schedule");
+    let fields = [
+        ("name", "Renamed"),
+        ("startsAt", "2026-11-15T01:00"),
+        ("endsAt", "2026-11-16T01:00"),
+        ("grace", "own"),
+        ("amount", "36"),
+        ("unit", "hours"),
+    ];
+    let done = desk.post(&address, &fields).await;
+    assert_eq!(Desk::led_to(&done), format!("/console/flows/{flow}/edit?done=saved#schedule"));
+    let state = site.engine.get_flow(&actor(), flow).await.unwrap().flow;
+    assert_eq!((state.name.as_str(), state.grace_window_seconds), ("Renamed", Some(129_600)));
+    assert_eq!(state.live.starts_at.unwrap().as_millis(), START - 3_600_000);
+    let page = desk.get(&format!("/console/flows/{flow}/edit")).await.text();
+    assert!(page.contains("value=\"2026-11-16T01:00\"") && page.contains("value=\"36\""), "{page}");
+    // A window that ends before it starts is said to be wrong, and what was typed stays.
+    let mut wrong = fields;
+    wrong[2].1 = "2026-11-14T01:00";
+    let refused = desk.post(&address, &wrong).await;
+    assert_eq!(refused.status, 422);
+    assert!(refused.text().contains("must be after startsAt"), "{}", refused.text());
+    assert!(refused.text().contains("value=\"2026-11-14T01:00\""));
+    // Back to what the app has.
+    let mut back = fields;
+    back[3].1 = "inherited";
+    desk.post(&address, &back).await;
+    let state = site.engine.get_flow(&actor(), flow).await.unwrap().flow;
+    assert_eq!(state.grace_window_seconds, None);
+}
+
+#[tokio::test]
+async fn who_may_only_read_sees_the_questions_and_no_editor() {
+    let site = Site::start().await;
+    let viewer = Desk::sign_in(&site, &[Scope::Read], true).await;
+    let (flow, version) = site.published().await;
+    let page = viewer.get(&format!("/console/flows/{flow}/edit")).await.text();
+    assert!(page.contains("You may read this flow, not change it."), "{page}");
+    assert!(page.contains("What do you use?") && !page.contains("name=\"definition\""));
+    let history = viewer.get(&format!("/console/flows/{flow}/history")).await.text();
+    assert!(!history.contains(&format!("{version}/retire")), "{history}");
+    let seen = site.engine.editing(&actor(), flow).await.unwrap().tag;
+    assert_eq!(saved(&viewer, flow, &seen, &survey()).await.status, 403);
+}
+
+#[tokio::test]
+async fn what_is_typed_into_a_flow_is_text_on_every_page() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
+    let definition = json!({
+        "title": evil,
+        "questions": [{"id": "a", "type": "singleChoice", "prompt": evil, "help": evil,
+                       "options": [{"id": "x", "label": evil}]}],
+    });
+    let flow = site.flow(definition).await;
+    let version = site.publish(flow).await;
+    let base = format!("/console/flows/{flow}");
+    for path in [
+        format!("{base}/edit"),
+        format!("{base}/publish"),
+        format!("{base}/history"),
+        format!("{base}/history/{version}"),
+        format!("{base}/preview"),
+        format!("/console/apps/{}", site.app),
+    ] {
+        let page = desk.get(&path).await;
+        assert_eq!(page.status, 200, "{path}");
+        assert!(
+            !page.text().contains("<script>alert") && !page.text().contains("<img src=x"),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_json_save_from_elsewhere_is_refused() {
+    let site = Site::start().await;
+    let flow = site.flow(survey()).await;
+    let headers = [("host", "sluice.example"), ("content-type", "application/json")];
+    let path = format!("/console/flows/{flow}/draft");
+    let reply = site.send(request(Method::POST, &path, &headers, Body::from("{}"))).await;
+    assert_eq!(reply.status, 403);
+}

@@ -1,0 +1,332 @@
+//! The responses in the console: the table, its filters and pages, one of them, arrivals, files.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use sluice_engine::rows::Role;
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
+use tower::ServiceExt as _;
+
+use crate::support::{Browser, Site};
+
+fn form() -> Value {
+    let options = json!([{"id": "api", "label": "The API"}, {"id": "form", "label": "The form"}]);
+    json!({
+        "title": "Feedback",
+        "questions": [
+            {"id": "nps", "type": "nps", "prompt": "How likely?"},
+            {"id": "use", "type": "multipleChoice", "prompt": "What do you use?", "options": options, "allowOther": true},
+            {"id": "why", "type": "longText", "prompt": "Why?"}
+        ]
+    })
+}
+
+struct World {
+    site: Site,
+    app: AppId,
+    flow: FlowId,
+    version: FlowVersionId,
+}
+
+impl World {
+    async fn new() -> Self {
+        let site = Site::start().await;
+        let app = site.app("Shop").await;
+        let (flow, version) = site.flow(app, form()).await;
+        Self { site, app, flow, version }
+    }
+
+    async fn respond(&self, more: Value) -> ResponseId {
+        self.site.clock.advance_millis(1_000);
+        self.site.respond(self.app, self.version, more).await
+    }
+
+    async fn as_a(&self, role: Role) -> Browser<'_> {
+        self.site.signed_in(Some(self.app), role).await
+    }
+
+    fn list(&self) -> String {
+        format!("/console/flows/{}/responses", self.flow)
+    }
+}
+
+/// The ids of the rows, from top to bottom.
+fn rows(html: &str) -> Vec<String> {
+    let parts = html.split("<tr data-id=\"").skip(1);
+    parts.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+fn ids(of: &[ResponseId]) -> Vec<String> {
+    of.iter().map(ToString::to_string).collect()
+}
+
+/// Where the link with this relation leads.
+fn link(html: &str, rel: &str) -> Option<String> {
+    let (_, rest) = html.split_once(&format!("rel=\"{rel}\""))?;
+    let address = rest.split("href=\"").nth(1)?.split('"').next()?;
+    Some(address.replace("&amp;", "&"))
+}
+
+#[tokio::test]
+async fn the_newest_come_first_and_answers_read_as_labels() {
+    let world = World::new().await;
+    let first =
+        world.respond(json!({"answers": {"nps": "9", "use": ["api", "other:<i>own</i>"]}})).await;
+    let hostile = json!({
+        "answers": {"why": "<script>alert(1)</script>"}, "metadata": {"tags": {"<b>": "\"><img src=x>"}}
+    });
+    let second = world.respond(hostile).await;
+    let viewer = world.as_a(Role::Viewer).await;
+    let html = viewer.get(&world.list()).await.ok();
+    assert_eq!(rows(&html), ids(&[second, first]));
+    assert!(html.contains("The API, &lt;i&gt;own&lt;/i&gt;"), "{html}");
+    assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    for raw in ["<script>alert", "<img", "<i>own", "<b>"] {
+        assert!(!html.contains(raw), "{raw}");
+    }
+}
+
+#[tokio::test]
+async fn a_flow_without_responses_says_what_to_do_next() {
+    let world = World::new().await;
+    let html = world.as_a(Role::Owner).await.get(&world.list()).await.ok();
+    assert!(html.contains("No responses yet"));
+    let filtered = format!("{}?answer.nps=9", world.list());
+    let html = world.as_a(Role::Owner).await.get(&filtered).await.ok();
+    assert!(html.contains("No response passes these filters"));
+}
+
+#[tokio::test]
+async fn a_filter_is_a_chip_in_the_address() {
+    let world = World::new().await;
+    let a = world
+        .respond(
+            json!({"answers": {"nps": "9", "use": ["api"]}, "metadata": {"tags": {"plan": "pro"}}}),
+        )
+        .await;
+    let b = world
+        .respond(json!({"answers": {"nps": "3", "use": ["other:mine"], "why": "Too SLOW"}}))
+        .await;
+    let c = world
+        .respond(json!({"answers": {"nps": "3"}, "respondentAnalyticsAdmission": "admitted"}))
+        .await;
+    let viewer = world.as_a(Role::Viewer).await;
+    for (query, expected, chip) in [
+        ("answer.nps=3", vec![c, b], "How likely?</bdi>: <bdi>3"),
+        ("answer.use=api", vec![a], "What do you use?</bdi>: <bdi>The API"),
+        ("answer.use=other", vec![b], "What do you use?</bdi>: <bdi>other"),
+        ("tag.plan=pro", vec![a], "plan</bdi>: <bdi>pro"),
+        ("search=slow", vec![b], "“<bdi>slow"),
+        ("admission=admitted", vec![c], "Admitted"),
+        ("from=2026-11-15&to=2026-11-15", vec![c, b, a], "From 2026-11-15"),
+        ("to=2026-11-14", vec![], "To 2026-11-14"),
+        ("answer.nps=3&search=slow", vec![b], "How likely?</bdi>: <bdi>3"),
+    ] {
+        let html = viewer.get(&format!("{}?{query}", world.list())).await.ok();
+        assert_eq!(rows(&html), ids(&expected), "{query}");
+        let chips = html.split("Chosen filters").nth(1).unwrap();
+        assert!(chips.contains(chip), "{query}: {chips}");
+    }
+}
+
+#[tokio::test]
+async fn the_form_of_the_filters_leads_to_a_plain_address() {
+    let world = World::new().await;
+    let viewer = world.as_a(Role::Viewer).await;
+    let list = world.list();
+    let version = world.version;
+    for (sent, expected) in [
+        ("apply=1&question=use&value=the+api&from=&to=&version=&admission=", "?answer.use=api"),
+        ("apply=1&question=&value=x&tag_name=plan&tag_value=pro", "?tag.plan=pro"),
+        ("apply=1&answer.nps=9&question=why&value=A%26B", "?answer.nps=9&answer.why=A%26B"),
+        (
+            "apply=1&admission=admitted&from=2026-11-01&search=x",
+            "?from=2026-11-01&admission=admitted&search=x",
+        ),
+        (&*format!("apply=1&version={version}"), &*format!("?version={version}")),
+        ("apply=1", ""),
+    ] {
+        let reply = viewer.get(&format!("{list}?{sent}")).await;
+        assert_eq!(reply.to(), format!("{list}{expected}"), "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn pages_older_and_newer_show_every_response_once() {
+    let world = World::new().await;
+    let mut all = Vec::new();
+    for number in 0..120 {
+        all.push(world.respond(json!({"answers": {"nps": (number % 11).to_string()}})).await);
+    }
+    all.reverse();
+    let viewer = world.as_a(Role::Viewer).await;
+    for query in ["", "?admission=collection_only"] {
+        let mut found = Vec::new();
+        let mut address = format!("{}{query}", world.list());
+        let mut pages = Vec::new();
+        loop {
+            let html = viewer.get(&address).await.ok();
+            pages.push(rows(&html));
+            found.extend(rows(&html));
+            match link(&html, "next") {
+                Some(next) => address = next,
+                None => break,
+            }
+        }
+        assert_eq!(found, ids(&all), "{query}");
+        assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20]);
+        // And back again.
+        let html = viewer.get(&address).await.ok();
+        let html = viewer.get(&link(&html, "prev").unwrap()).await.ok();
+        assert_eq!(rows(&html), pages[1], "{query}");
+        let html = viewer.get(&link(&html, "prev").unwrap()).await.ok();
+        assert_eq!(rows(&html), pages[0], "{query}");
+    }
+}
+
+#[tokio::test]
+async fn the_script_gets_the_next_rows_by_themselves() {
+    let world = World::new().await;
+    let mut all = Vec::new();
+    for _ in 0..55 {
+        all.push(world.respond(json!({})).await);
+    }
+    let viewer = world.as_a(Role::Viewer).await;
+    let after = all[5];
+    let text = viewer.get(&format!("{}/rows?after={after}", world.list())).await.ok();
+    let told: Value = serde_json::from_str(&text).unwrap();
+    let found: String = told["rows"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    all.truncate(5);
+    all.reverse();
+    assert_eq!(rows(&found), ids(&all));
+    assert_eq!((&told["next"], &told["older"]), (&Value::Null, &Value::Null));
+}
+
+#[tokio::test]
+async fn one_response_is_a_page_and_a_panel_with_its_neighbours() {
+    let world = World::new().await;
+    let a = world.respond(json!({"answers": {"nps": "1"}})).await;
+    let b = world
+        .respond(json!({
+            "answers": {"nps": "2", "use": ["form", "api"], "why": "line\n<b>two</b>"},
+            "respondentAnalyticsAdmission": "admitted", "identities": [{"type": "userId", "value": "u<1>"}],
+            "metadata": {"tags": {"plan": ["x", "y"]}}, "context": {"page": {"path": "/p<q>"}}
+        }))
+        .await;
+    let c = world.respond(json!({"answers": {"nps": "2"}})).await;
+    let viewer = world.as_a(Role::Viewer).await;
+    let page = viewer.get(&format!("{}/{b}", world.list())).await.ok();
+    for text in [
+        "The form",
+        "line\n&lt;b&gt;two&lt;/b&gt;",
+        "u&lt;1&gt;",
+        "x, y",
+        "/p&lt;q&gt;",
+        "Admitted",
+        "← All responses",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(link(&page, "prev").unwrap().contains(&c.to_string()));
+    assert!(link(&page, "next").unwrap().contains(&a.to_string()));
+    assert!(!page.contains("Delete this response"), "a viewer is not offered it");
+    let panel = viewer.get(&format!("{}/{b}?panel=1&answer.nps=2", world.list())).await.ok();
+    assert!(panel.starts_with("<article"), "{panel}");
+    assert_eq!(link(&panel, "next"), None, "the filter holds for neighbours, too");
+    let (other, _) = world.site.flow(world.app, form()).await;
+    let elsewhere = viewer.get(&format!("/console/flows/{other}/responses/{b}")).await;
+    assert_eq!(elsewhere.status, 404);
+}
+
+#[tokio::test]
+async fn an_owner_deletes_for_good_and_comes_back_to_the_same_view() {
+    let world = World::new().await;
+    let gone = world.respond(json!({"answers": {"nps": "1"}})).await;
+    let kept = world.respond(json!({"answers": {"nps": "1"}})).await;
+    let address = format!("{}/{gone}", world.list());
+    for role in [Role::Viewer, Role::Editor] {
+        let browser = world.as_a(role).await;
+        assert_eq!(browser.post(&format!("{address}/delete"), &[]).await.status, 403, "{role:?}");
+    }
+    let owner = world.as_a(Role::Owner).await;
+    let page = owner.get(&format!("{address}?answer.nps=1")).await.ok();
+    assert!(page.contains("name=\"answer.nps\" value=\"1\""));
+    let reply = owner.post(&format!("{address}/delete"), &[("answer.nps", "1")]).await;
+    let back = reply.to().to_owned();
+    assert_eq!(back, format!("{}?answer.nps=1&done=deleted", world.list()));
+    let html = owner.get(&back).await.ok();
+    assert_eq!(rows(&html), ids(&[kept]));
+    assert!(html.contains("Deleted."));
+    assert_eq!(owner.get(&address).await.status, 404);
+}
+
+#[tokio::test]
+async fn an_editor_exports_the_view_and_sees_how_far_it_is() {
+    let world = World::new().await;
+    world.respond(json!({"answers": {"nps": "1"}})).await;
+    let wanted = world.respond(json!({"answers": {"nps": "2"}})).await;
+    let editor = world.as_a(Role::Editor).await;
+    let html = editor.get(&format!("{}?answer.nps=2", world.list())).await.ok();
+    assert!(html.contains("Export responses") && html.contains("value=\"xlsx\""));
+    let address = format!("{}/export?format=csv&answer.nps=2&id=mine", world.list());
+    let reply = editor.get(&address).await;
+    assert_eq!(
+        reply.headers["content-disposition"],
+        "attachment; filename=\"feedback-2026-11-15.csv\""
+    );
+    assert_eq!(reply.headers["x-total-count"], "1");
+    let csv = reply.ok();
+    assert_eq!(csv.lines().count(), 2);
+    assert!(csv.contains(&wanted.to_string()));
+    let told: Value =
+        serde_json::from_str(&editor.get("/console/exports/mine").await.ok()).unwrap();
+    assert_eq!((&told["rows"], &told["total"]), (&json!(1), &json!(1)));
+    let another = world.as_a(Role::Editor).await;
+    assert_eq!(another.get("/console/exports/mine").await.status, 404, "it is somebody else's");
+    let viewer = world.as_a(Role::Viewer).await;
+    assert_eq!(viewer.get(&address).await.status, 403);
+    assert!(!viewer.get(&world.list()).await.ok().contains("Export responses"));
+    assert_eq!(editor.get(&format!("{}/export?format=pdf", world.list())).await.status, 404);
+}
+
+/// Reads events until one of them holds the text; gives what was read.
+async fn until(body: &mut Body, text: &str) -> String {
+    let mut read = String::new();
+    let reading = async {
+        while !read.contains(text) {
+            match body.frame().await {
+                Some(frame) => {
+                    read.push_str(&String::from_utf8_lossy(&frame.unwrap().into_data().unwrap()))
+                }
+                None => break,
+            }
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(20), reading).await;
+    assert!(waited.is_ok(), "no {text:?} in {read}");
+    read
+}
+
+#[tokio::test]
+async fn arrivals_are_told_as_they_come_and_honour_the_filter() {
+    let world = World::new().await;
+    let shown = world.respond(json!({"answers": {"nps": "9"}})).await;
+    let viewer = world.as_a(Role::Viewer).await;
+    let address = format!("{}/live?answer.nps=9&since={shown}", world.list());
+    let request = viewer.request("GET", &address).body(Body::empty()).unwrap();
+    let reply = world.site.router.clone().oneshot(request).await.unwrap();
+    assert_eq!(reply.headers()["content-type"], "text/event-stream");
+    let mut body = reply.into_body();
+    until(&mut body, "retry:").await;
+    let other = world.respond(json!({"answers": {"nps": "1"}})).await;
+    let wanted = world.respond(json!({"answers": {"nps": "9", "why": "<i>"}})).await;
+    let read = until(&mut body, &wanted.to_string()).await;
+    assert!(read.contains("event: response") && read.contains("&lt;i&gt;"), "{read}");
+    assert!(!read.contains(&other.to_string()) && !read.contains(&shown.to_string()), "{read}");
+    // The server stops: the stream ends, so that nobody waits for it.
+    world.site.router.stop();
+    let rest = tokio::time::timeout(Duration::from_secs(5), body.collect()).await;
+    assert!(rest.is_ok(), "the stream goes on");
+}

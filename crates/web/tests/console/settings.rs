@@ -1,0 +1,231 @@
+//! The pages of settings: what they show, what they change, and secrets that are shown once.
+
+use serde_json::json;
+use sluice_engine::rows::{IdentityVerification, Page, Role, Scope};
+
+use crate::support::{ORIGIN, PASSWORD, Site, actor, definition};
+
+#[tokio::test]
+async fn every_page_of_settings_is_shown_to_an_owner() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let owner = site.signed_in(None, Role::Owner).await;
+    for part in ["", "/keys", "/identity", "/respondents", "/people", "/audit"] {
+        owner.get(&format!("/console/apps/{app}/settings{part}")).await.ok();
+    }
+    for part in ["apps", "users", "tokens", "audit", "account"] {
+        owner.get(&format!("/console/settings/{part}")).await.ok();
+    }
+    assert_eq!(owner.get("/console/settings").await.to(), "/console/settings/apps");
+}
+
+#[tokio::test]
+async fn an_app_is_set_up_and_faults_keep_what_was_typed() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let owner = site.signed_in(Some(app), Role::Owner).await;
+    let path = format!("/console/apps/{app}/settings");
+    let form = [
+        ("name", "Web shop"),
+        ("graceWindowSeconds", "3600"),
+        ("retentionDays", "90"),
+        ("allowedOrigins", "https://a.example\r\nhttps://b.example"),
+        ("accentColor", "#0A7"),
+        ("spamProtection", "yes"),
+    ];
+    assert_eq!(owner.post(&path, &form).await.to(), format!("{path}?done=saved"));
+    let row = site.engine.get_app(&actor(), app).await.unwrap().row;
+    assert_eq!((row.name.as_str(), row.grace_window_seconds), ("Web shop", Some(3600)));
+    assert_eq!(row.retention_days, Some(90));
+    assert_eq!(row.allowed_origins, ["https://a.example", "https://b.example"]);
+    assert!(row.hosted.unwrap().contains("#00aa77"));
+    let shown = owner.get(&format!("{path}?done=saved")).await.ok();
+    assert!(shown.contains("Saved.") && shown.contains("value=\"Web shop\""));
+    let wrong = [("name", "Kept"), ("graceWindowSeconds", "soon"), ("allowedOrigins", "b.example")];
+    let refused = owner.post(&path, &wrong).await;
+    assert_eq!(refused.status, 422);
+    assert!(refused.text.contains("value=\"Kept\"") && refused.text.contains("value=\"soon\""));
+    assert!(refused.text.contains("href=\"#graceWindowSeconds\""), "{}", refused.text);
+    let wrong = [("name", "Web shop"), ("allowedOrigins", "b.example"), ("accentColor", "red")];
+    let refused = owner.post(&path, &wrong).await;
+    assert!(refused.text.contains("href=\"#allowedOrigins\""), "{}", refused.text);
+    assert!(refused.text.contains("href=\"#accentColor\""), "{}", refused.text);
+    assert_eq!(site.engine.get_app(&actor(), app).await.unwrap().row.name, "Web shop");
+}
+
+#[tokio::test]
+async fn an_editor_changes_the_name_and_not_how_long_responses_are_kept() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let editor = site.signed_in(Some(app), Role::Editor).await;
+    let path = format!("/console/apps/{app}/settings");
+    let shown = editor.get(&path).await.ok();
+    assert!(!shown.contains("name=\"retentionDays\""));
+    let form = [("name", "Web shop"), ("spamProtection", "yes")];
+    assert_eq!(editor.post(&path, &form).await.status, 303);
+    let form = [("name", "Web shop"), ("spamProtection", "yes"), ("retentionDays", "1")];
+    assert_eq!(editor.post(&path, &form).await.status, 403);
+    assert_eq!(site.engine.get_app(&actor(), app).await.unwrap().row.retention_days, None);
+}
+
+#[tokio::test]
+async fn keys_are_made_and_revoked() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let owner = site.signed_in(Some(app), Role::Owner).await;
+    let path = format!("/console/apps/{app}/settings/keys");
+    assert_eq!(owner.post(&path, &[]).await.status, 303);
+    let keys = site.engine.get_app(&actor(), app).await.unwrap().api_keys;
+    assert_eq!(keys.len(), 2);
+    let shown = owner.get(&path).await.ok();
+    assert!(keys.iter().all(|key| shown.contains(key.as_str())));
+    owner.post(&format!("{path}/{}/revoke", keys[0]), &[]).await.to();
+    let left = site.engine.get_app(&actor(), app).await.unwrap().api_keys;
+    assert_eq!(left, [keys[1].clone()]);
+}
+
+#[tokio::test]
+async fn verification_is_set_up_with_a_secret_that_is_shown_once() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let owner = site.signed_in(Some(app), Role::Owner).await;
+    let path = format!("/console/apps/{app}/settings/identity");
+    let early = owner.post(&path, &[("mode", "enforce")]).await;
+    assert_eq!(early.status, 422, "without a key everybody would be refused");
+    let made = owner.post(&format!("{path}/keys"), &[("type", "hs256")]).await.ok();
+    let secret = made.split("id=\"secret\">").nth(1).unwrap().split('<').next().unwrap().to_owned();
+    assert!(secret.len() > 20, "{secret}");
+    assert!(!owner.get(&path).await.ok().contains(&secret));
+    owner.post(&path, &[("mode", "enforce")]).await.to();
+    let row = site.engine.get_app(&actor(), app).await.unwrap().row;
+    assert_eq!(row.identity_verification, IdentityVerification::Enforce);
+    let wrong = owner.post(&format!("{path}/keys"), &[("type", "jwks"), ("url", "ftp://x")]).await;
+    assert_eq!(wrong.status, 422);
+    assert!(wrong.text.contains("value=\"ftp://x\""));
+    let keys = site.engine.list_identity_keys(&actor(), app).await.unwrap();
+    owner.post(&format!("{path}/revoke"), &[("kid", &keys[0].kid)]).await.to();
+    let keys = site.engine.list_identity_keys(&actor(), app).await.unwrap();
+    assert!(keys.iter().all(|key| key.revoked_at.is_some()));
+}
+
+#[tokio::test]
+async fn a_respondent_is_found_exported_and_erased_after_a_confirmation() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let (_, version) = site.flow(app, definition("Feedback")).await;
+    let admitted = json!({
+        "respondentAnalyticsAdmission": "admitted", "answers": {"why": "Because."},
+        "identities": [{"type": "userId", "value": "7"}, {"type": "traits.email", "value": "ann@mail.example"}]
+    });
+    let response = site.respond(app, version, admitted).await;
+    let id = site.engine.get_response(&actor(), response).await.unwrap().respondent_id.unwrap();
+    let owner = site.signed_in(Some(app), Role::Owner).await;
+    let path = format!("/console/apps/{app}/settings/respondents");
+    for find in ["", "?find=7", "?find=ANN@mail.example"] {
+        assert!(owner.get(&format!("{path}{find}")).await.ok().contains(&id.to_string()), "{find}");
+    }
+    assert!(owner.get(&format!("{path}?find=8")).await.ok().contains("Nobody found"));
+    let one = format!("{path}/{id}");
+    assert!(owner.get(&one).await.ok().contains("ann@mail.example"));
+    let file = owner.post(&format!("{one}/export"), &[]).await;
+    let kept = format!("attachment; filename=\"{id}.json\"");
+    assert_eq!(file.headers["content-disposition"], kept.as_str());
+    let whole: serde_json::Value = serde_json::from_str(&file.ok()).unwrap();
+    assert_eq!(whole["responses"][0]["answers"], json!({"why": "Because."}));
+    assert_eq!(whole["respondent"]["identities"][0]["value"], "7");
+    let unsure = owner.post(&format!("{one}/erase"), &[("answers", "delete")]).await;
+    assert_eq!(unsure.status, 422);
+    let form = [("answers", "delete"), ("sure", "yes")];
+    assert_eq!(
+        owner.post(&format!("{one}/erase"), &form).await.to(),
+        format!("{path}?done=erased")
+    );
+    assert_eq!(owner.get(&one).await.status, 404);
+    assert!(owner.get(&path).await.ok().contains("No respondents yet"));
+}
+
+#[tokio::test]
+async fn an_owner_of_an_app_adds_somebody_who_then_signs_in() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let owner = site.signed_in(Some(app), Role::Owner).await;
+    let path = format!("/console/apps/{app}/settings/people");
+    let wrong = owner.post(&path, &[("email", "bob"), ("role", "editor")]).await;
+    assert_eq!(wrong.status, 422);
+    let form = [("email", "bob@mail.example"), ("name", "Bob"), ("role", "editor")];
+    let added = owner.post(&path, &form).await.ok();
+    let start = format!("{ORIGIN}/console/welcome#");
+    let code = added.split(&start).nth(1).unwrap().split('<').next().unwrap().to_owned();
+    let bob = site.browser();
+    bob.post("/console/welcome", &[("code", &code), ("password", PASSWORD)]).await.to();
+    bob.get(&format!("/console/apps/{app}")).await.ok();
+    assert_eq!(bob.get(&path).await.status, 403);
+    let users = site.engine.list_users(&actor(), Page { after: None, limit: 9 }).await.unwrap();
+    let id = users.iter().find(|user| user.email == "bob@mail.example").unwrap().user_id;
+    let form = [("userId", &*id.to_string()), ("role", "none")];
+    owner.post(&format!("{path}/role"), &form).await.to();
+    assert_eq!(bob.get(&format!("/console/apps/{app}")).await.status, 404);
+    assert!(bob.get("/console/settings/apps").await.ok().contains("no role in any app"));
+}
+
+#[tokio::test]
+async fn users_and_tokens_of_the_instance_are_managed() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let root = site.root().await;
+    let form = [("email", "bob@mail.example"), ("name", "Bob"), ("role", "owner"), ("appId", "")];
+    assert!(root.post("/console/settings/users", &form).await.ok().contains("/console/welcome#"));
+    let taken = root.post("/console/settings/users", &form).await;
+    assert_eq!(taken.status, 422);
+    assert!(taken.text.contains("href=\"#email\""));
+    let users = site.engine.list_users(&actor(), Page { after: None, limit: 9 }).await.unwrap();
+    let one = format!("/console/settings/users/{}", users[0].user_id);
+    assert_eq!(root.post(&format!("{one}/state"), &[("disabled", "yes")]).await.status, 409);
+    let form = [("appId", &*app.to_string()), ("role", "viewer")];
+    root.post(&format!("{one}/role"), &form).await.to();
+    root.post(&format!("{one}/name"), &[("name", "Robert")]).await.to();
+    assert!(root.post(&format!("{one}/reset"), &[]).await.ok().contains("/console/welcome#"));
+    let shown = root.get(&one).await.ok();
+    assert!(shown.contains("Robert") && !shown.contains("/console/welcome#"));
+    let form =
+        [("name", "ci"), ("scope", "read"), ("scope", "write"), ("appId", ""), ("days", "7")];
+    let made = root.post("/console/settings/tokens", &form).await.ok();
+    assert!(made.contains("sluice_"));
+    let tokens = site.engine.list_tokens(&actor()).await.unwrap();
+    assert_eq!(tokens[0].scopes, [Scope::Read, Scope::Write]);
+    assert!(tokens[0].expires_at.is_some());
+    assert!(!root.get("/console/settings/tokens").await.ok().contains("sluice_"));
+    let wrong = root.post("/console/settings/tokens", &[("name", "x")]).await;
+    assert_eq!(wrong.status, 422);
+    root.post(&format!("/console/settings/tokens/{}/revoke", tokens[0].token_id), &[]).await.to();
+    assert!(site.engine.list_tokens(&actor()).await.unwrap()[0].revoked_at.is_some());
+    let log = root.get("/console/settings/audit").await.ok();
+    for told in
+        ["made the admin token “ci”", "added bob@mail.example as owner", "Environment token"]
+    {
+        assert!(log.contains(told), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_password_is_changed_by_who_knows_it_and_ends_other_sessions() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    site.user("ann@mail.example", Some(app), Role::Viewer).await;
+    let sign_in = async || {
+        let browser = site.browser();
+        let form = [("email", "ann@mail.example"), ("password", PASSWORD)];
+        browser.post("/console/sign-in", &form).await.to();
+        browser
+    };
+    let (here, elsewhere) = (sign_in().await, sign_in().await);
+    let path = "/console/settings/account";
+    let wrong = here.post(path, &[("old", "wrong"), ("password", "another password")]).await;
+    assert_eq!(wrong.status, 422);
+    let form = [("old", PASSWORD), ("password", "another password")];
+    assert_eq!(here.post(path, &form).await.to(), format!("{path}?done=password"));
+    here.get(path).await.ok();
+    assert!(elsewhere.get(path).await.to().starts_with("/console/sign-in"));
+    let token = site.root().await;
+    assert_eq!(token.post(path, &form).await.status, 404, "a token has no password");
+}

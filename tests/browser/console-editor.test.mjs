@@ -1,0 +1,416 @@
+// The editor in a real browser: every type, every way to move, autosave, conflicts, faults, preview, publishing.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { after, test } from "node:test";
+
+import { checkAccess, openConsole } from "./support/console.mjs";
+import { openWorld } from "./support/world.mjs";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const { inWords } = await import(`${ROOT}/crates/web/src/console/assets/script/editor/words.js`);
+
+const world = await openWorld();
+after(() => world.close());
+
+const SURVEY = {
+  title: "Lunch",
+  questions: [
+    { id: "taste", type: "rating", prompt: "How was it?" },
+    { id: "plan", type: "singleChoice", prompt: "Which plan?", options: [{ id: "free", label: "Free" }, { id: "pro", label: "Pro" }] },
+    { id: "why", type: "longText", prompt: "Why?" },
+  ],
+};
+
+/** An app with a flow that is a draft, and its editor. */
+async function edit(definition = SURVEY, look = {}) {
+  const { appId } = await world.server.createApp("Shop");
+  const { flowId } = await world.server.createFlow(appId, "Lunch", definition, { publish: false });
+  const page = await openConsole(world, `/console/flows/${flowId}/edit`, look);
+  await ready(page);
+  return { page, flowId, appId };
+}
+
+const ready = (page) => page.locator(".editor[data-ready]").waitFor();
+const saved = (page) => page.locator("#saving[data-state=saved]").waitFor();
+/** Does something that changes the draft, and waits until that is saved. */
+async function changing(page, doing) {
+  const stored = page.waitForResponse((reply) => reply.url().endsWith("/draft") && reply.request().method() === "POST");
+  await doing();
+  await stored;
+  await saved(page);
+}
+const draftOf = async (flowId) => (await world.server.admin("GET", `/flows/${flowId}/draft`)).definition;
+const prompts = async (flowId) => (await draftOf(flowId)).questions.map(({ prompt }) => prompt);
+const item = (page, at) => page.locator(".item").nth(at);
+const open = (page, at) => item(page, at).locator(".open").click();
+const at = (page, pointer) => page.locator(`[data-pointer="${pointer}"]`);
+const show = (page, name) => page.locator(`[data-shows-section=${name}]`).click();
+const look = (page) => page.frameLocator("#look iframe");
+
+test("conditions are said as the shared table says", () => {
+  const { questions, cases } = JSON.parse(readFileSync(`${ROOT}/crates/flow/tests/condition_words.json`, "utf8"));
+  for (const { if: condition, words } of cases) assert.equal(inWords(condition, questions), words);
+});
+
+test("from a template to the first result in four clicks", async () => {
+  const { appId } = await world.server.createApp("First");
+  const page = await openConsole(world, `/console/apps/${appId}`);
+  await page.getByRole("button", { name: "Use this: Customer satisfaction" }).click();
+  await ready(page);
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByText("Version 1 is live.").waitFor();
+  const [form] = await Promise.all([page.waitForEvent("popup"), page.getByRole("link", { name: "Answer it" }).click()]);
+  await form.locator("#q-satisfaction").waitFor();
+  await form.close();
+  await page.getByRole("link", { name: "See the results" }).click();
+  await page.waitForURL(/\/results/);
+});
+
+test("a question of every type is added, edited and stored", async () => {
+  const { page, flowId } = await edit({ title: "All", questions: [] });
+  const types = await page.locator(".kind").evaluateAll((all) => all.map(({ dataset }) => dataset.type));
+  assert.equal(types.length, 17);
+  for (const [n, type] of types.entries()) {
+    await page.getByRole("button", { name: "+ Add a question" }).click();
+    await page.locator(`.kind[data-type=${type}]`).click();
+    await at(page, `/questions/${n}/prompt`).fill(`What about ${type}?`);
+    await at(page, `/questions/${n}/help`).fill("Some help");
+  }
+  const set = async (type, field, value) => {
+    const n = types.indexOf(type);
+    if ((await item(page, n).locator(".body").count()) === 0) await open(page, n);
+    const control = at(page, `/questions/${n}/${field}`);
+    const name = await control.evaluate((element) => (element.type === "checkbox" ? "checkbox" : element.localName));
+    if (name === "checkbox") await control.setChecked(value);
+    else if (name === "select") await control.selectOption(value);
+    else await control.fill(String(value));
+  };
+  const wanted = {
+    shortText: { minLength: 2, maxLength: 80, required: true }, number: { min: -1.5, max: 20, integer: false },
+    date: { min: "2024-01-01", max: "2026-12-31" }, rating: { max: 7, shape: "emoji", lowLabel: "Bad", highLabel: "Good" },
+    nps: { lowLabel: "No", highLabel: "Yes" }, singleChoice: { allowOther: true }, multipleChoice: { minSelected: 1, maxSelected: 2 },
+  };
+  for (const [type, fields] of Object.entries(wanted)) for (const [field, value] of Object.entries(fields)) if (value !== false) await set(type, field, value);
+  // Options: another one by Enter, another order, one less; ids come from the words.
+  const single = types.indexOf("singleChoice");
+  if ((await item(page, single).locator(".body").count()) === 0) await open(page, single);
+  await at(page, `/questions/${single}/options/0/label`).fill("Red");
+  await at(page, `/questions/${single}/options/1/label`).fill("Dark green");
+  await at(page, `/questions/${single}/options/1/label`).press("Enter");
+  await at(page, `/questions/${single}/options/2/label`).fill("Blue");
+  await at(page, `/questions/${single}/options/2/label`).press("Alt+ArrowUp");
+  await page.getByRole("button", { name: "Remove option 1" }).click();
+  await page.waitForFunction(() => document.querySelector("#saving").dataset.state === "saved");
+  await page.waitForTimeout(1000);
+  await saved(page);
+  const draft = await draftOf(flowId);
+  assert.deepEqual(draft.questions.map(({ type }) => type), types);
+  for (const [type, fields] of Object.entries(wanted)) {
+    const question = draft.questions.find((each) => each.type === type);
+    for (const [field, value] of Object.entries(fields)) assert.deepEqual(question[field] ?? false, value, `${type} ${field}`);
+    assert.equal(question.help, "Some help");
+  }
+  assert.deepEqual(draft.questions[single].options, [{ id: "blue", label: "Blue" }, { id: "dark-green", label: "Dark green" }]);
+  assert.equal(draft.questions[0].id, "what-about-shorttext");
+  assert.equal(await page.locator("#faults").isVisible(), false);
+  await changing(page, async () => { await open(page, 0); await page.getByText("Type and id").click(); await at(page, "/questions/0/type").selectOption("email") });
+  assert.equal((await draftOf(flowId)).questions[0].type, "email");
+});
+
+test("questions are moved by keyboard, by buttons and by dragging, and it is said", async () => {
+  const { page, flowId } = await edit();
+  const said = page.locator("#said");
+  await changing(page, () => item(page, 0).locator(".open").press("Alt+ArrowDown"));
+  assert.deepEqual(await prompts(flowId), ["Which plan?", "How was it?", "Why?"]);
+  assert.equal(await said.textContent(), "“How was it?” is now question 2 of 3.");
+  // The focus went along.
+  await changing(page, () => page.keyboard.press("Alt+ArrowDown"));
+  assert.deepEqual(await prompts(flowId), ["Which plan?", "Why?", "How was it?"]);
+  await changing(page, () => page.getByRole("button", { name: "Move question 3 up" }).click());
+  assert.deepEqual(await prompts(flowId), ["Which plan?", "How was it?", "Why?"]);
+  // Folded, all three are in view.
+  await page.locator(".item.chosen .open").click();
+  const grip = await item(page, 2).locator(".grip").boundingBox();
+  const top = await item(page, 0).boundingBox();
+  await changing(page, async () => {
+    await page.mouse.move(grip.x + 5, grip.y + 10);
+    await page.mouse.down();
+    await page.mouse.move(grip.x + 5, top.y + 60, { steps: 8 });
+    await page.mouse.move(grip.x + 5, top.y + 5, { steps: 8 });
+    await page.mouse.up();
+  });
+  assert.deepEqual(await prompts(flowId), ["Why?", "Which plan?", "How was it?"]);
+});
+
+test("a question is duplicated, deleted and brought back", async () => {
+  const definition = { ...SURVEY, translations: { de: { questions: { plan: { prompt: "Welcher Tarif?" } } } } };
+  const { page, flowId } = await edit(definition);
+  await open(page, 1);
+  await changing(page, () => page.getByRole("button", { name: "Duplicate" }).click());
+  let draft = await draftOf(flowId);
+  assert.deepEqual(draft.questions.map(({ id }) => id), ["taste", "plan", "plan-2", "why"]);
+  assert.equal(draft.translations.de.questions["plan-2"].prompt, "Welcher Tarif?");
+  await open(page, 1);
+  await changing(page, () => page.getByRole("button", { name: "Delete" }).click());
+  assert.deepEqual((await draftOf(flowId)).questions.map(({ id }) => id), ["taste", "plan-2", "why"]);
+  await changing(page, () => page.getByRole("button", { name: "Undo" }).click());
+  draft = await draftOf(flowId);
+  assert.deepEqual(draft.questions.map(({ id }) => id), ["taste", "plan", "plan-2", "why"]);
+  assert.equal(draft.translations.de.questions.plan.prompt, "Welcher Tarif?");
+});
+
+test("logic is written in words", async () => {
+  const { page, flowId } = await edit();
+  await open(page, 2);
+  const logic = item(page, 2).locator(".logic");
+  await changing(page, () => logic.getByLabel("When it is asked").selectOption("if"));
+  assert.deepEqual((await draftOf(flowId)).questions[2].visibleIf, { question: "plan", equals: "free" });
+  await changing(page, () => logic.getByLabel("Value").selectOption("pro"));
+  await changing(page, () => logic.getByRole("button", { name: "+ Condition" }).click());
+  await logic.getByLabel("Question", { exact: true }).nth(1).selectOption("taste");
+  await changing(page, () => logic.getByLabel("Value").nth(1).fill("2"));
+  assert.equal(await logic.locator(".sentence").textContent(), "Asked only if “Which plan?” is “Pro” and “How was it?” is less than 2.");
+  await changing(page, () => logic.getByLabel("How they are joined").selectOption("any"));
+  await changing(page, () => logic.getByRole("button", { name: "Not: it is not true that" }).first().click());
+  assert.deepEqual((await draftOf(flowId)).questions[2].visibleIf,
+    { any: [{ not: { question: "plan", equals: "pro" } }, { question: "taste", lessThan: 2 }] });
+  await changing(page, () => logic.getByRole("button", { name: "+ Group" }).click());
+  await changing(page, () => logic.getByLabel("Comparison").nth(1).selectOption("in"));
+  const { visibleIf } = (await draftOf(flowId)).questions[2];
+  assert.equal(visibleIf.any.length, 3);
+  assert.deepEqual(visibleIf.any[1], { question: "taste", in: [2] });
+  await changing(page, () => logic.getByLabel("When it is asked").selectOption(""));
+  assert.equal((await draftOf(flowId)).questions[2].visibleIf, undefined);
+  // An id that changes takes the conditions along.
+  await changing(page, () => logic.getByLabel("When it is asked").selectOption("if"));
+  await open(page, 1);
+  await page.getByText("Type and id").click();
+  await changing(page, async () => { await at(page, "/questions/1/id").fill("tariff"); await at(page, "/questions/1/id").press("Tab") });
+  assert.equal((await draftOf(flowId)).questions[2].visibleIf.question, "tariff");
+});
+
+test("texts are translated side by side, and what is missing is counted", async () => {
+  const { page, flowId } = await edit();
+  await show(page, "languages");
+  await page.getByLabel("Add a language").fill("de");
+  await changing(page, () => page.getByRole("button", { name: "Add", exact: true }).click());
+  await page.getByText("0 of 6").waitFor();
+  await at(page, "/translations/de/title").fill("Mittag");
+  await changing(page, () => at(page, "/translations/de/questions/plan/options/pro").fill("Profi"));
+  await page.getByText("2 of 6").waitFor();
+  assert.deepEqual((await draftOf(flowId)).translations, { de: { title: "Mittag", questions: { plan: { options: { pro: "Profi" } } } } });
+  // The preview offers the language.
+  await page.getByLabel("Language", { exact: true }).selectOption("de");
+  await look(page).getByRole("heading", { name: "Mittag" }).waitFor();
+  page.once("dialog", (dialog) => dialog.accept());
+  await changing(page, () => page.getByRole("button", { name: "Remove German" }).click());
+  assert.equal((await draftOf(flowId)).translations, undefined);
+});
+
+test("the title, the ending and the consent are edited", async () => {
+  const { page, flowId } = await edit();
+  await show(page, "texts");
+  await at(page, "/title").fill("Dinner");
+  await at(page, "/description").fill("Two minutes.");
+  await at(page, "/respondentAnalytics").selectOption("never");
+  await at(page, "/ending/title").fill("Bye");
+  await at(page, "/ending/redirectUrl").fill("https://example.com/");
+  await page.waitForTimeout(1200);
+  await saved(page);
+  const { title, description, respondentAnalytics, ending } = await draftOf(flowId);
+  assert.deepEqual({ title, description, respondentAnalytics, ending },
+    { title: "Dinner", description: "Two minutes.", respondentAnalytics: "never", ending: { title: "Bye", redirectUrl: "https://example.com/" } });
+});
+
+test("the JSON and the forms are one", async () => {
+  const { page, flowId } = await edit();
+  await show(page, "json");
+  const area = page.locator("#definition");
+  const json = JSON.parse(await area.inputValue());
+  assert.deepEqual(Object.keys(json), ["title", "questions"]);
+  assert.deepEqual(Object.keys(json.questions[1]), ["id", "type", "prompt", "options"]);
+  await area.fill("{ \"title\": \n oops");
+  await page.getByText("It cannot be read").waitFor();
+  json.title = "By hand";
+  json.questions.reverse();
+  await changing(page, () => area.fill(JSON.stringify(json)));
+  assert.equal((await draftOf(flowId)).title, "By hand");
+  await show(page, "questions");
+  assert.match(await item(page, 0).textContent(), /Why\?/);
+});
+
+test("what was written survives a reload, and a server that is away", async () => {
+  const { page, flowId } = await edit();
+  await changing(page, () => at(page, "/questions/0/prompt").fill("How did it taste?"));
+  await page.reload();
+  await ready(page);
+  assert.equal(await at(page, "/questions/0/prompt").inputValue(), "How did it taste?");
+  await page.context().setOffline(true);
+  await at(page, "/questions/0/prompt").fill("Written on the train");
+  await page.locator("#saving[data-state=offline]").waitFor();
+  await page.getByText("as soon as it can").waitFor();
+  await checkAccess(page, "offline");
+  await page.context().setOffline(false);
+  await saved(page);
+  assert.equal((await prompts(flowId))[0], "Written on the train");
+});
+
+test("two tabs do not overwrite each other in silence", async () => {
+  const { page, flowId } = await edit();
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await ready(other);
+  await changing(page, () => at(page, "/questions/0/prompt").fill("Mine"));
+  await at(other, "/questions/0/prompt").fill("Theirs");
+  await other.locator("#saving[data-state=conflict]").waitFor();
+  assert.equal((await prompts(flowId))[0], "Mine");
+  await checkAccess(other, "conflict");
+  await other.getByRole("button", { name: "Keep mine" }).click();
+  await saved(other);
+  assert.equal((await prompts(flowId))[0], "Theirs");
+  await at(page, "/questions/0/prompt").fill("Mine again");
+  await page.locator("#saving[data-state=conflict]").waitFor();
+  await page.getByRole("button", { name: "Take theirs" }).click();
+  await saved(page);
+  assert.equal(await at(page, "/questions/0/prompt").inputValue(), "Theirs");
+  await changing(page, () => at(page, "/questions/0/prompt").fill("In peace"));
+  assert.equal((await prompts(flowId))[0], "In peace");
+});
+
+test("faults are listed, lead to their fields, and keep from publishing", async () => {
+  const { page } = await edit();
+  await changing(page, () => at(page, "/questions/0/prompt").fill(""));
+  await page.getByText("One thing keeps this from being published").waitFor();
+  assert.match(await item(page, 0).locator(".field").first().textContent(), /prompt is required|must not be empty/);
+  assert.match(await item(page, 0).locator(".head").textContent(), /To mend/);
+  await show(page, "texts");
+  await changing(page, () => at(page, "/ending/redirectUrl").fill("nowhere"));
+  await page.getByText("2 things keep this from being published").waitFor();
+  await checkAccess(page, "faults");
+  await page.getByRole("link", { name: /^Question 1/ }).click();
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.pointer), "/questions/0/prompt");
+  await page.getByRole("button", { name: "Publish" }).click();
+  assert.match(page.url(), /\/edit/);
+  assert.equal(await page.getByText("is live").count(), 0);
+});
+
+test("the preview follows the draft, keeps its place and its answers, and stores nothing", async () => {
+  const definition = structuredClone(SURVEY);
+  definition.respondentAnalytics = "never";
+  definition.questions[2].visibleIf = { question: "taste", lessThan: 3 };
+  const { page, flowId } = await edit(definition);
+  await look(page).getByRole("heading", { name: "How was it?" }).waitFor();
+  await look(page).locator("label:has(input[value='5'])").first().click();
+  await look(page).getByRole("button", { name: "Next" }).click();
+  await look(page).getByRole("heading", { name: "Which plan?" }).waitFor();
+  await look(page).getByText("Pro", { exact: true }).click();
+  // A change elsewhere: the preview stays where it is, with what was picked.
+  await changing(page, () => at(page, "/questions/0/prompt").fill("How did it taste?"));
+  await look(page).getByRole("heading", { name: "Which plan?" }).waitFor();
+  assert.equal(await look(page).locator("input[value=pro]").isChecked(), true);
+  await look(page).getByRole("button", { name: "Back" }).click();
+  await look(page).getByRole("heading", { name: "How did it taste?" }).waitFor();
+  // A question that is chosen is shown, though the answers do not lead to it.
+  await open(page, 2);
+  await look(page).getByRole("heading", { name: "Why?" }).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.className), "open", "the focus stays in the editor");
+  await look(page).getByRole("button", { name: "Send" }).click();
+  await look(page).getByText("Preview: nothing was stored.").waitFor();
+  assert.deepEqual(await world.responses({ flowId }), []);
+  await page.getByRole("button", { name: "Phone" }).click();
+  const width = await page.locator("#look iframe").evaluate((frame) => frame.clientWidth);
+  assert.ok(width <= 392, `${width} px`);
+});
+
+test("a later version is reviewed, published, and rolled back", async () => {
+  const { page, flowId } = await edit();
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByText("Version 1 is live.").waitFor();
+  await ready(page);
+  await at(page, "/questions/0/prompt").fill("How did it taste?");
+  await page.getByRole("link", { name: "Review and publish" }).click();
+  await page.getByText("“How was it?” now reads “How did it taste?”").waitFor();
+  await page.getByText("can still send it for 1 day").waitFor();
+  await checkAccess(page, "review");
+  await page.getByRole("button", { name: "Publish version 2" }).click();
+  await page.getByText("Version 2 is live.").waitFor();
+  await page.getByRole("link", { name: "History" }).click();
+  await page.getByText("In grace until").waitFor();
+  await checkAccess(page, "history");
+  page.once("dialog", (dialog) => dialog.accept());
+  await page.getByRole("button", { name: "Publish again" }).click();
+  await page.getByText("an older version again").waitFor();
+  page.once("dialog", (dialog) => dialog.accept());
+  await page.locator(".version").nth(1).getByRole("button", { name: "Withdraw" }).click();
+  await page.getByText("Withdrawn", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "See its questions" }).last().click();
+  await page.getByText("Which plan?").first().waitFor();
+  await checkAccess(page, "a version");
+  assert.equal((await world.server.admin("GET", `/flows/${flowId}/versions`)).items.length, 3);
+});
+
+test("the live window is set in the reader's own zone", async () => {
+  const { page, flowId } = await edit();
+  await show(page, "schedule");
+  await page.getByText("Europe/Berlin").waitFor();
+  await page.getByLabel("Takes answers from").fill("2026-12-01T09:00");
+  await page.getByText("For this flow:").click();
+  await page.getByLabel("So many").fill("2");
+  await page.getByLabel("Unit").selectOption("days");
+  await page.getByRole("button", { name: "Save the schedule" }).click();
+  await page.getByText("Saved.", { exact: true }).waitFor();
+  await ready(page);
+  const flow = await world.server.admin("GET", `/flows/${flowId}`);
+  assert.equal(flow.liveWindow.startsAt, "2026-12-01T08:00:00.000Z");
+  assert.equal(flow.graceWindowSeconds, 172_800);
+  assert.equal(await page.getByLabel("Takes answers from").inputValue(), "2026-12-01T09:00");
+});
+
+test("without a script the draft is written as JSON", async () => {
+  const { appId } = await world.server.createApp("Plain");
+  const { flowId } = await world.server.createFlow(appId, "Plain", SURVEY, { publish: false });
+  const page = await openConsole(world, `/console/flows/${flowId}/edit`, { script: false });
+  const json = JSON.parse(await page.locator("#definition").inputValue());
+  json.title = "By hand";
+  await page.locator("#definition").fill(JSON.stringify(json));
+  await page.getByRole("button", { name: "Save the draft" }).click();
+  assert.equal((await draftOf(flowId)).title, "By hand");
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByText("Version 1 is live.").waitFor();
+});
+
+for (const [theme, size] of [["light", "desktop"], ["dark", "desktop"], ["light", "phone"], ["dark", "phone"]]) {
+  test(`axe finds nothing in any part of the editor (${theme}, ${size})`, async () => {
+    const { page, appId } = await edit({ ...SURVEY, translations: { de: { title: "Mittag" } } }, { theme, size });
+    for (const [n] of SURVEY.questions.entries()) {
+      if (n > 0) await open(page, n);
+      await checkAccess(page, `question ${n + 1}`);
+    }
+    await item(page, 2).getByLabel("When it is asked").selectOption("if");
+    await item(page, 2).getByRole("button", { name: "+ Group" }).click();
+    await checkAccess(page, "logic");
+    await page.getByRole("button", { name: "+ Add a question" }).click();
+    await checkAccess(page, "palette");
+    await page.locator(".kind[data-type=matrix]").click();
+    await page.getByRole("button", { name: "Show ids" }).first().click();
+    await checkAccess(page, "matrix");
+    await item(page, 3).getByRole("button", { name: "Delete" }).click();
+    await checkAccess(page, "undo");
+    for (const part of ["texts", "languages", "schedule", "json"]) {
+      await show(page, part);
+      await checkAccess(page, part);
+    }
+    if (size === "phone") {
+      await page.getByRole("button", { name: "Preview", exact: true }).click();
+      await checkAccess(page, "preview on a phone");
+    }
+    await page.waitForTimeout(1000);
+    await saved(page);
+    for (const path of [`/console/apps/${appId}`, `/console/apps/${appId}/new`, `/console/apps/${appId}?view=archived`]) {
+      await page.goto(world.address(path));
+      await checkAccess(page, path);
+    }
+  });
+}

@@ -1,0 +1,122 @@
+// Signing in to the console by a real OpenID provider, through its own pages in Chromium.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { CLIENT_ID, CLIENT_SECRET, freePort, startProvider } from "./support/provider.mjs";
+import { openWorld } from "./support/world.mjs";
+
+for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdTokenClaims: false }]]) {
+  test(`with the address in ${where}`, async (t) => {
+    let world, provider, appId;
+    const addresses = { ann: "Ann@Mail.example", stranger: "stranger@mail.example", unverified: "bob@mail.example" };
+
+    before(async () => {
+      const [port, providerPort] = [await freePort(), await freePort()];
+      const redirect = `http://127.0.0.1:${port}/console/oidc/callback`;
+      const claimsOf = (id) => ({ email: addresses[id], email_verified: id !== "unverified", name: id });
+      provider = await startProvider(providerPort, redirect, claimsOf, more);
+      world = await openWorld({
+        port,
+        args: ["--oidc-issuer", provider.issuer, "--oidc-client-id", CLIENT_ID, "--oidc-button", "Sign in with Acme",
+          "--sign-ins-per-minute", "0"],
+        env: { SLUICE_OIDC_CLIENT_SECRET: CLIENT_SECRET },
+      });
+      world.hosts.add(provider.issuer).add("https://fonts.googleapis.com");
+      ({ appId } = await world.server.createApp("Shop"));
+      for (const email of ["ann@mail.example", "bob@mail.example"]) {
+        await world.server.admin("POST", "/users", { email, name: email, role: "viewer", appId });
+      }
+    });
+    after(async () => {
+      await world.close();
+      await provider.stop();
+    });
+
+    /** Through the provider's pages, as somebody; ends where the console says something. */
+    async function through(page, login) {
+      await page.getByRole("link", { name: "Sign in with Acme" }).click();
+      await page.locator("input[name=login]").fill(login);
+      await page.locator("input[name=password]").fill("anything");
+      await page.locator("button[type=submit]").click();
+      // The provider asks once whether the console may know.
+      await page.waitForURL((url) => url.origin === provider.issuer && url.pathname.startsWith("/interaction/"));
+      const back = page.waitForURL((url) => url.origin === new URL(world.server.url).origin);
+      await page.locator("button[type=submit]").click();
+      await back;
+    }
+
+    await t.test("a user comes to the page that they asked for, and is known by more than the address then", async () => {
+      const page = await world.visit(`/console/apps/${appId}?x=y`);
+      assert.match(page.url(), /\/console\/sign-in\?to=/);
+      let callback;
+      page.on("request", (request) => {
+        if (request.url().includes("/console/oidc/callback?")) callback = request.url();
+      });
+      await through(page, "ann");
+      assert.equal(page.url(), world.address(`/console/apps/${appId}?x=y`));
+      const cookies = await page.context().cookies(world.server.url);
+      const session = cookies.find(({ name }) => name === "__Host-sluice");
+      assert.ok(session.secure && session.httpOnly && session.sameSite === "Lax");
+      assert.ok(!cookies.some(({ name }) => name === "__Host-sluice-oidc"), "the question is used up");
+      const { items } = await world.server.admin("GET", "/users");
+      assert.equal(items.find(({ email }) => email === "ann@mail.example").hasOpenId, true);
+
+      // Her address changes at the provider, and another account takes it: she stays herself.
+      addresses.stranger = "ann@mail.example";
+      addresses.ann = "ann.lee@mail.example";
+      const again = await world.visit("/console/sign-in");
+      await through(again, "ann");
+      assert.equal(again.url(), world.address(`/console/apps/${appId}`));
+      const taken = await world.visit("/console/sign-in");
+      await through(taken, "stranger");
+      assert.match(await taken.locator("main").innerText(), /nobody with this address|Ask an owner/);
+      addresses.stranger = "stranger@mail.example";
+
+      // The answer opens nothing a second time, neither here nor in another browser.
+      const elsewhere = await world.visit(callback);
+      assert.match(await elsewhere.locator("main").innerText(), /begun in another browser/);
+      const replayed = await world.visit("/console/sign-in");
+      await replayed.getByRole("link", { name: "Sign in with Acme" }).click();
+      const state = (await replayed.context().cookies(world.server.url))
+        .find(({ name }) => name === "__Host-sluice-oidc").value.split(".")[0];
+      const used = new URL(callback);
+      used.searchParams.set("state", state);
+      await replayed.goto(used.href);
+      assert.match(await replayed.locator("main").innerText(), /did not let you in/);
+      world.takeFaults();
+    });
+
+    await t.test("an answer to another question is refused", async () => {
+      const page = await world.visit("/console/sign-in");
+      await page.getByRole("link", { name: "Sign in with Acme" }).click();
+      await page.goto(world.address("/console/oidc/callback?code=x&state=wrong"));
+      assert.match(await page.locator("main").innerText(), /begun in another browser/);
+      const cookies = await page.context().cookies(world.server.url);
+      assert.ok(!cookies.some(({ name }) => name === "__Host-sluice"));
+      world.takeFaults();
+    });
+
+    await t.test("whoever is no user is told whom to ask, and whose address is not verified what is missing", async () => {
+      const stranger = await world.visit("/console/sign-in");
+      await through(stranger, "stranger");
+      const text = await stranger.locator("main").innerText();
+      assert.match(text, /stranger@mail\.example/);
+      assert.match(text, /Ask an owner/);
+      const unverified = await world.visit("/console/sign-in");
+      await through(unverified, "unverified");
+      assert.match(await unverified.locator("main").innerText(), /verified/);
+      world.takeFaults();
+    });
+
+    await t.test("whoever cancels at the provider is not signed in", async () => {
+      const page = await world.visit("/console/sign-in");
+      await page.getByRole("link", { name: "Sign in with Acme" }).click();
+      const back = page.waitForURL((url) => url.origin === new URL(world.server.url).origin);
+      await page.getByRole("link", { name: /cancel/i }).click();
+      await back;
+      assert.match(await page.locator("main").innerText(), /did not let you in/);
+      world.takeFaults();
+    });
+  });
+}

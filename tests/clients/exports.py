@@ -1,0 +1,84 @@
+"""Reads an export with an independent library and prints what it found: one JSON object a response.
+
+Usage: exports.py FORMAT FILE. Every format is brought into the same form: texts, numbers, lists of texts, and
+nothing for a cell that is empty. How lists and formulas stand in a cell is taken apart as docs/exports.md says.
+"""
+
+import csv
+import datetime
+import io
+import json
+import re
+import sys
+
+
+def main(form, file):
+    rows, types = {"csv": from_csv, "parquet": from_parquet, "xlsx": from_xlsx}[form](file)
+    json.dump({"rows": rows, "types": types}, sys.stdout)
+
+
+def from_csv(file):
+    with open(file, encoding="utf-8", newline="") as opened:
+        raw = opened.read()
+    assert not raw.startswith("\ufeff"), "a mark at the start"
+    assert raw.endswith("\r\n"), "the last line does not end"
+    lines = csv.reader(io.StringIO(raw, newline=""), strict=True)
+    names = next(lines)
+    rows = []
+    for line in lines:
+        assert len(line) == len(names), line
+        rows.append({name: plain(cell) for name, cell in zip(names, line) if cell != ""})
+    return rows, {"columns": names}
+
+
+def plain(cell):
+    """A cell without the apostrophe that keeps it from being a formula."""
+    return cell[1:] if re.match(r"'+[=+\-@\t\r]", cell) else cell
+
+
+def from_parquet(file):
+    import pyarrow.parquet
+
+    opened = pyarrow.parquet.ParquetFile(file)
+    table = opened.read()
+    table.validate(full=True)
+    rows = []
+    for row in table.to_pylist():
+        rows.append({name: shown(value) for name, value in row.items() if value is not None})
+    types = {field.name: str(field.type) for field in table.schema}
+    questions = json.loads(opened.metadata.metadata[b"sluice.questions"])
+    groups = [opened.metadata.row_group(at).num_rows for at in range(opened.num_row_groups)]
+    return rows, {"columns": table.schema.names, "types": types, "questions": questions, "groups": groups}
+
+
+def from_xlsx(file):
+    import openpyxl
+
+    book = openpyxl.load_workbook(file, read_only=True)
+    lines = book["Responses"].iter_rows(values_only=True)
+    names = list(next(lines))
+    rows = [{name: in_sheet(name, cell) for name, cell in zip(names, line) if cell is not None} for line in lines]
+    questions = [list(line) for line in book["Questions"].iter_rows(values_only=True)]
+    cells = openpyxl.load_workbook(file)["Responses"].iter_rows(min_row=2)
+    formulas = sum(cell.data_type == "f" for row in cells for cell in row)
+    return rows, {"columns": names, "questions": questions, "formulas": formulas}
+
+
+def in_sheet(name, value):
+    """A cell as a spreadsheet shows it: XML cannot hold every character, so some stand there as _xHHHH_."""
+    from openpyxl.utils.escape import unescape
+
+    if isinstance(value, datetime.datetime) and name != "receivedAt":
+        return value.date().isoformat()
+    return unescape(value) if isinstance(value, str) else shown(value)
+
+
+def shown(value):
+    if isinstance(value, datetime.datetime):
+        return value.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return value
+
+
+main(*sys.argv[1:])
