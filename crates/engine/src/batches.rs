@@ -96,6 +96,7 @@ impl Batches {
 
 #[cfg(test)]
 mod tests {
+    use sluice_flow::counts::Contribution;
     use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
     use sluice_flow::submission::Admission;
     use sluice_store::{NewResponse, ResponseRow};
@@ -125,6 +126,7 @@ mod tests {
             public_revision: 1,
             claim: None,
             invitation: None,
+            contribution: Contribution::of_stored(None, "{}", None, Admission::CollectionOnly),
         })
     }
 

@@ -9,7 +9,7 @@
 //! write. So ids follow the order of writing, and a version that stopped accepting while the
 //! submission queued does not get it: such a one comes back as [`Settled::Stale`], to be judged anew.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -85,12 +85,14 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// Starts the one task that writes. It turns `lost` true when the store lost track of a write.
+    /// Starts the one task that writes. It turns `lost` true when the store lost track of a write, and `stored` with
+    /// every write.
     pub(crate) fn start(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
         lost: watch::Sender<bool>,
+        stored: Arc<AtomicBool>,
     ) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         let (closing, closed) = watch::channel(false);
@@ -102,6 +104,7 @@ impl Committer {
             lost,
             queued_bytes: Arc::clone(&queued_bytes),
             metrics: Arc::clone(&metrics),
+            stored,
         };
         let task = Mutex::new(Some(tokio::spawn(Arc::new(writer).run(waiting, closed))));
         Self { queue, queued_bytes, closing, task, metrics }
@@ -145,6 +148,8 @@ struct Writer {
     lost: watch::Sender<bool>,
     queued_bytes: Arc<AtomicUsize>,
     metrics: Arc<Metrics>,
+    /// Told to whoever tends the counts.
+    stored: Arc<AtomicBool>,
 }
 
 impl Writer {
@@ -231,6 +236,7 @@ impl Writer {
         } else {
             self.store.commit(rows).await
         };
+        self.stored.store(true, Ordering::Relaxed);
         self.metrics.batch_rows.observe(count as f64);
         self.metrics.commit_seconds.observe(started.elapsed().as_secs_f64());
         self.answer(replies, outcomes);
@@ -293,4 +299,5 @@ fn weight_of(response: &NewResponse) -> usize {
         + optional(&row.tags)
         + optional(&row.context)
         + optional(&row.flow_assignment_id)
+        + response.contribution.as_bytes().len()
 }

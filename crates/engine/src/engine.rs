@@ -1,6 +1,7 @@
 //! The engine itself: what it holds, how it starts, how it stops.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use sluice_flow::id::AppId;
@@ -10,8 +11,10 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::actor::Actor;
+use crate::blocks::Blocks;
 use crate::clock::Clock;
 use crate::commit::Committer;
+use crate::counting::Counting;
 use crate::export::Exports;
 use crate::ids::Ids;
 use crate::live::Watches;
@@ -83,6 +86,10 @@ pub struct Engine {
     feed: tokio::task::JoinHandle<()>,
     pub(crate) retention: Arc<Retention>,
     retaining: tokio::task::JoinHandle<()>,
+    pub(crate) blocks: Arc<Blocks>,
+    blocking: tokio::task::JoinHandle<()>,
+    pub(crate) counting: Arc<Counting>,
+    tending: tokio::task::JoinHandle<()>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -104,11 +111,13 @@ impl Engine {
         let verifying = Verifying::new(options.master_keys, options.key_source);
         let registry = Registry::new(Arc::clone(&store), Arc::clone(&clock), verifying.clone());
         let lost = watch::Sender::new(false);
+        let stored = Arc::new(AtomicBool::new(false));
         let committer = Committer::start(
             Arc::clone(&store),
             Arc::clone(&clock),
             Arc::clone(&metrics),
             lost.clone(),
+            Arc::clone(&stored),
         );
         let feed = tokio::spawn(registry.clone().follow(position, FEED_INTERVAL));
         let retention = Arc::new(Retention {
@@ -119,6 +128,14 @@ impl Engine {
             lost: lost.clone(),
         });
         let retaining = tokio::spawn(Arc::clone(&retention).run());
+        let blocks = Arc::new(Blocks {
+            store: Arc::clone(&store),
+            clock: Arc::clone(&clock),
+            lost: lost.clone(),
+        });
+        let blocking = tokio::spawn(Arc::clone(&blocks).run());
+        let counting = Arc::new(Counting { store: Arc::clone(&store), lost: lost.clone(), stored });
+        let tending = tokio::spawn(Arc::clone(&counting).run());
         let environment_token = options.admin_token.as_deref().map(hash_of);
         Ok(Arc::new(Self {
             store,
@@ -137,6 +154,10 @@ impl Engine {
             feed,
             retention,
             retaining,
+            blocks,
+            blocking,
+            counting,
+            tending,
         }))
     }
 
@@ -190,6 +211,8 @@ impl Engine {
         self.committer.close().await;
         self.feed.abort();
         self.retaining.abort();
+        self.blocking.abort();
+        self.tending.abort();
         self.store.close().await;
     }
 

@@ -4,6 +4,8 @@
 //! A refusal stores nothing, not even the idempotency key; an acceptance is sent only after the row
 //! is on stable storage.
 
+use sluice_flow::counts::Contribution;
+use sluice_flow::definition::Definition;
 use sluice_flow::id::{AssignmentId, FlowVersionId, ResponseId};
 use sluice_flow::identity::{self, Claims};
 use sluice_flow::issue::{Code, Issue};
@@ -72,8 +74,8 @@ struct Proof {
 }
 
 /// A version's word on a submission.
-enum Verdict {
-    Admitted { accepts_until: Option<Timestamp>, grace: Option<Grace> },
+enum Verdict<'v> {
+    Admitted { definition: &'v Definition, accepts_until: Option<Timestamp>, grace: Option<Grace> },
     Refused(Vec<Issue>),
 }
 
@@ -140,8 +142,9 @@ impl Engine {
                     let replay = self.replay(&version, &submission, invitation, key, &proof);
                     return Ok(replay.await?.unwrap_or(Receipt::Refused(issues)));
                 }
-                Verdict::Admitted { accepts_until, grace } => {
-                    let response = response_of(&version, &submission, invitation, key, &proof);
+                Verdict::Admitted { definition, accepts_until, grace } => {
+                    let response =
+                        response_of(&version, &submission, invitation, key, &proof, definition);
                     let settled = self.committer.store(Pending { response, accepts_until }).await;
                     match settled {
                         Ok(Settled::Stale) => self.registry.forget(&[app.app_id]),
@@ -185,13 +188,13 @@ impl Engine {
         Ok(self.store.find_invitation(id).await?)
     }
 
-    fn verdict(
+    fn verdict<'v>(
         &self,
-        version: &VersionView,
+        version: &'v VersionView,
         submission: &Submission<'_>,
         mismatches: &[Issue],
         invitation: Option<&InvitationRow>,
-    ) -> Verdict {
+    ) -> Verdict<'v> {
         let now = self.now();
         let accepting = version.accepting(now);
         if let Some(mut issue) = accepting.refusal() {
@@ -220,7 +223,8 @@ impl Engine {
             }
             _ => None,
         };
-        Verdict::Admitted { accepts_until: accepting.until(), grace }
+        let definition = published.snapshot.definition();
+        Verdict::Admitted { definition, accepts_until: accepting.until(), grace }
     }
 
     /// A retry of what was stored while its version still accepted gets its first answer, not a
@@ -241,9 +245,8 @@ impl Engine {
             return Ok(None);
         };
         // Without a digest the response was deleted or erased since: only the use of the key is known.
-        let is_same = digest.is_none_or(|digest| {
-            digest == response_of(version, submission, invitation, None, proof).row.digest
-        });
+        let is_same = digest
+            .is_none_or(|digest| digest == row_of(version, submission, invitation, proof).digest);
         Ok(Some(if is_same {
             Receipt::Accepted(Accepted { response_id, grace: None, replayed: true })
         } else {
@@ -275,13 +278,12 @@ fn is_to(invitation: &InvitationRow, version: &VersionView) -> bool {
 /// What is stored of a submission. This is the boundary of consent: with `collection_only`, nothing
 /// that names the respondent goes further than here: no identity, and no id of an invitation, which leads
 /// to whoever was invited. What a page's address or a tag bore of either was withheld before.
-fn response_of(
+fn row_of(
     version: &VersionView,
     submission: &Submission<'_>,
     invitation: Option<&InvitationRow>,
-    key: Option<&IdempotencyKey>,
     proof: &Proof,
-) -> NewResponse {
+) -> ResponseRow {
     let admitted = submission.admission == Admission::Admitted;
     let flow_assignment_id = submission.flow_assignment_id.as_deref();
     let flow_assignment_id = flow_assignment_id.filter(|_| admitted || invitation.is_none());
@@ -303,6 +305,20 @@ fn response_of(
     };
     // Of what was sent: a retry is the same one, also when its token has expired since.
     row.digest = row.digest_of_content();
+    row
+}
+
+/// A submission that was admitted, as it goes to the store.
+fn response_of(
+    version: &VersionView,
+    submission: &Submission<'_>,
+    invitation: Option<&InvitationRow>,
+    key: Option<&IdempotencyKey>,
+    proof: &Proof,
+    definition: &Definition,
+) -> NewResponse {
+    let admitted = submission.admission == Admission::Admitted;
+    let mut row = row_of(version, submission, invitation, proof);
     let identities = || proof.user_id.iter().chain(&submission.identities);
     if admitted && proof.user_id.is_some() {
         row.identities = Some(submission::identities_json(identities()));
@@ -315,5 +331,12 @@ fn response_of(
         invitation: invitation
             .filter(|row| is_to(row, version))
             .map(|row| Invited { assignment_id: row.assignment_id, linked: admitted }),
+        // Of the tags as they are stored, too: what was withheld is not in them any more.
+        contribution: Contribution::of(
+            definition,
+            &submission.answers,
+            &submission.tags,
+            submission.admission,
+        ),
     }
 }

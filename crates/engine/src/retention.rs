@@ -182,6 +182,6 @@ impl Retention {
 }
 
 /// After this nothing more is written.
-fn is_the_end(error: &StoreError) -> bool {
+pub(crate) fn is_the_end(error: &StoreError) -> bool {
     matches!(error, StoreError::Unknown(_) | StoreError::Closed)
 }

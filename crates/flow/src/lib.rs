@@ -10,13 +10,15 @@
 //! 3. [`submission`]: bytes into a [`submission::Submission`], or every issue of its shape;
 //! 4. [`lifecycle`]: what a version is at an instant;
 //! 5. [`judge`]: the answers against the version's own questions;
-//! 6. [`respondent`]: the profile that an admitted response is linked to.
+//! 6. [`respondent`]: the profile that an admitted response is linked to;
+//! 7. [`counts`]: what a response adds to the counts of its version and day.
 //!
 //! Beside it stands [`invitation`]: for whom a flow was assigned, and what such an assignment is at an instant.
 //! [`words`] tells which words stand in many answers.
 //!
 //! A refusal is a value ([`issue::Issue`], theirs); this crate has no errors of its own.
 
+pub mod counts;
 pub mod definition;
 pub mod example;
 pub mod id;

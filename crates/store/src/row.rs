@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
@@ -156,6 +157,8 @@ pub struct NewResponse {
     pub claim: Option<Box<Claim>>,
     /// The invitation that it completes.
     pub invitation: Option<Invited>,
+    /// What it adds to the counts, by the definition of its version.
+    pub contribution: Contribution,
 }
 
 /// A stored response. When it was received is in its id. The JSON columns are kept as given;

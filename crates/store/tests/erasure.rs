@@ -10,6 +10,7 @@ mod support;
 
 use std::path::Path;
 
+use sluice_flow::counts::Contribution;
 use sluice_flow::id::{AssignmentId, AuditId, RespondentId, v7};
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::respondent::{Claim, IdentityType, Known};
@@ -29,13 +30,22 @@ const EMAIL: &str = "canary-zq81@mail.example";
 /// The same address, in an invitation.
 const SHOUTED: &str = "CANARY-ZQ81@MAIL.EXAMPLE";
 const ANSWER: &str = "canary-answer-Zq81";
+const TAG: &str = "canary-tag-Zq81";
 const ASSIGNMENT: &str = "canary-assignment-Zq81";
 /// Stands beside the address in an invitation, and nowhere else.
 const INVITED: &str = "canary-invited-Zq81";
 const INVITATIONS: u32 = 500;
 /// What the guide tells an operator to rewrite.
-const TABLES: [&str; 6] =
-    ["responses", "identities", "respondents", "consents", "idempotency", "invitations"];
+const TABLES: [&str; 8] = [
+    "responses",
+    "identities",
+    "respondents",
+    "consents",
+    "idempotency",
+    "invitations",
+    "counts",
+    "count_deltas",
+];
 /// How many responses there are, and which of them are the person's.
 const RESPONSES: u32 = 1_200;
 const EVERY: u32 = 7;
@@ -52,6 +62,11 @@ fn sent(number: u32) -> NewResponse {
     sent.row.answers = format!("{{\"q\":\"{words}{answer}\"}}");
     sent.row.identities = Some(format!("[\"{user}\",\"{email}\"]"));
     sent.row.flow_assignment_id = is_canary.then(|| ASSIGNMENT.to_owned());
+    // In the counts it is, too.
+    let tag = if is_canary { TAG } else { "somebody" };
+    sent.row.tags = Some(format!("{{\"who\":\"{tag}\",\"plan\":\"pro\"}}"));
+    let tags = sent.row.tags.as_deref();
+    sent.contribution = Contribution::of_stored(None, &sent.row.answers, tags, Admission::Admitted);
     sent.row.digest = sent.row.digest_of_content();
     let identities = [
         Identity { kind: "userId".into(), value: user.into() },
@@ -94,9 +109,13 @@ async fn fill(store: &dyn Store) {
     ];
     store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
     let all: Vec<NewResponse> = (0..RESPONSES).map(sent).collect();
-    for batch in all.chunks(100) {
+    for (number, batch) in all.chunks(100).enumerate() {
         let outcomes = store.commit(batch.to_vec()).await.unwrap();
         assert!(outcomes.iter().all(|it| *it == Outcome::Stored), "{outcomes:?}");
+        // Some are put together, and some are not.
+        if number == 4 {
+            while !store.tend_counts(100).await.unwrap().is_done {}
+        }
     }
 }
 
@@ -155,16 +174,16 @@ async fn an_erased_person_is_in_no_file_of_the_embedded_store() {
         let store =
             SqliteStore::open(&folder.path().join("sluice.db"), Options::default()).unwrap();
         fill(&store).await;
-        for word in [USER, EMAIL, SHOUTED, INVITED, ANSWER, ASSIGNMENT] {
+        for word in [USER, EMAIL, SHOUTED, INVITED, ANSWER, ASSIGNMENT, TAG] {
             assert_ne!(holding(folder.path(), word, &[]), Vec::<String>::new(), "{word}");
         }
         erase(&store, answers).await;
-        is_nowhere(folder.path(), &[USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT], &[]);
+        is_nowhere(folder.path(), &[USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT, TAG], &[]);
         if answers == Answers::Delete {
             is_nowhere(folder.path(), &[ANSWER], &[]);
         }
         store.close().await;
-        is_nowhere(folder.path(), &[USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT], &[]);
+        is_nowhere(folder.path(), &[USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT, TAG], &[]);
     }
 }
 
@@ -178,7 +197,7 @@ async fn an_erased_person_is_in_no_file_of_postgresql_once_it_is_rewritten() {
             PgStore::connect(&cluster.url(&database), postgres::Options::default()).await.unwrap();
         fill(&store).await;
         cluster.sql(&database, "CHECKPOINT").await;
-        for word in [USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT] {
+        for word in [USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT, TAG] {
             assert_ne!(holding(&cluster.data(), word, &["pg_wal"]), Vec::<String>::new(), "{word}");
         }
         erase(&store, answers).await;
@@ -190,7 +209,7 @@ async fn an_erased_person_is_in_no_file_of_postgresql_once_it_is_rewritten() {
             cluster.sql(&database, "SELECT pg_switch_wal()").await;
             cluster.sql(&database, "CHECKPOINT").await;
         }
-        is_nowhere(&cluster.data(), &[USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT], &[]);
+        is_nowhere(&cluster.data(), &[USER, EMAIL, SHOUTED, INVITED, ASSIGNMENT, TAG], &[]);
         if answers == Answers::Delete {
             is_nowhere(&cluster.data(), &[ANSWER], &[]);
         }

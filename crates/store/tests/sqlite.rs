@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use sluice_flow::counts::Contribution;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
@@ -58,7 +59,16 @@ fn response(app: &AppRow, number: u32, public_revision: u64, answers: &str) -> N
         flow_assignment_id: None,
         digest: [1; 32],
     };
-    NewResponse { row, idempotency_key: None, public_revision, claim: None, invitation: None }
+    let contribution =
+        Contribution::of_stored(None, &row.answers, row.tags.as_deref(), row.admission);
+    NewResponse {
+        row,
+        idempotency_key: None,
+        public_revision,
+        claim: None,
+        invitation: None,
+        contribution,
+    }
 }
 
 async fn put_app(store: &SqliteStore, app: &AppRow) {

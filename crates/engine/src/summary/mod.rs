@@ -4,9 +4,19 @@
 //! costs the same at a thousand responses and at ten million. A question is followed over the versions by its id and
 //! its type: what was edited keeps its history, and what was removed is still told.
 
+mod numbers;
+mod picture;
+mod questions;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use sluice_flow::counts::{self, Counts, Sheet};
+use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Day, Timestamp};
-use sluice_store::Scope;
+use sluice_store::{DayTotal, Scope, StoreError, VersionRow};
 
 use crate::actor::Actor;
 use crate::admin::AdminResult;
@@ -208,6 +218,11 @@ pub struct Spark {
     pub days: Vec<u64>,
 }
 
+/// Days beyond which a summary goes by weeks.
+const DAYS_MAX: i32 = 200;
+/// Versions that are read at a time.
+const VERSIONS_PAGE: usize = 100;
+
 impl Engine {
     pub async fn summary(
         &self,
@@ -215,24 +230,228 @@ impl Engine {
         flow: FlowId,
         filter: &SummaryFilter,
     ) -> AdminResult<Summary> {
-        let state = self.flow_for(actor, Scope::Read, flow).await?;
-        let _ = (state, filter);
-        Ok(Summary {
-            responses: 0,
-            admitted: 0,
-            days: Vec::new(),
-            step: Step::Day,
-            versions: Vec::new(),
-            tags: Vec::new(),
-            questions: Vec::new(),
-            counting: None,
-        })
+        let app = self.flow_for(actor, Scope::Read, flow).await?.flow.app_id;
+        let versions = self.published_versions(app, flow).await?;
+        let segment = filter.tag.as_ref().map(|(name, value)| counts::segment(name, value));
+        let counts = self.store.read_counts(app, flow, segment).await?;
+        let counting = counts
+            .walk
+            .map(|walk| Counting { counted_until: walk.passed.map(|passed| passed.made_at()) });
+        Ok(Summary { counting, ..add_up(&versions, &counts.sheets, filter) })
     }
 
-    /// The flows of an app, archived ones included, each with the counts of the last days: one read for a whole list.
+    /// The flows of an app that have responses, each with the counts of the last days: one read for a whole list.
     pub async fn sparks(&self, actor: &Actor, app: AppId, days: u32) -> AdminResult<Vec<Spark>> {
         self.app_for(actor, Scope::Read, app).await?;
-        let _ = days;
-        Ok(Vec::new())
+        let totals = self.store.count_by_day(app, None).await?;
+        Ok(sparks(&totals, self.now().day(), days))
+    }
+
+    /// The same with what came in the last days alone, which costs the same however long a flow has been there.
+    pub async fn recent_sparks(
+        &self,
+        actor: &Actor,
+        app: AppId,
+        days: u32,
+    ) -> AdminResult<Vec<Spark>> {
+        self.app_for(actor, Scope::Read, app).await?;
+        let today = self.now().day();
+        let length = i32::try_from(days).unwrap_or(i32::MAX);
+        let from = Day::from_number(today.number().saturating_sub(length).saturating_add(1));
+        let totals = self.store.count_by_day(app, Some(from)).await?;
+        Ok(sparks(&totals, today, days))
+    }
+
+    /// The newest first.
+    async fn published_versions(&self, app: AppId, flow: FlowId) -> AdminResult<Vec<Version>> {
+        let mut versions = Vec::new();
+        let mut before = None;
+        loop {
+            let page = self.store.list_versions(app, flow, before, VERSIONS_PAGE).await?;
+            let Some(last) = page.last() else { return Ok(versions) };
+            before = Some(last.number);
+            for row in page {
+                versions.push(Version::read(row)?);
+            }
+        }
+    }
+}
+
+/// A published version with its questions.
+struct Version {
+    flow_version_id: FlowVersionId,
+    number: u32,
+    published_at: Timestamp,
+    definition: Definition,
+}
+
+impl Version {
+    fn read(row: VersionRow) -> Result<Self, StoreError> {
+        let id = row.flow_version_id;
+        let value: serde_json::Value = serde_json::from_str(&row.definition)
+            .map_err(|error| StoreError::Corrupt(format!("definition of {id}: {error}")))?;
+        let definition = definition::check(&value).map_err(|faults| {
+            let first = faults.first().map(|fault| fault.message.clone()).unwrap_or_default();
+            StoreError::Corrupt(format!("definition of {id}: {first}"))
+        })?;
+        let published_at = row.times.published_at.unwrap_or(row.created_at);
+        Ok(Self { flow_version_id: id, number: row.number, published_at, definition })
+    }
+}
+
+type Sheets = [(FlowVersionId, Day, Sheet)];
+
+/// Adds up the counts of the filter's versions and days.
+fn add_up(versions: &[Version], sheets: &Sheets, filter: &SummaryFilter) -> Summary {
+    let segment = filter.tag.as_ref().map(|(name, value)| counts::segment(name, value));
+    let is_within = |day: Day| {
+        filter.from.is_none_or(|from| day >= from) && filter.to.is_none_or(|to| day <= to)
+    };
+    let is_chosen = |id: &FlowVersionId| filter.versions.is_empty() || filter.versions.contains(id);
+    let (mut of_version, mut of_day) = (BTreeMap::new(), BTreeMap::new());
+    let (mut all, mut tags, mut told) = (Counts::default(), TagSums::default(), Vec::new());
+    for (version, day, sheet) in sheets.iter().filter(|(_, day, _)| is_within(*day)) {
+        if is_chosen(version) {
+            tags.add(sheet);
+        }
+        let counts = match &segment {
+            None => sheet.all(),
+            Some(segment) => match sheet.of_segment(segment) {
+                Some(counts) => counts,
+                None => continue,
+            },
+        };
+        *of_version.entry(*version).or_default() += counts.responses;
+        if is_chosen(version) {
+            all.responses += counts.responses;
+            all.admitted += counts.admitted;
+            *of_day.entry(*day).or_default() += counts.responses;
+            told.push((*version, *day, counts));
+        }
+    }
+    let (step, days) = gap_free(&of_day);
+    let chosen: Vec<&Version> =
+        versions.iter().filter(|it| is_chosen(&it.flow_version_id)).collect();
+    Summary {
+        responses: count(all.responses),
+        admitted: count(all.admitted),
+        days,
+        step,
+        versions: versions.iter().map(|version| version_count(version, &of_version)).collect(),
+        tags: tags.told(),
+        questions: questions::summed(versions, &chosen, &told, step),
+        counting: None,
+    }
+}
+
+/// A count as it is told; it is below zero only where something was counted wrongly.
+fn count(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or(0)
+}
+
+fn version_count(version: &Version, of_version: &BTreeMap<FlowVersionId, i64>) -> VersionCount {
+    VersionCount {
+        flow_version_id: version.flow_version_id,
+        number: version.number,
+        published_at: version.published_at,
+        responses: count(of_version.get(&version.flow_version_id).copied().unwrap_or(0)),
+    }
+}
+
+impl Step {
+    /// The day under which a day is told.
+    fn of(self, day: Day) -> Day {
+        match self {
+            Self::Day => day,
+            Self::Week => day.monday(),
+        }
+    }
+
+    fn days(self) -> i32 {
+        match self {
+            Self::Day => 1,
+            Self::Week => 7,
+        }
+    }
+}
+
+/// The days from the first to the last, or their weeks.
+fn gap_free(of_day: &BTreeMap<Day, i64>) -> (Step, Vec<DayCount>) {
+    let ends = of_day.first_key_value().zip(of_day.last_key_value());
+    let Some(((first, _), (last, _))) = ends else { return (Step::Day, Vec::new()) };
+    let step = match last.number() - first.number() >= DAYS_MAX {
+        true => Step::Week,
+        false => Step::Day,
+    };
+    let mut sums: BTreeMap<Day, i64> = BTreeMap::new();
+    for (day, responses) in of_day {
+        *sums.entry(step.of(*day)).or_default() += responses;
+    }
+    let mut days = Vec::new();
+    let mut day = step.of(*first);
+    while day <= *last {
+        days.push(DayCount { day, responses: count(sums.get(&day).copied().unwrap_or(0)) });
+        day = day.plus(step.days());
+    }
+    (step, days)
+}
+
+fn sparks(totals: &[DayTotal], today: Day, days: u32) -> Vec<Spark> {
+    let length = i32::try_from(days).unwrap_or(i32::MAX);
+    let mut sparks: Vec<Spark> = Vec::new();
+    for total in totals {
+        if sparks.last().is_none_or(|it| it.flow_id != total.flow_id) {
+            let days = vec![0; days as usize];
+            sparks.push(Spark { flow_id: total.flow_id, responses: 0, days });
+        }
+        let Some(spark) = sparks.last_mut() else { continue };
+        spark.responses += count(total.responses);
+        let back = today.number() - total.day.number();
+        if let Ok(at) = usize::try_from(length - 1 - back)
+            && let Some(day) = spark.days.get_mut(at)
+        {
+            *day += count(total.responses);
+        }
+    }
+    sparks
+}
+
+/// Tags that are told, those with most values counted first, and values of each.
+const TAGS_TOLD_MAX: usize = 50;
+const VALUES_TOLD_MAX: usize = 100;
+
+/// Tags over versions and days.
+#[derive(Default)]
+struct TagSums(BTreeMap<String, (BTreeMap<String, i64>, i64)>);
+
+impl TagSums {
+    fn add(&mut self, sheet: &Sheet) {
+        for (name, tally) in sheet.tags() {
+            let (values, others) = self.0.entry(name.to_owned()).or_default();
+            for (value, count) in &tally.values {
+                *values.entry(value.clone()).or_default() += count;
+            }
+            *others += tally.others.unwrap_or(0);
+        }
+    }
+
+    fn told(self) -> Vec<TagCount> {
+        let told = |(name, (values, others)): (String, (BTreeMap<String, i64>, i64))| {
+            let values = values.into_iter().map(|(value, times)| (value, count(times)));
+            let mut values: Vec<_> = values.collect();
+            // Stable, so that equal ones stay in the order of their texts.
+            values.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+            let rest = values.split_off(values.len().min(VALUES_TOLD_MAX));
+            let others = count(others) + rest.iter().map(|(_, times)| times).sum::<u64>();
+            TagCount { name, values, others }
+        };
+        let mut tags: Vec<_> = self.0.into_iter().map(told).collect();
+        if tags.len() > TAGS_TOLD_MAX {
+            let all = |tag: &TagCount| tag.values.iter().map(|(_, times)| times).sum::<u64>();
+            tags.sort_by_key(|tag| std::cmp::Reverse(all(tag) + tag.others));
+            tags.truncate(TAGS_TOLD_MAX);
+            tags.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        tags
     }
 }

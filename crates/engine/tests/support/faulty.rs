@@ -10,7 +10,7 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Day, Timestamp};
 use sluice_store::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,6 +169,9 @@ impl Store for FaultyStore {
     ) -> StoreResult<Vec<ConsentRow>> {
         self.inner.list_consents(app, respondent, page).await
     }
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        self.inner.make_blocks(place, now).await
+    }
     async fn list_responses_of(
         &self,
         app: AppId,
@@ -244,6 +247,20 @@ impl Store for FaultyStore {
     }
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
         self.inner.list_audit(query).await
+    }
+    async fn read_counts(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        segment: Option<Vec<u8>>,
+    ) -> StoreResult<FlowCounts> {
+        self.inner.read_counts(app, flow, segment).await
+    }
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        self.inner.count_by_day(app, from).await
+    }
+    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
+        self.inner.tend_counts(limit).await
     }
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
         self.inner.changes(after).await

@@ -137,6 +137,11 @@ impl Definition {
         found.ok().map(|at| &self.questions[self.by_id[at]])
     }
 
+    /// The questions in the order of their ids, each with its place among all.
+    pub(crate) fn in_order_of_ids(&self) -> impl Iterator<Item = (usize, &Question)> {
+        self.by_id.iter().map(|&at| (at, &self.questions[at]))
+    }
+
     pub fn ending(&self) -> &Ending {
         &self.ending
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Comparable, Problems, Rules, one, within};
+use crate::counts::Counted;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
 use crate::submission::Texts;
@@ -41,6 +42,10 @@ impl Rules for Date {
             let range = within(self.min.as_ref(), self.max.as_ref());
             problems.add(Code::OutOfRange, format_args!("takes a date {range}"));
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Date
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -48,7 +48,7 @@ impl Serialize for Decimal {
 }
 
 /// Whether a text is a plain decimal number: an optional minus, digits, an optional fraction.
-pub(super) fn is_decimal(text: &str) -> bool {
+pub(crate) fn is_decimal(text: &str) -> bool {
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::choice::Options;
 use super::{Comparable, Label, Problems, Rules, one};
+use crate::counts::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::Reader;
 use crate::submission::Texts;
@@ -28,6 +29,10 @@ impl Rules for Dropdown {
         if let Some(chosen) = one(answer, problems) {
             self.choice.judge(chosen, problems);
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Options { options: &self.choice.options, several: false }
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::text::Length;
 use super::{Comparable, Problems, Rules, one};
+use crate::counts::Counted;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
 use crate::submission::Texts;
@@ -36,6 +37,10 @@ impl Rules for Email {
         if !is_email(text) {
             problems.add(Code::InvalidFormat, "takes an e-mail address such as ada@example.com");
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Presence
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::text::Length;
 use super::{Comparable, Problems, Rules, one};
+use crate::counts::Counted;
 use crate::definition::reader::Reader;
 use crate::submission::Texts;
 
@@ -23,6 +24,10 @@ impl Rules for LongText {
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
         let Some(text) = one(answer, problems) else { return };
         self.length.judge(text, problems);
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Presence
     }
 
     fn comparable(&self) -> Comparable<'_> {

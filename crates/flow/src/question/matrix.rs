@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::choice::{Choice, choices_schema, has, listed, read_choices};
 use super::{Comparable, Label, Problems, Rules, several};
+use crate::counts::Counted;
 use crate::definition::limits::{MATRIX_ROWS_MAX, OPTIONS_MAX};
 use crate::definition::reader::Reader;
 use crate::issue::Code;
@@ -54,6 +55,10 @@ impl Rules for Matrix {
     fn is_whole(&self, answer: &Texts<'_>) -> bool {
         let cells = several(answer);
         self.rows.iter().all(|wanted| cells.iter().any(|cell| row(cell) == wanted.id))
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Matrix { rows: &self.rows, columns: &self.columns }
     }
 
     fn comparable(&self) -> Comparable<'_> {

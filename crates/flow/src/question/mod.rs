@@ -1,7 +1,7 @@
 //! Questions: what all of them have, and the one table of their types.
 //!
 //! A type is one file that says everything about it (its fields, their rules, what it admits as an
-//! answer, what conditions may ask of it, its texts, its schema), and one line in the table below.
+//! answer, how its answers are counted, what conditions may ask of it, its texts, its schema), and one line in the table below.
 //! Nothing else in the project lists the types.
 //!
 //! An answer that is an empty text or an empty list is no answer. A single text is accepted where a
@@ -40,6 +40,7 @@ use self::choice::Choice;
 pub(crate) use self::date::is_date;
 pub(crate) use self::matrix::is_cell;
 pub use self::shape::Shape;
+use crate::counts::Counted;
 use crate::definition::limits::{HELP_CHARS_MAX, ID_CHARS_MAX, PROMPT_CHARS_MAX, QUESTIONS_MAX};
 use crate::definition::reader::{Reader, nearest};
 use crate::logic::{self, Condition, Earlier};
@@ -62,6 +63,9 @@ pub(crate) trait Rules: Sized {
     fn is_whole(&self, _answer: &Texts<'_>) -> bool {
         true
     }
+
+    /// How its answers are counted. There is no default: whoever adds a type decides.
+    fn counted(&self) -> Counted<'_>;
 
     /// What conditions may ask of an answer.
     fn comparable(&self) -> Comparable<'_>;
@@ -152,6 +156,11 @@ macro_rules! types {
 
             pub(crate) fn is_whole(&self, answer: &Texts<'_>) -> bool {
                 match self { $(Self::$variant(rules) => rules.is_whole(answer),)* }
+            }
+
+            /// How the answers to it are counted.
+            pub fn counted(&self) -> Counted<'_> {
+                match self { $(Self::$variant(rules) => rules.counted(),)* }
             }
 
             pub(crate) fn comparable(&self) -> Comparable<'_> {

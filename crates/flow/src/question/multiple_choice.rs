@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::choice::{OTHER_PREFIX, Options};
 use super::{Comparable, Label, Problems, Rules, several, within};
+use crate::counts::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
@@ -61,6 +62,10 @@ impl Rules for MultipleChoice {
             let range = within(self.min_selected, self.max_selected);
             problems.add(Code::OutOfRange, format_args!("takes {range} options"));
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Options { options: &self.choice.options, several: true }
     }
 
     fn comparable(&self) -> Comparable<'_> {

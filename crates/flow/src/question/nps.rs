@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::rating::{end_labels, judge_mark};
 use super::{Comparable, Label, Problems, Rules, one, text_schema};
+use crate::counts::Counted;
 use crate::definition::limits::LABEL_CHARS_MAX;
 use crate::definition::reader::Reader;
 use crate::submission::Texts;
@@ -31,6 +32,10 @@ impl Rules for Nps {
         if let Some(text) = one(answer, problems) {
             judge_mark(text, 0, 10, problems);
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Nps
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::decimal::{Decimal, compare, is_decimal};
 use super::{Comparable, Problems, Rules, one, within};
+use crate::counts::Counted;
 use crate::definition::limits::NUMBER_BOUND_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
@@ -50,6 +51,10 @@ impl Rules for Number {
             let range = within(self.min.as_ref(), self.max.as_ref());
             problems.add(Code::OutOfRange, format_args!("takes a number {range}"));
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Number
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::text::Length;
 use super::{Comparable, Problems, Rules, one};
+use crate::counts::Counted;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
 use crate::submission::Texts;
@@ -35,6 +36,10 @@ impl Rules for Phone {
                 "takes a telephone number of 3 to 32 digits, spaces and + - ( ) .",
             );
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Presence
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::choice::{Choice, choices_schema, has, listed, read_choices};
 use super::{Comparable, Label, Problems, Rules, several};
+use crate::counts::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
@@ -35,6 +36,10 @@ impl Rules for Ranking {
             let rule = format_args!("takes every option exactly once: {options}");
             problems.add(Code::InvalidSelection, rule);
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Ranking(&self.options)
     }
 
     fn comparable(&self) -> Comparable<'_> {

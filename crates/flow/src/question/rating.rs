@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Comparable, Label, Problems, Rules, one, text_schema};
+use crate::counts::Counted;
 use crate::definition::limits::LABEL_CHARS_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
@@ -53,6 +54,10 @@ impl Rules for Rating {
         if let Some(text) = one(answer, problems) {
             judge_mark(text, 1, self.max, problems);
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Scale { max: self.max }
     }
 
     fn comparable(&self) -> Comparable<'_> {

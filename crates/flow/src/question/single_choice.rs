@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::choice::Options;
 use super::{Comparable, Label, Problems, Rules, one};
+use crate::counts::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::Reader;
 use crate::submission::Texts;
@@ -27,6 +28,10 @@ impl Rules for SingleChoice {
         if let Some(chosen) = one(answer, problems) {
             self.choice.judge(chosen, problems);
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Options { options: &self.choice.options, several: false }
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Comparable, Problems, Rules};
+use crate::counts::Counted;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
 use crate::submission::Texts;
@@ -21,6 +22,10 @@ impl Rules for Statement {
 
     fn judge(&self, _answer: &Texts<'_>, problems: &mut Problems<'_>) {
         problems.add(Code::NotAnswerable, "is a statement and takes no answer");
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Never
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::text::Length;
 use super::{Comparable, Problems, Rules, one};
+use crate::counts::Counted;
 use crate::definition::limits::URL_CHARS_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
@@ -31,6 +32,10 @@ impl Rules for Url {
                 "takes a web address that starts with http:// or https://",
             );
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Presence
     }
 
     fn comparable(&self) -> Comparable<'_> {

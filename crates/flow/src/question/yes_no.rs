@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Comparable, Problems, Rules, one};
+use crate::counts::Counted;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
 use crate::submission::Texts;
@@ -23,6 +24,10 @@ impl Rules for YesNo {
         if one(answer, problems).is_some_and(|word| !WORDS.contains(&word)) {
             problems.add(Code::UnknownOption, "takes yes or no");
         }
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted::Words(WORDS)
     }
 
     fn comparable(&self) -> Comparable<'_> {

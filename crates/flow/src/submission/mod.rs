@@ -30,6 +30,7 @@ pub use identities::IDENTITIES_MAX;
 pub(crate) use identities::{EMAIL, USER_ID};
 pub use kept::each_entry;
 pub use stored::identities_json;
+pub(crate) use stored::stored_texts;
 pub use text_map::{TextMap, Texts};
 pub use texts::TAGS_MAX;
 pub use withheld::without_respondent;

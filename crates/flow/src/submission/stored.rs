@@ -4,6 +4,7 @@
 //! They are written here and not by a serialiser, because this runs for every submission and nearly
 //! every text needs no escape, so it is copied as a whole. What does need one goes the general way.
 
+use super::tree::{self, Node};
 use super::{Context, Identity, Page, Submission, TextMap, Texts};
 
 impl Submission<'_> {
@@ -25,6 +26,24 @@ impl Submission<'_> {
     pub fn context_json(&self) -> Option<String> {
         (self.context != Context::default()).then(|| context(&self.context))
     }
+}
+
+/// Answers or tags as they were stored. What is neither a text nor a list of texts is passed over.
+pub(crate) fn stored_texts(json: &str) -> TextMap<'_> {
+    let Some(Node::Object(object)) = tree::read_all(json) else { return TextMap::default() };
+    let texts = |node| match node {
+        Node::Text(text) => Some(Texts::One(text)),
+        Node::List(items) => {
+            let items = items.into_iter().map(|item| match item {
+                Node::Text(text) => Some(text),
+                _ => None,
+            });
+            items.collect::<Option<Vec<_>>>().map(Texts::Many)
+        }
+        _ => None,
+    };
+    let pairs = object.into_pairs().into_iter();
+    pairs.filter_map(|(name, node)| Some((name, texts(node)?))).collect()
 }
 
 fn text_map(map: &TextMap<'_>) -> String {

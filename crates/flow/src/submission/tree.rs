@@ -84,6 +84,12 @@ pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<Node<'a>, Str
     Ok(node)
 }
 
+/// Reads one JSON text that was stored, and keeps all of it.
+pub(super) fn read_all(text: &str) -> Option<Node<'_>> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    Reader { depth: 0, keep: Keep::All }.deserialize(&mut deserializer).ok()
+}
+
 /// Reads the value that stands inside `depth` arrays and objects.
 #[derive(Clone, Copy)]
 struct Reader<'f> {

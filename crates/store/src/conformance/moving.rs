@@ -189,12 +189,11 @@ pub(super) async fn a_retry_after_a_move_is_replayed(store: TheStore) {
         let found = store.find_by_idempotency_key(row.app_id, &key).await.unwrap();
         assert_eq!(found, Some((row.response_id, Some(row.digest))));
         let public_revision = public_revision(&store, row.app_id).await;
+        let row_again =
+            crate::ResponseRow { response_id: super::world::response_id(50), ..row.clone() };
         let retry = NewResponse {
-            row: crate::ResponseRow { response_id: super::world::response_id(50), ..row.clone() },
             idempotency_key: Some(key),
-            public_revision,
-            claim: None,
-            invitation: None,
+            ..super::world::new_response(row_again, public_revision)
         };
         let outcomes = store.commit(vec![retry]).await.unwrap();
         assert_eq!(outcomes, [Outcome::Replayed(row.response_id)]);

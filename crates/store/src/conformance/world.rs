@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
@@ -191,6 +192,20 @@ pub(super) fn response_row(flow: &FlowRow, version: &VersionRow, millis: i64) ->
     }
 }
 
+/// A response as it comes in, counted by its row and without a definition: that of these cases has no questions.
+pub(super) fn new_response(row: ResponseRow, public_revision: u64) -> NewResponse {
+    let contribution =
+        Contribution::of_stored(None, &row.answers, row.tags.as_deref(), row.admission);
+    NewResponse {
+        row,
+        idempotency_key: None,
+        public_revision,
+        claim: None,
+        invitation: None,
+        contribution,
+    }
+}
+
 /// The id of a respondent first seen so many milliseconds after the start.
 pub(super) fn respondent_id(millis: i64) -> RespondentId {
     new_id!(RespondentId, millis)
@@ -228,13 +243,14 @@ impl Shop {
     pub(super) async fn response(&self, store: &TheStore, millis: i64) -> NewResponse {
         let row = response_row(&self.flow, &self.version, millis);
         let public_revision = public_revision(store, self.app()).await;
-        NewResponse { row, idempotency_key: None, public_revision, claim: None, invitation: None }
+        new_response(row, public_revision)
     }
 
     /// Stores a response with these tags and gives its id.
     pub(super) async fn store(&self, store: &TheStore, millis: i64, tags: &str) -> ResponseId {
         let mut response = self.response(store, millis).await;
         response.row.tags = (!tags.is_empty()).then(|| tags.to_owned());
+        let response = new_response(response.row, response.public_revision);
         let id = response.row.response_id;
         assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
         id
@@ -242,21 +258,26 @@ impl Shop {
 
     /// All responses of the flow, oldest first.
     pub(super) fn query(&self) -> ResponseQuery {
-        ResponseQuery {
-            app_id: self.flow.app_id,
-            flow_id: self.flow.flow_id,
-            version: None,
-            from: None,
-            to: None,
-            admission: None,
-            tags: Vec::new(),
-            answers: Vec::new(),
-            search: None,
-            after: None,
-            order: Order::Asc,
-            limit: 100,
-            look: 1_000_000,
-        }
+        all_of(&self.flow)
+    }
+}
+
+/// All responses of a flow, oldest first.
+pub(super) fn all_of(flow: &FlowRow) -> ResponseQuery {
+    ResponseQuery {
+        app_id: flow.app_id,
+        flow_id: flow.flow_id,
+        version: None,
+        from: None,
+        to: None,
+        admission: None,
+        tags: Vec::new(),
+        answers: Vec::new(),
+        search: None,
+        after: None,
+        order: Order::Asc,
+        limit: 100,
+        look: 1_000_000,
     }
 }
 

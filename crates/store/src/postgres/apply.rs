@@ -11,6 +11,7 @@ use sluice_flow::id::AppId;
 
 use super::codec::Cells;
 use super::commit::queue_of;
+use super::counts;
 use super::failure::Stop;
 use super::invitations;
 use super::listen::CHANNEL;
@@ -35,13 +36,20 @@ pub(super) async fn change(pool: &Arc<Pool>, at: At, change: Change) -> StoreRes
             transaction.roll_back().await;
             Ok(())
         }
-        Ok(Then::Commit) => end(transaction, Ok(())).await,
+        Ok(Then::Commit(removed)) => {
+            end(transaction, Ok(())).await?;
+            if let Some(app) = removed {
+                counts::fold_removals(pool, app).await;
+            }
+            Ok(())
+        }
         Err(stop) => end(transaction, Err(stop)).await,
     }
 }
 
 enum Then {
-    Commit,
+    /// With the app that a response was removed from, if one was.
+    Commit(Option<AppId>),
     /// There were no rows.
     Forget,
 }
@@ -71,13 +79,15 @@ async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then
         return Ok(Then::Forget);
     }
     writes.sort_by_key(rank);
+    let mut removed = None;
     for row in &writes {
         if let Some(app) = put_one(transaction, row).await? {
             touched.note(app, row.is_public());
+            removed = removed.or(matches!(row, Write::DeleteResponse(_)).then_some(app));
         }
     }
     touched.advance(transaction).await?;
-    Ok(Then::Commit)
+    Ok(Then::Commit(removed))
 }
 
 /// Whether a table has no row. Those who would write its first one look one after another, and each sees

@@ -32,6 +32,11 @@ impl<'a> Cells<'a> {
         Self { row, next: 0 }
     }
 
+    /// The cells behind the first so many.
+    pub(super) fn after(row: &'a Row, first: usize) -> Self {
+        Self { row, next: first }
+    }
+
     pub(super) fn take<T: FromSql<'a>>(&mut self) -> StoreResult<T> {
         let index = self.next;
         self.next += 1;

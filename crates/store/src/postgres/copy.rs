@@ -12,13 +12,13 @@ use super::columns::NAMES;
 use crate::NewResponse;
 
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
-const FIELDS: i16 = 14;
+const FIELDS: i16 = 15;
 /// What a row takes beside its texts.
 const ROW_BYTES: usize = 256;
 
 /// The statement that the bytes are for.
 pub(super) fn statement() -> String {
-    format!("COPY responses (app_id, {NAMES}) FROM STDIN (FORMAT binary)")
+    format!("COPY responses (app_id, {NAMES}, counted) FROM STDIN (FORMAT binary)")
 }
 
 /// These responses, whole, with the beginning and the end of the form.
@@ -46,6 +46,7 @@ pub(super) fn of<'a>(responses: impl Iterator<Item = &'a NewResponse> + Clone) -
         out.text(&row.flow_assignment_id);
         out.field(Some(&row.digest));
         out.field(response.idempotency_key.as_ref().map(|key| &key[..]));
+        out.truth(true);
     }
     out.0.put_i16(-1);
     out.0.freeze()

@@ -13,17 +13,20 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, SinkExt};
 use sluice_flow::id::AppId;
 use tokio_postgres::error::{DbError, Severity};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{CopyInSink, Error, Statement};
+use uuid::Uuid;
 
 use super::columns::{Columns, GIVEN, NAMES};
-use super::copy;
 use super::pool::Lease;
 use super::transaction::NotCommitted;
+use super::{copy, counts};
+use crate::counting::deltas_of;
 use crate::{NewResponse, StoreError};
 
 pub(super) static STORE: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "INSERT INTO responses (app_id, {NAMES}) SELECT apps.app_id, given.* \
+        "INSERT INTO responses (app_id, {NAMES}, counted) SELECT apps.app_id, given.*, true \
          FROM apps, {GIVEN} WHERE apps.app_id = $1"
     )
 });
@@ -36,6 +39,11 @@ pub(super) type Copying = Pin<Box<CopyInSink<Bytes>>>;
 pub(super) struct Last {
     pub(super) responses: Arc<Vec<NewResponse>>,
     pub(super) to_store: Vec<(AppId, Vec<usize>)>,
+    /// [`counts::ADD`]: what is stored is counted in the same transaction.
+    pub(super) count: Statement,
+    /// [`blocks::UNFILL`], for responses with ids that are not beyond `old`.
+    pub(super) unfill: Statement,
+    pub(super) old: u128,
 }
 
 /// How the rows go in. It is begun before, since until COMMIT is sent a failure leaves no doubt.
@@ -52,11 +60,40 @@ impl Last {
         let sent = places.clone().count();
         let rows = copy::of(places.map(|&place| &self.responses[place]));
         copy.feed(rows).await.map_err(|error| NotCommitted::Before(error.into()))?;
+        let counted = self.counted();
+        let late = self.late();
         // Each is sent when it is first polled, and they are polled from left to right.
-        let (copied, committed) =
-            tokio::join!(biased; copy.as_mut().finish(), lease.batch_execute("COMMIT"));
+        let (copied, (counts, committed)) = tokio::join!(
+            biased;
+            copy.as_mut().finish(),
+            self.count_and_commit(&counted, &late, lease),
+        );
         settled(copied, sent)?;
+        for (of_app, counts) in counted.iter().zip(counts) {
+            settled(counts, of_app.1.len())?;
+        }
         committed.map_err(|error| NotCommitted::At(error.into()))
+    }
+
+    /// What the rows of each app add to the counts.
+    fn counted(&self) -> Vec<(Uuid, counts::Columns)> {
+        let of_app = |(app, places): &(AppId, Vec<usize>)| {
+            let rows = places.iter().map(|&place| &self.responses[place]);
+            (app.uuid(), counts::Columns::of(&deltas_of(rows)))
+        };
+        self.to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect()
+    }
+
+    /// By app, the flows and ids of what is stored so late that it may fall into a block.
+    fn late(&self) -> Vec<(Uuid, Vec<Uuid>, Vec<Uuid>)> {
+        let of_app = |(app, places): &(AppId, Vec<usize>)| {
+            let rows = places.iter().map(|&place| &self.responses[place].row);
+            let late = rows.filter(|row| row.response_id.uuid().as_u128() <= self.old);
+            let (flows, ids): (Vec<Uuid>, Vec<Uuid>) =
+                late.map(|row| (row.flow_id.uuid(), row.response_id.uuid())).unzip();
+            (!ids.is_empty()).then(|| (app.uuid(), flows, ids))
+        };
+        self.to_store.iter().filter_map(of_app).collect()
     }
 
     pub(super) async fn insert_and_commit(self, store: Statement, lease: &Lease) -> Ended {
@@ -69,15 +106,44 @@ impl Last {
             self.to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect();
         let params: Vec<_> = columns.iter().map(Columns::params).collect();
         let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
-        let commit = async { lease.batch_execute("COMMIT").await.map(|()| 0) };
-        let mut ended = in_order(stores.chain([commit.boxed()]).collect()).await.into_iter();
-        for (of_app, stored) in columns.iter().zip(ended.by_ref()) {
+        let counted = self.counted();
+        let late = self.late();
+        // Each is sent when it is first polled, and they are polled from left to right.
+        let (stored, (counts, committed)) = tokio::join!(
+            biased;
+            in_order(stores.collect()),
+            self.count_and_commit(&counted, &late, lease),
+        );
+        for (of_app, stored) in columns.iter().zip(stored) {
             settled(stored, of_app.len())?;
         }
-        match ended.next() {
-            Some(Err(error)) => Err(NotCommitted::At(error.into())),
-            Some(Ok(_)) | None => Ok(()),
+        for (of_app, counts) in counted.iter().zip(counts) {
+            settled(counts, of_app.1.len())?;
         }
+        committed.map_err(|error| NotCommitted::At(error.into()))
+    }
+
+    /// Sends what the rows of each app add to the counts, what is to be said of those that are late, and COMMIT after it.
+    async fn count_and_commit(
+        &self,
+        counted: &[(Uuid, counts::Columns)],
+        late: &[(Uuid, Vec<Uuid>, Vec<Uuid>)],
+        lease: &Lease,
+    ) -> (Vec<Result<u64, Error>>, Result<(), Error>) {
+        let params: Vec<_> = counted.iter().map(|(app, it)| it.params(app, &false)).collect();
+        let counts = params.iter().map(|params| lease.execute(&self.count, params).boxed());
+        let late: Vec<[&(dyn ToSql + Sync); 3]> =
+            late.iter().map(|(app, flows, ids)| [app as _, flows as _, ids as _]).collect();
+        let late = late.iter().map(|params| lease.execute(&self.unfill, params).boxed());
+        let (counts, late, committed) = tokio::join!(
+            biased;
+            in_order(counts.collect()),
+            in_order(late.collect()),
+            lease.batch_execute("COMMIT")
+        );
+        // Where it was refused, so was the COMMIT.
+        let refused = late.into_iter().find_map(Result::err);
+        (counts, refused.map_or(committed, Err))
     }
 }
 

@@ -10,12 +10,14 @@
 //! sequence or a trigger.
 
 mod apply;
+mod blocks;
 mod claims;
 mod codec;
 mod columns;
 mod commit;
 mod connect;
 mod copy;
+mod counts;
 mod dsn;
 mod expiry;
 mod failure;
@@ -44,17 +46,17 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Day, Timestamp};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::{
-    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
-    FeedPosition, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts,
-    InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page, Place, Record,
-    Removed, Respondent, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, SecretHash,
-    SessionRow, Store, StoreError, StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow,
-    VersionState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
+    Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
+    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
+    ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError,
+    StoreResult, Tended, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -282,6 +284,10 @@ impl Store for PgStore {
         to_the_end(async move { expiry::part(&pool, &expiry).await }).await
     }
 
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        blocks::make(&self.pool, place, now).await
+    }
+
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
         invitations::by_id(&self.pool, id).await
     }
@@ -316,6 +322,24 @@ impl Store for PgStore {
         invitees: Vec<Invitee>,
     ) -> StoreResult<Vec<bool>> {
         invitations::are_invited(&self.pool, app, flow, now, &invitees).await
+    }
+
+    async fn read_counts(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        segment: Option<Vec<u8>>,
+    ) -> StoreResult<FlowCounts> {
+        counts::read(&self.pool, app, flow, segment).await
+    }
+
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        counts::totals(&self.pool, app, from).await
+    }
+
+    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { counts::tend(&pool, limit).await }).await
     }
 
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {

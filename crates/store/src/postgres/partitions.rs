@@ -14,6 +14,7 @@ use tokio_postgres::error::SqlState;
 use uuid::Uuid;
 
 use super::codec::Cells;
+use super::counts;
 use super::failure::Stop;
 use super::pool::Pool;
 use super::schema::made_by_another;
@@ -130,20 +131,28 @@ fn overlaps(error: &tokio_postgres::Error) -> bool {
 /// Drops every partition whose month ended before `time`, with the idempotency keys of its responses,
 /// and says how many. Responses of the month that `time` lies in stay.
 pub(super) async fn drop_before(pool: &Arc<Pool>, time: Timestamp) -> StoreResult<usize> {
-    let ended = "SELECT child.relname::text FROM pg_inherits \
-         JOIN pg_class AS child ON child.oid = pg_inherits.inhrelid \
+    let ended = "SELECT child.relname::text, month - date '1970-01-01', \
+         (month + interval '1 month')::date - date '1970-01-01' FROM pg_inherits \
+         JOIN pg_class AS child ON child.oid = pg_inherits.inhrelid, \
+         LATERAL to_date(substr(child.relname, 11), 'YYYY_MM') AS month \
          WHERE pg_inherits.inhparent = 'responses'::regclass \
          AND child.relname ~ '^responses_[0-9]{4,}_[0-9]{2}$' \
          AND child.relname < to_char(to_timestamp($1::bigint / 1000.0) AT TIME ZONE 'UTC', \
          '\"responses_\"YYYY_MM') ORDER BY 1";
-    let names: Vec<String> = pool.many(ended, &[&time.as_millis()], |cells| cells.take()).await?;
-    for name in &names {
+    let read = |cells: &mut Cells| Ok((cells.take::<String>()?, cells.take()?, cells.take()?));
+    let ended: Vec<(String, i32, i32)> = pool.many(ended, &[&time.as_millis()], read).await?;
+    for (name, first, end_day) in &ended {
         free_keys(pool, name).await?;
         let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
-        let body = transaction.execute(&format!("DROP TABLE {name}"), &[]).await;
+        let body = async {
+            transaction.execute(&format!("DROP TABLE {name}"), &[]).await?;
+            // A month has no responses outside of its partition.
+            counts::forget_days(&transaction, *first, *end_day).await
+        };
+        let body = body.await;
         end(transaction, body).await?;
     }
-    Ok(names.len())
+    Ok(ended.len())
 }
 
 /// Frees the keys that the responses of a partition hold, slice by slice, so that no transaction is

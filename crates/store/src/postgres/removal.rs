@@ -7,6 +7,7 @@
 //! or rewritten the pages (`VACUUM FULL`), and in its log until that is recycled: that is the operator's
 //! to decide, since it locks the table.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use sluice_flow::id::{AppId, RespondentId, ResponseId};
@@ -16,6 +17,7 @@ use uuid::Uuid;
 use super::apply::{LOCK, QUEUE};
 use super::codec::{self, Cells, RESPONSE};
 use super::commit::queue_of;
+use super::counts::{self, Gone};
 use super::failure::Stop;
 use super::pool::{Params, Pool};
 use super::put;
@@ -54,14 +56,23 @@ pub(super) async fn delete(
     responses: &[Uuid],
     keys: &str,
 ) -> Result<u64, Stop> {
-    let sql = "DELETE FROM responses WHERE app_id = $1 AND response_id = ANY($2) \
-         RETURNING response_id, idempotency_key";
-    let gone = transaction.query(sql, &[&app.uuid(), &responses]).await?;
-    settle_keys(transaction, app, &gone, keys).await?;
+    let sql = format!(
+        "DELETE FROM responses WHERE app_id = $1 AND response_id = ANY($2) \
+         RETURNING response_id, idempotency_key, counted, {RESPONSE}"
+    );
+    let rows = transaction.query(&sql, &[&app.uuid(), &responses]).await?;
+    settle_keys(transaction, app, &rows, keys).await?;
+    let mut gone = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let mut cells = Cells::after(row, 2);
+        let at_once = cells.take()?;
+        gone.push(Gone { row: codec::response(&mut cells)?, at_once, stays: None });
+    }
+    counts::take_away(transaction, app, &gone).await?;
     Ok(gone.len() as u64)
 }
 
-/// Marks or frees the keys of rows that are `(response_id, idempotency_key)`.
+/// Marks or frees the keys of rows that begin with `(response_id, idempotency_key)`.
 async fn settle_keys(
     transaction: &Transaction,
     app: AppId,
@@ -98,7 +109,11 @@ pub(super) async fn erase(pool: &Arc<Pool>, erasure: &Erasure) -> StoreResult<Re
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
     let body = erase_part(&transaction, erasure).await;
-    end(transaction, body).await
+    let removed = end(transaction, body).await?;
+    if removed.done {
+        counts::fold_removals(pool, erasure.app_id).await;
+    }
+    Ok(removed)
 }
 
 async fn erase_part(transaction: &Transaction, erasure: &Erasure) -> Result<Removed, Stop> {
@@ -198,7 +213,7 @@ async fn forget_given(
     let (own, others): (Vec<_>, Vec<_>) = rows?.into_iter().partition(is_theirs);
     let count = own.len() as u64;
     forget_answers(transaction, app, own, erasure.answers).await?;
-    let others = others.into_iter().map(ResponseRow::unassigned).collect();
+    let others = others.into_iter().map(|row| (row.clone(), row.unassigned())).collect();
     rewrite(transaction, app, others).await?;
     Ok(count)
 }
@@ -217,7 +232,7 @@ async fn forget_answers(
     match answers {
         Answers::Delete => delete(transaction, app, &ids, MARK_KEYS).await.map(|_| ())?,
         Answers::Keep => {
-            let rows = rows.into_iter().map(ResponseRow::unlinked).collect();
+            let rows = rows.into_iter().map(|row| (row.clone(), row.unlinked())).collect();
             rewrite(transaction, app, rows).await?;
         }
     }
@@ -231,21 +246,23 @@ pub(super) async fn hold(transaction: &Transaction, app: AppId) -> Result<(), St
     transaction.query(LOCK, &[&app.uuid()]).await.map(|_| ())
 }
 
-/// Puts rows in that say less of whom they are of. Their keys stay taken without them: the digest under which
+/// Puts rows in that say less of whom they are of than those before them. Their keys stay taken without them: the digest under which
 /// a key was used is of what was sent.
 async fn rewrite(
     transaction: &Transaction,
     app: AppId,
-    rows: Vec<ResponseRow>,
+    rows: Vec<(ResponseRow, ResponseRow)>,
 ) -> Result<(), Stop> {
     if rows.is_empty() {
         return Ok(());
     }
+    let (before, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
     let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
-    let held = "SELECT response_id, idempotency_key FROM responses \
+    let held = "SELECT response_id, idempotency_key, counted FROM responses \
          WHERE app_id = $1 AND response_id = ANY($2) ORDER BY response_id FOR UPDATE";
     let held = transaction.query(held, &[&app.uuid(), &ids]).await?;
     settle_keys(transaction, app, &held, MARK_KEYS).await?;
+    recount(transaction, app, &held, before, &rows).await?;
     let identities: Vec<_> = rows.iter().map(|row| row.identities.as_deref()).collect();
     let verified: Vec<_> = rows.iter().map(|row| row.identity_verified).collect();
     let whose: Vec<_> = rows.iter().map(|row| row.respondent_id.map(RespondentId::uuid)).collect();
@@ -273,6 +290,26 @@ async fn rewrite(
         &contexts,
     ];
     transaction.execute(sql, params).await.map(|_| ())
+}
+
+/// Counts rows anew that say less from now on; `held` are those that are still there, with whether they were
+/// counted when they were stored after the first two columns.
+async fn recount(
+    transaction: &Transaction,
+    app: AppId,
+    held: &[tokio_postgres::Row],
+    before: Vec<ResponseRow>,
+    after: &[ResponseRow],
+) -> Result<(), Stop> {
+    let mut at_once: HashMap<Uuid, bool> = HashMap::new();
+    for row in held {
+        at_once.insert(Cells::of(row).take()?, Cells::after(row, 2).take()?);
+    }
+    let changed = before.into_iter().zip(after).filter_map(|(row, stays)| {
+        let at_once = *at_once.get(&row.response_id.uuid())?;
+        Some(Gone { row, at_once, stays: Some(stays.clone()) })
+    });
+    counts::take_away(transaction, app, &changed.collect::<Vec<_>>()).await
 }
 
 /// Removes profiles and what is known of them; says how many there were.

@@ -3,13 +3,15 @@
 //! The revisions are those of the record, not moved by one: whoever holds a row that was judged at the
 //! other database can go on here. The feed follows, so that the next public change is a new place in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::AppId;
 
+use super::blocks;
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::columns::{Columns, GIVEN, NAMES};
+use super::counts;
 use super::failure::Stop;
 use super::invitations;
 use super::partitions;
@@ -65,6 +67,11 @@ async fn put_all(
         }
     }
     for (app, rows) in responses {
+        let flows: BTreeSet<_> = rows.iter().map(|(row, _)| row.flow_id).collect();
+        for flow in flows {
+            counts::begin_walk(transaction, app, flow).await?;
+            blocks::forget(transaction, app, flow).await?;
+        }
         put_responses(transaction, app, &rows).await?;
     }
     // After the responses, which may have let go of a key that is only marked from now on.
@@ -94,7 +101,7 @@ static PUT_RESPONSES: LazyLock<String> = LazyLock::new(|| {
         NAMES.split(", ").map(str::trim).map(|name| format!("{name} = excluded.{name}")).collect();
     format!(
         "INSERT INTO responses (app_id, {NAMES}) SELECT $1, given.* FROM {GIVEN} \
-         ON CONFLICT (app_id, response_id) DO UPDATE SET {}",
+         ON CONFLICT (app_id, response_id) DO UPDATE SET {}, counted = false",
         replaced.join(", ")
     )
 });

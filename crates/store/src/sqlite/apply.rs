@@ -11,6 +11,7 @@ use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 
 use super::codec::{self, Cells, bytes};
+use super::counts::Going;
 use super::invitations;
 use super::people;
 use super::removal;
@@ -47,11 +48,13 @@ pub(super) fn change(
     if writes.is_empty() {
         return Ok((false, Then::Forget));
     }
+    let mut going = Going::default();
     for write in &writes {
-        if let Some(app) = put(connection, write)? {
+        if let Some(app) = put(connection, write, &mut going)? {
             touched.note(app, write.is_public());
         }
     }
+    going.settle(connection)?;
     touched.advance(connection)?;
     let removes = writes.iter().any(|write| matches!(write, Write::DeleteResponse(_)));
     Ok((removes, Then::Commit))
@@ -100,7 +103,7 @@ fn next_position(connection: &Connection) -> Result<i64> {
 }
 
 /// Writes one row; gives the app whose state it is part of, if it is part of any.
-fn put(connection: &Connection, write: &Write) -> Result<Option<AppId>, Stop> {
+fn put(connection: &Connection, write: &Write, going: &mut Going) -> Result<Option<AppId>, Stop> {
     let app = match write {
         Write::App(row) => put_app(connection, row).map(|()| Some(row.app_id)),
         Write::Key(row) => put_key(connection, row).map(|()| Some(row.app_id)),
@@ -109,7 +112,7 @@ fn put(connection: &Connection, write: &Write) -> Result<Option<AppId>, Stop> {
         Write::Version(row) => put_version(connection, row).map(|()| Some(row.app_id)),
         Write::Token(row) => put_token(connection, row).map(|()| None),
         Write::Audit(row) => put_audit(connection, row).map(|()| None),
-        Write::DeleteResponse(response) => removal::response(connection, *response),
+        Write::DeleteResponse(response) => removal::response(connection, *response, going),
         Write::Invitations(rows) => {
             rows.iter().try_for_each(|row| invitations::add(connection, row))?;
             Ok(rows.first().map(|row| row.app_id))

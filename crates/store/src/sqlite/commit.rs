@@ -9,8 +9,8 @@ use sluice_flow::submission::Admission;
 
 use super::claims;
 use super::codec::{Cells, bytes};
-use super::invitations;
 use super::transaction::{Stop, Then};
+use super::{counts, invitations};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
 
 const COLUMNS: &str = "app_id, flow_id, flow_version_id, response_id, admitted, answers, \
@@ -27,8 +27,10 @@ const PIECES: [usize; 3] = [32, 8, 1];
 
 static STORE_PIECES: LazyLock<[String; PIECES.len()]> = LazyLock::new(|| {
     PIECES.map(|rows| {
-        let row = format!("({})", ["?"; COLUMN_COUNT].join(", "));
-        format!("INSERT INTO responses ({COLUMNS}) VALUES {}", vec![row; rows].join(", "))
+        // What is stored here is counted in the same transaction.
+        let row = format!("({}, 1)", ["?"; COLUMN_COUNT].join(", "));
+        let rows = vec![row; rows].join(", ");
+        format!("INSERT INTO responses ({COLUMNS}, counted) VALUES {rows}")
     })
 });
 
@@ -70,6 +72,7 @@ pub(super) fn responses(
         });
     }
     store(connection, &plain)?;
+    counts::add(connection, responses, &outcomes)?;
     let then = match outcomes.contains(&Outcome::Stored) {
         true => Then::Commit,
         false => Then::Forget,

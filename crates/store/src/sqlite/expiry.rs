@@ -8,7 +8,8 @@ use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 
 use super::apply::put_audit;
-use super::codec::{Cells, bytes};
+use super::codec::{self, Cells, RESPONSE, bytes};
+use super::counts::Going;
 use super::read::{limit, many};
 use super::transaction::{Stop, Then};
 use super::{invitations, removal};
@@ -44,18 +45,28 @@ fn first_at(time: Timestamp) -> [u8; 16] {
 
 /// What is deleted leaves nothing to pass over again, so no place is remembered. The flows come first, so
 /// that the index by flow is walked; there is none by app alone.
-fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired> {
-    let sql = "DELETE FROM responses WHERE rowid IN (SELECT responses.rowid \
+fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired, Stop> {
+    let sql = format!(
+        "DELETE FROM responses WHERE rowid IN (SELECT responses.rowid \
          FROM flows CROSS JOIN responses ON responses.app_id = flows.app_id \
          AND responses.flow_id = flows.flow_id \
-         WHERE flows.app_id = ?1 AND responses.response_id < ?2 LIMIT ?3)";
+         WHERE flows.app_id = ?1 AND responses.response_id < ?2 LIMIT ?3) \
+         RETURNING {RESPONSE}, counted"
+    );
     let params = params![bytes!(expiry.app_id), first_at(expiry.before), limit(expiry.limit)];
-    let gone = connection.prepare_cached(sql)?.execute(params)?;
-    let next = match gone < expiry.limit {
+    let gone = many(connection, &sql, params, |cells: &mut Cells| {
+        Ok((codec::response(cells)?, cells.take::<bool>()?))
+    })?;
+    let mut going = Going::default();
+    for (row, at_once) in &gone {
+        going.note(connection, row, *at_once, None)?;
+    }
+    going.settle(connection)?;
+    let next = match gone.len() < expiry.limit {
         true => ExpiryPlace::Consents(None),
         false => ExpiryPlace::Responses(None),
     };
-    let gone = gone as u64;
+    let gone = gone.len() as u64;
     Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(Next::At(next)) })
 }
 

@@ -8,10 +8,12 @@
 //! Deliberately absent: any retry of a failed write. What failed is said; what is unknown stops us.
 
 mod apply;
+mod blocks;
 mod claims;
 mod codec;
 mod commit;
 mod connection;
+mod counts;
 mod expiry;
 mod failure;
 mod invitations;
@@ -33,15 +35,16 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Day, Timestamp};
 
 use crate::listing::Walk;
 use crate::{
-    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, Digest, Erasure, Expired, Expiry,
-    FeedPosition, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts,
-    InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page, Place, Record,
-    Removed, Respondent, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, SecretHash,
-    SessionRow, Store, StoreResult, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
+    Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
+    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
+    ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreResult, Tended,
+    TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use read::{apps, flows, instance, out, respondents, responses};
 
@@ -211,6 +214,16 @@ impl Store for SqliteStore {
         self.writer.expire(expiry).await
     }
 
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        let work = self.readers.read(move |it| blocks::work(it, place, now)).await?;
+        let Some(flow) = work.flow else { return Ok(Blocked { made: 0, next: None }) };
+        let made = Blocked::at(place, flow, work.filled.len(), work.laid.len());
+        if made.made > 0 {
+            self.writer.put_blocks(work).await?;
+        }
+        Ok(made)
+    }
+
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
         self.readers.read(move |it| invitations::by_id(it, id)).await
     }
@@ -247,6 +260,23 @@ impl Store for SqliteStore {
         invitees: Vec<Invitee>,
     ) -> StoreResult<Vec<bool>> {
         self.readers.read(move |it| invitations::are_invited(it, app, flow, now, &invitees)).await
+    }
+
+    async fn read_counts(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        segment: Option<Vec<u8>>,
+    ) -> StoreResult<FlowCounts> {
+        self.readers.read(move |it| counts::read(it, app, flow, segment)).await
+    }
+
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        self.readers.read(move |it| counts::totals(it, app, from)).await
+    }
+
+    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
+        self.writer.tend_counts(limit).await
     }
 
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {

@@ -10,6 +10,7 @@ use sluice_flow::respondent::Known;
 
 use super::apply::put_audit;
 use super::codec::{self, Cells, IDENTITY, RESPONSE, bytes};
+use super::counts::Going;
 use super::invitations;
 use super::read::{many, responses};
 use super::transaction::{Stop, Then};
@@ -17,22 +18,29 @@ use crate::{Answers, Erasure, InvitationRow, Page, Person, Removed, ResponseRow,
 
 /// Deletes a response, keeps its key taken, and takes it out of its invitation; gives the app that it was
 /// of, if it was there.
-pub(super) fn response(connection: &Connection, response: ResponseId) -> Result<Option<AppId>> {
-    let sql = "DELETE FROM responses WHERE response_id = ?1 \
-         RETURNING app_id, idempotency_key, flow_assignment_id";
+pub(super) fn response(
+    connection: &Connection,
+    response: ResponseId,
+    going: &mut Going,
+) -> Result<Option<AppId>> {
+    let sql = format!(
+        "DELETE FROM responses WHERE response_id = ?1 RETURNING {RESPONSE}, counted, idempotency_key"
+    );
     let gone = connection
-        .prepare_cached(sql)?
+        .prepare_cached(&sql)?
         .query_row([bytes!(response)], |row| {
             let mut cells = Cells::of(row);
-            let app = cells.id(AppId::from_uuid)?;
-            Ok((app, cells.take::<Option<[u8; 32]>>()?, cells.take::<Option<String>>()?))
+            let row = codec::response(&mut cells)?;
+            Ok((row, cells.take()?, cells.take::<Option<[u8; 32]>>()?))
         })
         .optional()?;
-    let Some((app_id, key, assignment)) = gone else { return Ok(None) };
+    let Some((row, at_once, key)) = gone else { return Ok(None) };
+    let app_id = row.app_id;
     if let Some(key) = key {
         put_used_key(connection, &UsedKeyRow { app_id, response_id: response, key })?;
     }
-    invitations::unname(connection, app_id, assignment.as_deref(), response)?;
+    invitations::unname(connection, app_id, row.flow_assignment_id.as_deref(), response)?;
+    going.note(connection, &row, at_once, None)?;
     Ok(Some(app_id))
 }
 
@@ -49,22 +57,23 @@ pub(super) fn erase(connection: &Connection, erasure: &Erasure) -> Result<(Remov
     let Some(known) = known_of(connection, app, &erasure.person)? else {
         return Ok((Removed { done: true, ..Removed::default() }, Then::Forget));
     };
-    let mut removed = Removed::default();
+    let (mut removed, mut going) = (Removed::default(), Going::default());
     let rows = match erasure.person {
         Person::Respondent(id) => linked(connection, app, id, erasure.limit)?,
         Person::Invitee(_) => Vec::new(),
     };
     for row in &rows {
         removed.invitations += invitations::forget_completed(connection, row)? as u64;
-        forget_answers(connection, row, erasure.answers)?;
+        forget_answers(connection, row, erasure.answers, &mut going)?;
     }
     removed.responses = rows.len() as u64;
     let room = erasure.limit - rows.len();
     let page = Page { after: None, limit: room };
     let theirs = invitations::of_person(connection, app, &known, page)?;
     for row in &theirs {
-        removed.responses += forget_invitation(connection, row, erasure)?;
+        removed.responses += forget_invitation(connection, row, erasure, &mut going)?;
     }
+    going.settle(connection)?;
     removed.invitations += theirs.len() as u64;
     if theirs.len() < room {
         removed.done = true;
@@ -103,6 +112,7 @@ fn forget_invitation(
     connection: &Connection,
     row: &InvitationRow,
     erasure: &Erasure,
+    going: &mut Going,
 ) -> Result<u64> {
     invitations::forget(connection, row, erasure.audit.audit_id.made_at())?;
     let Some(id) = row.response_id else { return Ok(0) };
@@ -112,7 +122,7 @@ fn forget_invitation(
         None => true,
     };
     if is_theirs {
-        forget_answers(connection, &response, erasure.answers)?;
+        forget_answers(connection, &response, erasure.answers, going)?;
     } else {
         rewrite(connection, &response.unassigned())?;
     }
@@ -120,12 +130,21 @@ fn forget_invitation(
 }
 
 /// Deletes a response of somebody, or leaves it without them.
-fn forget_answers(connection: &Connection, row: &ResponseRow, answers: Answers) -> Result<()> {
+fn forget_answers(
+    connection: &Connection,
+    row: &ResponseRow,
+    answers: Answers,
+    going: &mut Going,
+) -> Result<()> {
     match answers {
         Answers::Delete => {
-            response(connection, row.response_id)?;
+            response(connection, row.response_id, going)?;
         }
-        Answers::Keep => rewrite(connection, &row.clone().unlinked())?,
+        Answers::Keep => {
+            let kept = row.clone().unlinked();
+            let at_once = rewrite(connection, &kept)?;
+            going.note(connection, row, at_once, Some(&kept))?;
+        }
     }
     forget_consent(connection, row.app_id, row.response_id)
 }
@@ -153,12 +172,12 @@ fn linked(
 }
 
 /// Puts a row in that says less of who it is of. Its key stays taken without it: the digest under which the
-/// key was used is of what was sent.
-fn rewrite(connection: &Connection, row: &ResponseRow) -> Result<()> {
+/// key was used is of what was sent. Says whether the row was counted when it was stored.
+fn rewrite(connection: &Connection, row: &ResponseRow) -> Result<bool> {
     let (app_id, response_id) = (row.app_id, row.response_id);
-    let key: Option<[u8; 32]> = connection
-        .prepare_cached("SELECT idempotency_key FROM responses WHERE response_id = ?1")?
-        .query_row([bytes!(response_id)], |row| row.get(0))?;
+    let (key, at_once): (Option<[u8; 32]>, bool) = connection
+        .prepare_cached("SELECT idempotency_key, counted FROM responses WHERE response_id = ?1")?
+        .query_row([bytes!(response_id)], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let sql = "UPDATE responses SET identities = ?2, identity_verified = ?3, respondent_id = ?4, \
          flow_assignment_id = ?5, digest = ?6, tags = ?7, context = ?8, idempotency_key = NULL \
          WHERE response_id = ?1";
@@ -172,10 +191,10 @@ fn rewrite(connection: &Connection, row: &ResponseRow) -> Result<()> {
         row.tags,
         row.context,
     ])?;
-    match key {
-        Some(key) => put_used_key(connection, &UsedKeyRow { app_id, response_id, key }),
-        None => Ok(()),
+    if let Some(key) = key {
+        put_used_key(connection, &UsedKeyRow { app_id, response_id, key })?;
     }
+    Ok(at_once)
 }
 
 fn forget_consent(connection: &Connection, app: AppId, response: ResponseId) -> Result<()> {

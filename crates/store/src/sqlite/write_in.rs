@@ -3,6 +3,8 @@
 //! The revisions are those of the record, not moved by one: whoever holds a row that was judged at the
 //! other database can go on here. The feed follows, so that the next public change is a new place in it.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{CachedStatement, Connection, Result, params};
 
 use super::apply::{
@@ -12,7 +14,7 @@ use super::claims::{put_consent, put_identity, put_respondent};
 use super::codec::bytes;
 use super::removal::put_used_key;
 use super::transaction::{Stop, Then};
-use super::{commit, invitations, people};
+use super::{blocks, commit, counts, invitations, people};
 use crate::{App, Record};
 
 /// The columns in the order of [`commit::put`].
@@ -26,11 +28,19 @@ const PUT_RESPONSE: &str = "INSERT INTO responses (app_id, flow_id, flow_version
      identities = excluded.identities, identity_verified = excluded.identity_verified, \
      respondent_id = excluded.respondent_id, tags = excluded.tags, context = excluded.context, \
      flow_assignment_id = excluded.flow_assignment_id, digest = excluded.digest, \
-     idempotency_key = excluded.idempotency_key";
+     idempotency_key = excluded.idempotency_key, counted = 0";
 
 pub(super) fn records(connection: &Connection, records: &[Record]) -> Result<((), Then), Stop> {
     if records.is_empty() {
         return Ok(((), Then::Forget));
+    }
+    let flows = records.iter().filter_map(|record| match record {
+        Record::Response { row, .. } => Some((row.app_id, row.flow_id)),
+        _ => None,
+    });
+    for (app, flow) in flows.collect::<BTreeSet<_>>() {
+        counts::begin_walk(connection, app, flow)?;
+        blocks::forget(connection, app, flow)?;
     }
     let mut put_response = connection.prepare_cached(PUT_RESPONSE)?;
     for record in records {

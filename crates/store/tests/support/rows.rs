@@ -1,5 +1,6 @@
 //! The rows that the tests of a backend store: one app, and responses that differ by number.
 
+use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::submission::Admission;
@@ -51,12 +52,15 @@ pub(crate) fn response(millis: i64, number: u32, public_revision: u64) -> NewRes
         flow_assignment_id: None,
         digest: [1; 32],
     };
+    let contribution =
+        Contribution::of_stored(None, &row.answers, row.tags.as_deref(), row.admission);
     NewResponse {
         row,
         idempotency_key: Some(key(number)),
         public_revision,
         claim: None,
         invitation: None,
+        contribution,
     }
 }
 

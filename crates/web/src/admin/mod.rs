@@ -24,6 +24,7 @@ mod request;
 mod respondents;
 mod responses;
 mod schema;
+mod summary;
 mod tokens;
 mod users;
 mod versions;
@@ -60,6 +61,7 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(drafts::routes())
         .merge(versions::routes())
         .merge(responses::routes())
+        .merge(summary::routes())
         .merge(exports::routes())
         .merge(respondents::routes())
         .merge(invitations::routes())

@@ -63,6 +63,10 @@ pub(super) fn order() -> Object {
     order
 }
 
+pub(super) fn step() -> Object {
+    one_of(&["day", "week"])
+}
+
 pub(super) fn export_format() -> Object {
     let mut formats = one_of(&["csv", "jsonl", "parquet", "xlsx"]);
     formats.description =

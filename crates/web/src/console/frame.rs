@@ -9,6 +9,7 @@ use sluice_engine::rows::{FlowState, Scope};
 
 use super::around::{Around, Status};
 use super::assets;
+use super::chart;
 use super::parts::icon;
 use super::reply::{self, Kind};
 use super::session::Visitor;
@@ -215,6 +216,7 @@ impl<'f> Frame<'f> {
                                 span class={ "dot " (flow.status.class()) } {}
                                 span.name { (flow.name) }
                                 span.unseen { (flow.status.word()) }
+                                @if flow.days.iter().any(|&count| count > 0) { (chart::spark(&flow.days)) }
                             }
                         }
                     }

@@ -11,6 +11,7 @@ mod page;
 mod respondents;
 mod responses;
 mod routes;
+mod summary;
 mod support;
 mod tokens;
 mod trail;

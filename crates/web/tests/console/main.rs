@@ -7,6 +7,7 @@
 mod desk;
 mod editor;
 mod flows;
+mod frame;
 mod oidc;
 mod preview;
 mod responses;

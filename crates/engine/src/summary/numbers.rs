@@ -1,0 +1,86 @@
+//! Numbers as a picture: a few bins of equal width, the mean, the median and the ends.
+
+use sluice_flow::counts::{NumberBin, QuestionCounts};
+
+use super::picture::{ratio, sum_of};
+use super::{Bin, Picture, count};
+
+/// So many different numbers are told as they are; more are put together.
+const SINGLE_MAX: usize = 24;
+/// Bins of equal width, at the most.
+const BINS_MAX: f64 = 20.0;
+
+pub(super) fn picture(counts: &QuestionCounts) -> Picture {
+    let keys = counts.keys.iter().filter(|(_, times)| **times > 0);
+    let mut fine: Vec<(NumberBin, u64)> =
+        keys.map(|(key, times)| (NumberBin::of_key(*key), count(*times))).collect();
+    fine.sort_by(|(one, _), (other, _)| one.near.total_cmp(&other.near));
+    Picture::Numbers {
+        mean: mean(counts),
+        median: median(&fine),
+        min: fine.first().map(|(bin, _)| bin.near),
+        max: fine.last().map(|(bin, _)| bin.near),
+        bins: if fine.len() <= SINGLE_MAX { singles(&fine) } else { coarse(&fine) },
+    }
+}
+
+pub(super) fn mean(counts: &QuestionCounts) -> Option<f64> {
+    ratio(sum_of(counts), count(counts.answered))
+}
+
+/// The middle one, or the mean of the two in the middle.
+fn median(fine: &[(NumberBin, u64)]) -> Option<f64> {
+    let all: u64 = fine.iter().map(|(_, times)| times).sum();
+    let at = |wanted: u64| {
+        let mut passed = 0;
+        fine.iter().find_map(|(bin, times)| {
+            passed += times;
+            (passed > wanted).then_some(bin.near)
+        })
+    };
+    match all {
+        0 => None,
+        all if all % 2 == 1 => at(all / 2),
+        all => Some((at(all / 2 - 1)? + at(all / 2)?) / 2.0),
+    }
+}
+
+fn singles(fine: &[(NumberBin, u64)]) -> Vec<Bin> {
+    let bin = |(bin, count): &(NumberBin, u64)| Bin {
+        from: bin.near.min(bin.far),
+        to: bin.near.max(bin.far),
+        count: *count,
+    };
+    fine.iter().map(bin).collect()
+}
+
+/// Bins of equal width, at multiples of it, without a gap.
+fn coarse(fine: &[(NumberBin, u64)]) -> Vec<Bin> {
+    let (Some((first, _)), Some((last, _))) = (fine.first(), fine.last()) else {
+        return Vec::new();
+    };
+    let width = width_for(last.near - first.near);
+    let at = |number: f64| (number / width).floor();
+    let base = at(first.near);
+    let bins = (at(last.near) - base) as usize + 1;
+    let mut counts = vec![0; bins];
+    for (bin, times) in fine {
+        if let Some(count) = counts.get_mut((at(bin.near) - base) as usize) {
+            *count += times;
+        }
+    }
+    let bin = |(index, count): (u32, u64)| Bin {
+        from: (base + f64::from(index)) * width,
+        to: (base + f64::from(index) + 1.0) * width,
+        count,
+    };
+    (0..).zip(counts).map(bin).collect()
+}
+
+/// The least of 1, 2, 5, 10, … that cuts a range into few enough bins.
+fn width_for(range: f64) -> f64 {
+    let least = range / (BINS_MAX - 1.0);
+    let power = 10_f64.powf(least.log10().floor());
+    let widths = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    widths.into_iter().find(|width| *width >= least).unwrap_or(10.0 * power)
+}

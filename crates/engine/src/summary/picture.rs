@@ -1,0 +1,237 @@
+//! Counts as pictures: what is drawn of the answers to a question.
+
+use sluice_flow::counts::{Counted, QuestionCounts, SUM_UNIT, month_of};
+use sluice_flow::question::choice::Choice;
+use sluice_flow::time::Day;
+
+use super::numbers;
+use super::{DayPicture, OptionCount, Picture, RankCount, count};
+
+/// Ranks and columns have this much room in a key: more than a definition may have of either.
+const ROOM: u32 = 1 << 16;
+
+/// How the answers to a question are numbered over all its versions, and with what labels.
+pub(super) enum Kind {
+    Nps,
+    Scale { max: u32 },
+    Words(&'static [&'static str]),
+    Options { choices: Choices, several: bool },
+    Ranking(Choices),
+    Matrix { rows: Choices, columns: Choices },
+    Numbers,
+    Dates,
+    Text,
+}
+
+/// Options of all versions; those of the newest come first.
+#[derive(Default)]
+pub(super) struct Choices(Vec<Known>);
+
+struct Known {
+    id: String,
+    label: String,
+    still_offered: bool,
+}
+
+impl Choices {
+    fn of(newest: &[Choice]) -> Self {
+        let mut choices = Self::default();
+        newest.iter().for_each(|choice| choices.add(choice, true));
+        choices
+    }
+
+    pub(super) fn add(&mut self, choice: &Choice, still_offered: bool) {
+        let (id, label) = (choice.id.clone(), choice.label.clone());
+        self.0.push(Known { id, label, still_offered });
+    }
+
+    pub(super) fn place(&self, id: &str) -> Option<u32> {
+        self.0.iter().position(|it| it.id == id).and_then(|place| u32::try_from(place).ok())
+    }
+
+    /// The place of a version's own so-manieth choice.
+    fn place_of(&self, theirs: &[Choice], place: u32) -> Option<u32> {
+        self.place(&theirs.get(place as usize)?.id)
+    }
+
+    fn len(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
+
+    fn labels(&self) -> Vec<(String, String)> {
+        self.0.iter().map(|it| (it.id.clone(), it.label.clone())).collect()
+    }
+}
+
+impl Kind {
+    /// Nothing where there is nothing to answer.
+    pub(super) fn of(counted: Counted<'_>) -> Option<Self> {
+        Some(match counted {
+            Counted::Never => return None,
+            Counted::Presence => Self::Text,
+            Counted::Nps => Self::Nps,
+            Counted::Scale { max } => Self::Scale { max },
+            Counted::Words(words) => Self::Words(words),
+            Counted::Options { options, several } => {
+                Self::Options { choices: Choices::of(options), several }
+            }
+            Counted::Ranking(options) => Self::Ranking(Choices::of(options)),
+            Counted::Matrix { rows, columns } => {
+                Self::Matrix { rows: Choices::of(rows), columns: Choices::of(columns) }
+            }
+            Counted::Number => Self::Numbers,
+            Counted::Date => Self::Dates,
+        })
+    }
+
+    /// Whether marks of the other kind mean the same.
+    pub(super) fn has_scale_of(&self, other: Counted<'_>) -> bool {
+        match (self, other) {
+            (Self::Scale { max }, Counted::Scale { max: theirs }) => *max == theirs,
+            _ => true,
+        }
+    }
+
+    /// The number, over all versions, of what one version has counted under a number of its own.
+    pub(super) fn key(&self, counted: Counted<'_>, key: u32) -> Option<u32> {
+        match (self, counted) {
+            (Self::Options { choices, .. }, Counted::Options { options, .. }) => {
+                match key as usize == options.len() {
+                    true => Some(choices.len()),
+                    false => choices.place_of(options, key),
+                }
+            }
+            (Self::Ranking(choices), Counted::Ranking(options)) => {
+                let count = u32::try_from(options.len()).ok()?;
+                let place = choices.place_of(options, key.checked_div(count)?)?;
+                Some(place * ROOM + key % count)
+            }
+            (Self::Matrix { rows, columns }, Counted::Matrix { rows: theirs, columns: across }) => {
+                let count = u32::try_from(across.len()).ok()?;
+                let row = rows.place_of(theirs, key.checked_div(count)?)?;
+                Some(row * ROOM + columns.place_of(across, key % count)?)
+            }
+            _ => Some(key),
+        }
+    }
+
+    pub(super) fn picture(&self, counts: &QuestionCounts) -> Picture {
+        let times = |key: u32| times(counts, key);
+        match self {
+            Self::Text => Picture::Text,
+            Self::Nps => nps(counts),
+            Self::Scale { max } => Picture::Scale {
+                points: (1..=*max).map(|mark| (mark as u8, times(mark))).collect(),
+                mean: mean_mark(counts),
+                max: *max as u8,
+            },
+            Self::Words(words) => {
+                let option = |(key, word): (u32, &&str)| OptionCount {
+                    id: (*word).to_owned(),
+                    label: capitalised(word),
+                    count: times(key),
+                    still_offered: true,
+                };
+                let options = (0..).zip(words.iter()).map(option).collect();
+                Picture::Options { options, other: 0, several: false }
+            }
+            Self::Options { choices, several } => {
+                let option = |(key, it): (u32, &Known)| OptionCount {
+                    id: it.id.clone(),
+                    label: it.label.clone(),
+                    count: times(key),
+                    still_offered: it.still_offered,
+                };
+                let options = (0..).zip(&choices.0).map(option).collect();
+                Picture::Options { options, other: times(choices.len()), several: *several }
+            }
+            Self::Ranking(choices) => ranking(choices, counts),
+            Self::Matrix { rows, columns } => Picture::Matrix {
+                rows: rows.labels(),
+                columns: columns.labels(),
+                cells: (0..rows.len())
+                    .map(|row| (0..columns.len()).map(|it| times(row * ROOM + it)).collect())
+                    .collect(),
+            },
+            Self::Numbers => numbers::picture(counts),
+            Self::Dates => {
+                let months = counts.keys.iter().filter(|(_, times)| **times > 0);
+                let months = months.map(|(key, times)| (month_of(*key), count(*times)));
+                Picture::Dates { months: months.collect() }
+            }
+        }
+    }
+
+    pub(super) fn on_day(&self, day: Day, counts: &QuestionCounts) -> DayPicture {
+        let parts = |keys: std::ops::Range<u32>| keys.map(|key| times(counts, key)).collect();
+        let (mean, nps, parts) = match self {
+            Self::Nps => (None, nps_score(counts), parts(0..11)),
+            Self::Scale { max } => (mean_mark(counts), None, parts(1..max + 1)),
+            Self::Words(words) => (None, None, parts(0..u32::try_from(words.len()).unwrap_or(0))),
+            Self::Options { choices, .. } => (None, None, parts(0..choices.len() + 1)),
+            Self::Numbers => (numbers::mean(counts), None, Vec::new()),
+            Self::Ranking(_) | Self::Matrix { .. } | Self::Dates | Self::Text => {
+                (None, None, Vec::new())
+            }
+        };
+        DayPicture { day, answered: count(counts.answered), mean, nps, parts }
+    }
+}
+
+fn times(counts: &QuestionCounts, key: u32) -> u64 {
+    count(counts.keys.get(&key).copied().unwrap_or(0))
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// Of 100 people, how many more would recommend than would not.
+fn nps_score(counts: &QuestionCounts) -> Option<f64> {
+    let sum = |keys: std::ops::Range<u32>| keys.map(|key| times(counts, key)).sum::<u64>();
+    ratio(100.0 * (sum(9..11) as f64 - sum(0..7) as f64), sum(0..11))
+}
+
+fn nps(counts: &QuestionCounts) -> Picture {
+    let mut points = [0; 11];
+    for (key, point) in (0..).zip(&mut points) {
+        *point = times(counts, key);
+    }
+    Picture::Nps {
+        points,
+        promoters: points[9..].iter().sum(),
+        passives: points[7..9].iter().sum(),
+        detractors: points[..7].iter().sum(),
+        score: nps_score(counts),
+    }
+}
+
+fn mean_mark(counts: &QuestionCounts) -> Option<f64> {
+    let marks = counts.keys.iter();
+    let sum: u64 = marks.map(|(mark, times)| u64::from(*mark) * count(*times)).sum();
+    ratio(sum as f64, counts.keys.values().map(|times| count(*times)).sum())
+}
+
+fn ranking(choices: &Choices, counts: &QuestionCounts) -> Picture {
+    let ranked = counts.keys.keys().map(|key| key % ROOM + 1).max().unwrap_or(0);
+    let ranks = ranked.max(choices.0.iter().filter(|it| it.still_offered).count() as u32);
+    let option = |(place, it): (u32, &Known)| {
+        let places: Vec<u64> = (0..ranks).map(|rank| times(counts, place * ROOM + rank)).collect();
+        let sum: u64 = (1..).zip(&places).map(|(rank, times): (u64, _)| rank * times).sum();
+        let mean_place = ratio(sum as f64, places.iter().sum());
+        RankCount { id: it.id.clone(), label: it.label.clone(), places, mean_place }
+    };
+    Picture::Ranking { options: (0..).zip(&choices.0).map(option).collect() }
+}
+
+/// Absent where there is nothing to divide by.
+pub(super) fn ratio(sum: f64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum / count as f64)
+}
+
+/// The sum of numbers in whole ones.
+pub(super) fn sum_of(counts: &QuestionCounts) -> f64 {
+    counts.sum as f64 / SUM_UNIT as f64
+}

@@ -1,0 +1,171 @@
+//! Questions over versions: which of them are the same one, and what their counts are together.
+//!
+//! The counts of a version number options by their place in it. Here each question gets one numbering for all its
+//! versions, in which the newest come first and what is not offered any more after them; counts are then put
+//! together under these numbers, as a whole and by day.
+
+use std::collections::BTreeMap;
+
+use sluice_flow::counts::{Counted, Counts, QuestionCounts};
+use sluice_flow::id::FlowVersionId;
+use sluice_flow::question::Question;
+use sluice_flow::question::choice::Choice;
+use sluice_flow::time::Day;
+
+use super::picture::{Choices, Kind};
+use super::{Asked, QuestionSummary, Step, Version, count};
+
+/// Counts of a version on a day.
+type Told<'c> = [(FlowVersionId, Day, &'c Counts)];
+
+/// The questions that the chosen versions ask, by the counts of these.
+pub(super) fn summed(
+    versions: &[Version],
+    chosen: &[&Version],
+    told: &Told<'_>,
+    step: Step,
+) -> Vec<QuestionSummary> {
+    let mut threads = threads(versions);
+    let mut asked: BTreeMap<FlowVersionId, Vec<Place<'_>>> = BTreeMap::new();
+    for version in chosen {
+        let questions = (0..).zip(version.definition.questions());
+        let places = questions.filter_map(|(place, question)| {
+            let thread = threads.iter().position(|thread| thread.is_about(question))?;
+            Some(Place { place, thread, counted: question.question_type.counted() })
+        });
+        let places: Vec<_> = places.collect();
+        places.iter().for_each(|it| threads[it.thread].is_chosen = true);
+        asked.insert(version.flow_version_id, places);
+    }
+    for (version, day, counts) in told {
+        for Place { place, thread, counted } in asked.get(version).into_iter().flatten() {
+            let thread = &mut threads[*thread];
+            thread.of += counts.responses;
+            if let Some(answers) = counts.questions.get(place) {
+                thread.add(*counted, step.of(*day), answers);
+            }
+        }
+    }
+    threads.into_iter().filter(|thread| thread.is_chosen).map(Thread::told).collect()
+}
+
+/// A question of one version.
+struct Place<'v> {
+    place: u16,
+    thread: usize,
+    counted: Counted<'v>,
+}
+
+/// One question, followed over its versions.
+struct Thread {
+    id: String,
+    question_type: &'static str,
+    prompt: String,
+    asked: Asked,
+    worded_before: Vec<(u32, String)>,
+    kind: Kind,
+    /// Whether a version of the filter asks it.
+    is_chosen: bool,
+    of: i64,
+    whole: QuestionCounts,
+    days: BTreeMap<Day, QuestionCounts>,
+}
+
+/// Every question that was ever asked; versions come the newest first.
+fn threads(versions: &[Version]) -> Vec<Thread> {
+    let mut threads: Vec<Thread> = Vec::new();
+    for (age, version) in versions.iter().enumerate() {
+        for question in version.definition.questions() {
+            let Some(kind) = Kind::of(question.question_type.counted()) else { continue };
+            match threads.iter_mut().find(|thread| thread.is_about(question)) {
+                Some(thread) => thread.meet(version.number, question),
+                None => threads.push(Thread {
+                    id: question.id.clone(),
+                    question_type: question.question_type.name(),
+                    prompt: question.prompt.clone(),
+                    asked: match age {
+                        0 => Asked::Now,
+                        _ => Asked::UntilVersion(version.number),
+                    },
+                    worded_before: Vec::new(),
+                    kind,
+                    is_chosen: false,
+                    of: 0,
+                    whole: QuestionCounts::default(),
+                    days: BTreeMap::new(),
+                }),
+            }
+        }
+    }
+    threads
+}
+
+impl Thread {
+    fn is_about(&self, question: &Question) -> bool {
+        self.id == question.id
+            && self.question_type == question.question_type.name()
+            && self.kind.has_scale_of(question.question_type.counted())
+    }
+
+    /// Notes what an older version says of it.
+    fn meet(&mut self, number: u32, question: &Question) {
+        let prompt = &question.prompt;
+        if *prompt != self.prompt && !self.worded_before.iter().any(|(_, it)| it == prompt) {
+            self.worded_before.push((number, prompt.clone()));
+        }
+        match (&mut self.kind, question.question_type.counted()) {
+            (Kind::Options { choices, .. }, Counted::Options { options, .. })
+            | (Kind::Ranking(choices), Counted::Ranking(options)) => choices.meet(options),
+            (
+                Kind::Matrix { rows, columns },
+                Counted::Matrix { rows: theirs, columns: their_columns },
+            ) => {
+                rows.meet(theirs);
+                columns.meet(their_columns);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds the counts of one version, which are numbered by its own options.
+    fn add(&mut self, counted: Counted<'_>, day: Day, answers: &QuestionCounts) {
+        let day = self.days.entry(day).or_default();
+        for sums in [&mut self.whole, day] {
+            sums.answered += answers.answered;
+            sums.sum = sums.sum.wrapping_add(answers.sum);
+            for (key, times) in &answers.keys {
+                if let Some(key) = self.kind.key(counted, *key) {
+                    *sums.keys.entry(key).or_default() += times;
+                }
+            }
+        }
+    }
+
+    fn told(self) -> QuestionSummary {
+        let over_time = self.days.iter().filter(|(_, counts)| counts.answered > 0);
+        let over_time = over_time.map(|(day, counts)| self.kind.on_day(*day, counts)).collect();
+        let picture = self.kind.picture(&self.whole);
+        QuestionSummary {
+            picture,
+            over_time,
+            answered: count(self.whole.answered),
+            of: count(self.of),
+            id: self.id,
+            question_type: self.question_type,
+            prompt: self.prompt,
+            asked: self.asked,
+            worded_before: self.worded_before,
+        }
+    }
+}
+
+impl Choices {
+    /// Adds the choices of an older version that newer ones do not have.
+    fn meet(&mut self, older: &[Choice]) {
+        for choice in older {
+            if self.place(&choice.id).is_none() {
+                self.add(choice, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! Summaries of a few responses, each number worked out by hand.
+
+use serde_json::{Value, json};
+use sluice_flow::counts::Contribution;
+use sluice_flow::submission::Admission;
+
+use super::*;
+
+fn day(text: &str) -> Day {
+    text.parse().unwrap()
+}
+
+fn id(number: u32) -> FlowVersionId {
+    FlowVersionId::from_uuid(uuid::Uuid::from_u128(number.into()))
+}
+
+/// Published versions, of which the last one is the newest, and responses to them.
+#[derive(Default)]
+struct Flow {
+    versions: Vec<Version>,
+    sheets: BTreeMap<(Day, FlowVersionId), Sheet>,
+}
+
+impl Flow {
+    fn publish(&mut self, questions: &Value) -> &mut Self {
+        let number = self.versions.len() as u32 + 1;
+        let definition = definition::check(&json!({"title": "T", "questions": questions})).unwrap();
+        let published_at = Timestamp::from_millis(number.into());
+        let version = Version { flow_version_id: id(number), number, published_at, definition };
+        self.versions.insert(0, version);
+        self
+    }
+
+    fn answer(&mut self, number: u32, on: &str, answers: &Value) -> &mut Self {
+        self.answer_with(number, on, answers, &json!({}), Admission::CollectionOnly)
+    }
+
+    fn answer_with(
+        &mut self,
+        number: u32,
+        on: &str,
+        answers: &Value,
+        tags: &Value,
+        admission: Admission,
+    ) -> &mut Self {
+        let version = self.versions.iter().find(|it| it.number == number).unwrap();
+        let added = Contribution::of_stored(
+            Some(&version.definition),
+            &answers.to_string(),
+            Some(&tags.to_string()),
+            admission,
+        );
+        self.sheets.entry((day(on), id(number))).or_default().put(added.as_bytes()).unwrap();
+        self
+    }
+
+    fn summary(&self, filter: &SummaryFilter) -> Summary {
+        let sheets: Vec<_> =
+            self.sheets.iter().map(|((day, id), sheet)| (*id, *day, sheet.clone())).collect();
+        add_up(&self.versions, &sheets, filter)
+    }
+
+    fn question(&self, question: &str) -> QuestionSummary {
+        let all = self.summary(&SummaryFilter::default()).questions;
+        all.into_iter().find(|it| it.id == question).unwrap()
+    }
+}
+
+fn question(id: &str, of: &str, own: Value) -> Value {
+    let mut question = own;
+    question["id"] = json!(id);
+    question["type"] = json!(of);
+    question["prompt"] = json!(format!("{id}?"));
+    question
+}
+
+fn choices(ids: &[&str]) -> Value {
+    ids.iter().map(|id| json!({"id": id, "label": id.to_uppercase()})).collect()
+}
+
+#[test]
+fn a_net_promoter_score_is_promoters_less_detractors() {
+    let mut flow = Flow::default();
+    flow.publish(&json!([question("nps", "nps", json!({}))]));
+    // Five promoters, two passives, three detractors: 100 × (5 − 3) / 10.
+    for mark in [10, 10, 9, 9, 9, 8, 7, 6, 0, 3] {
+        flow.answer(1, "2026-11-15", &json!({"nps": mark.to_string()}));
+    }
+    flow.answer(1, "2026-11-15", &json!({}));
+    let summary = flow.question("nps");
+    assert_eq!((summary.answered, summary.of), (10, 11));
+    let points = [1, 0, 0, 1, 0, 0, 1, 1, 1, 3, 2];
+    let expected =
+        Picture::Nps { points, promoters: 5, passives: 2, detractors: 3, score: Some(20.0) };
+    assert_eq!(summary.picture, expected);
+    assert_eq!(summary.over_time[0].nps, Some(20.0));
+    assert_eq!(summary.over_time[0].parts, points);
+}
+
+#[test]
+fn without_an_answer_there_is_no_score_mean_or_median() {
+    let mut flow = Flow::default();
+    let questions = ["nps", "rating", "number"].map(|of| question(of, of, json!({})));
+    flow.publish(&json!(questions));
+    flow.answer(1, "2026-11-15", &json!({}));
+    for picture in ["nps", "rating", "number"].map(|id| flow.question(id).picture) {
+        match picture {
+            Picture::Nps { score, .. } => assert_eq!(score, None),
+            Picture::Scale { mean, .. } => assert_eq!(mean, None),
+            Picture::Numbers { bins, mean, median, min, max } => {
+                assert_eq!((bins, mean, median, min, max), (Vec::new(), None, None, None, None));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_scale_has_a_mean_and_a_changed_scale_is_another_question() {
+    let mut flow = Flow::default();
+    flow.publish(&json!([question("r", "rating", json!({"max": 5}))]));
+    flow.publish(&json!([question("r", "rating", json!({"max": 10}))]));
+    for (version, mark) in [(1, 5), (1, 4), (2, 10), (2, 1), (2, 1)] {
+        flow.answer(version, "2026-11-15", &json!({"r": mark.to_string()}));
+    }
+    let questions = flow.summary(&SummaryFilter::default()).questions;
+    let told: Vec<_> = questions.iter().map(|it| (it.asked, it.answered, it.of)).collect();
+    assert_eq!(told, [(Asked::Now, 3, 3), (Asked::UntilVersion(1), 2, 2)]);
+    let Picture::Scale { mean, max, points } = &questions[0].picture else { panic!() };
+    assert_eq!((*mean, *max, points.len(), points[9]), (Some(4.0), 10, 10, (10, 1)));
+    let Picture::Scale { mean, max, .. } = &questions[1].picture else { panic!() };
+    assert_eq!((*mean, *max), (Some(4.5), 5));
+}
+
+#[test]
+fn options_that_are_not_offered_any_more_keep_their_labels_and_counts() {
+    let mut flow = Flow::default();
+    let of = |ids: &[&str]| json!({"options": choices(ids), "allowOther": true});
+    flow.publish(&json!([question("c", "multipleChoice", of(&["old", "a", "b"]))]));
+    flow.publish(&json!([question("c", "multipleChoice", of(&["b", "new"]))]));
+    flow.answer(1, "2026-11-14", &json!({"c": ["old", "b"]}));
+    flow.answer(1, "2026-11-14", &json!({"c": ["old", "other:x"]}));
+    flow.answer(2, "2026-11-15", &json!({"c": ["b", "new"]}));
+    let summary = flow.question("c");
+    let Picture::Options { options, other, several } = &summary.picture else { panic!() };
+    let told: Vec<_> = options
+        .iter()
+        .map(|it| (it.id.as_str(), it.label.as_str(), it.count, it.still_offered))
+        .collect();
+    let expected = [
+        ("b", "B", 2, true),
+        ("new", "NEW", 1, true),
+        ("old", "OLD", 2, false),
+        ("a", "A", 0, false),
+    ];
+    assert_eq!((told.as_slice(), *other, *several), (expected.as_slice(), 1, true));
+    assert_eq!(summary.over_time[0].parts, [1, 0, 2, 0, 1]);
+    assert_eq!(summary.over_time[1].parts, [1, 1, 0, 0, 0]);
+}
+
+#[test]
+fn yes_no_and_consent_are_options() {
+    let mut flow = Flow::default();
+    flow.publish(&json!([question("y", "yesNo", json!({})), question("c", "consent", json!({}))]));
+    flow.answer(1, "2026-11-15", &json!({"y": "no", "c": "accepted"}));
+    flow.answer(1, "2026-11-15", &json!({"y": "no"}));
+    let told = |id: &str| match flow.question(id).picture {
+        Picture::Options { options, .. } => {
+            options.into_iter().map(|it| (it.id, it.label, it.count)).collect::<Vec<_>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    let of = |id: &str, label: &str, count| (id.to_owned(), label.to_owned(), count);
+    assert_eq!(told("y"), [of("yes", "Yes", 0), of("no", "No", 2)]);
+    assert_eq!(told("c"), [of("accepted", "Accepted", 1)]);
+}
+
+#[test]
+fn a_ranking_has_places_and_a_mean_place() {
+    let mut flow = Flow::default();
+    flow.publish(&json!([question("r", "ranking", json!({"options": choices(&["a", "b", "c"])}))]));
+    for order in [["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]] {
+        flow.answer(1, "2026-11-15", &json!({"r": order}));
+    }
+    let Picture::Ranking { options } = flow.question("r").picture else { panic!() };
+    let told: Vec<_> =
+        options.iter().map(|it| (it.id.as_str(), it.places.clone(), it.mean_place)).collect();
+    let expected = [
+        ("a", vec![2, 1, 0], Some(4.0 / 3.0)),
+        ("b", vec![1, 1, 1], Some(2.0)),
+        ("c", vec![0, 1, 2], Some(8.0 / 3.0)),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_matrix_is_told_by_row_and_column_over_versions() {
+    let of = |rows: &[&str], columns: &[&str]| {
+        json!([question(
+            "m",
+            "matrix",
+            json!({"rows": choices(rows), "columns": choices(columns)})
+        )])
+    };
+    let mut flow = Flow::default();
+    flow.publish(&of(&["r1", "r2"], &["x", "y"])).publish(&of(&["r2", "r3"], &["y", "z"]));
+    flow.answer(1, "2026-11-15", &json!({"m": ["r1:x", "r2:y"]}));
+    flow.answer(2, "2026-11-15", &json!({"m": ["r2:y", "r3:z"]}));
+    let Picture::Matrix { rows, columns, cells } = flow.question("m").picture else { panic!() };
+    let ids =
+        |labels: &[(String, String)]| labels.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (ids(&rows), ids(&columns)),
+        (vec!["r2".into(), "r3".into(), "r1".into()], vec!["y".into(), "z".into(), "x".into()],)
+    );
+    assert_eq!(cells, [[2, 0, 0], [0, 1, 0], [0, 0, 1]]);
+}
+
+/// The mean, the median and the ends of some numbers, and the first and the last bin.
+fn check_numbers(numbers: &[&str], mean: f64, median: f64, ends: (f64, f64), bins: (Bin, Bin)) {
+    let mut flow = Flow::default();
+    flow.publish(&json!([question("n", "number", json!({}))]));
+    for number in numbers {
+        flow.answer(1, "2026-11-15", &json!({"n": number}));
+    }
+    let summary = flow.question("n");
+    assert_eq!(summary.over_time[0].mean, Some(mean), "{numbers:?}");
+    let Picture::Numbers { bins: all, mean: told, median: middle, min, max } = summary.picture
+    else {
+        panic!()
+    };
+    assert_eq!((told, middle), (Some(mean), Some(median)), "{numbers:?}");
+    assert_eq!((min, max), (Some(ends.0), Some(ends.1)), "{numbers:?}");
+    assert_eq!((all.first(), all.last()), (Some(&bins.0), Some(&bins.1)), "{numbers:?}");
+    assert_eq!(all.iter().map(|bin| bin.count).sum::<u64>(), numbers.len() as u64);
+}
+
+#[test]
+fn numbers_have_a_mean_a_median_and_bins() {
+    let bin = |from, to, count| Bin { from, to, count };
+    let one = |number, count| bin(number, number, count);
+    check_numbers(&["7"], 7.0, 7.0, (7.0, 7.0), (one(7.0, 1), one(7.0, 1)));
+    check_numbers(&["1", "2", "2", "7"], 3.0, 2.0, (1.0, 7.0), (one(1.0, 1), one(7.0, 1)));
+    check_numbers(&["10", "1", "4", "5"], 5.0, 4.5, (1.0, 10.0), (one(1.0, 1), one(10.0, 1)));
+    let halves = ["-1.5", "0", "2.25"];
+    check_numbers(&halves, 0.25, 0.0, (-1.5, 2.2), (bin(-1.6, -1.5, 1), bin(2.2, 2.3, 1)));
+    // 0 to 99, each once: bins of ten, and the median between 49 and 50.
+    let all: Vec<String> = (0..100).map(|number: u32| number.to_string()).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    check_numbers(&all, 49.5, 49.5, (0.0, 99.0), (bin(0.0, 10.0, 10), bin(90.0, 100.0, 10)));
+}
+
+#[test]
+fn dates_are_told_by_month() {
+    let mut flow = Flow::default();
+    flow.publish(&json!([question("d", "date", json!({}))]));
+    for date in ["2026-11-15", "2026-11-01", "1850-05-05", "2025-01-31"] {
+        flow.answer(1, "2026-11-15", &json!({"d": date}));
+    }
+    let months = [("1850", 1), ("2025-01", 1), ("2026-11", 2)];
+    let months = months.map(|(month, count)| (month.to_owned(), count)).to_vec();
+    assert_eq!(flow.question("d").picture, Picture::Dates { months });
+}
+
+#[test]
+fn a_question_is_followed_over_its_wordings_types_and_its_end() {
+    let worded = |prompt: &str, of: &str| json!({"id": "q", "type": of, "prompt": prompt});
+    let gone = question("gone", "shortText", json!({}));
+    let mut flow = Flow::default();
+    flow.publish(&json!([worded("First?", "shortText"), gone]));
+    flow.publish(&json!([worded("Second?", "shortText"), gone]));
+    flow.publish(&json!([worded("First?", "shortText")]));
+    flow.publish(&json!([worded("How many?", "number"), question("new", "nps", json!({}))]));
+    for version in 1..=3 {
+        flow.answer(version, "2026-11-15", &json!({"q": "text", "gone": "x"}));
+    }
+    flow.answer(4, "2026-11-15", &json!({"q": "4"}));
+    let questions = flow.summary(&SummaryFilter::default()).questions;
+    let told: Vec<_> = questions
+        .iter()
+        .map(|it| (it.id.as_str(), it.question_type, it.asked, it.answered, it.of))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("q", "number", Asked::Now, 1, 1),
+            ("new", "nps", Asked::Now, 0, 1),
+            ("q", "shortText", Asked::UntilVersion(3), 3, 3),
+            ("gone", "shortText", Asked::UntilVersion(2), 2, 2),
+        ]
+    );
+    let text = &questions[2];
+    assert_eq!(text.prompt, "First?");
+    assert_eq!(text.worded_before, [(2, "Second?".to_owned())]);
+    assert_eq!(text.picture, Picture::Text);
+}
+
+#[test]
+fn statements_are_no_questions_here() {
+    let mut flow = Flow::default();
+    flow.publish(&json!([question("s", "statement", json!({}))]));
+    assert_eq!(flow.summary(&SummaryFilter::default()).questions, []);
+}
+
+#[test]
+fn days_versions_and_tags_filter() {
+    let mut flow = Flow::default();
+    let questions = json!([question("nps", "nps", json!({}))]);
+    flow.publish(&questions).publish(&questions);
+    let nps = json!({"nps": "9"});
+    for (version, on, plan) in [
+        (1, "2026-11-10", "pro"),
+        (1, "2026-11-12", "free"),
+        (2, "2026-11-12", "pro"),
+        (2, "2026-11-13", "pro"),
+    ] {
+        let tags = json!({"plan": plan});
+        flow.answer_with(version, on, &nps, &tags, Admission::Admitted);
+    }
+    let check = |filter: SummaryFilter,
+                 responses: u64,
+                 days: &[u64],
+                 of_versions: [u64; 2],
+                 tags: &[(&str, u64)]| {
+        let summary = flow.summary(&filter);
+        assert_eq!((summary.responses, summary.admitted), (responses, responses), "{filter:?}");
+        let told: Vec<_> = summary.days.iter().map(|it| it.responses).collect();
+        assert_eq!(told, days, "{filter:?}");
+        let told: Vec<_> = summary.versions.iter().map(|it| it.responses).collect();
+        assert_eq!(told, of_versions, "{filter:?}");
+        assert_eq!(summary.questions[0].answered, responses, "{filter:?}");
+        let values = summary.tags.first().map(|tag| tag.values.clone()).unwrap_or_default();
+        let values: Vec<_> = values.iter().map(|(value, count)| (value.as_str(), *count)).collect();
+        assert_eq!(values, tags, "{filter:?}");
+    };
+    let none = SummaryFilter::default;
+    let both = [("pro", 3), ("free", 1)];
+    check(none(), 4, &[1, 0, 2, 1], [2, 2], &both);
+    let from = Some(day("2026-11-11"));
+    check(SummaryFilter { from, ..none() }, 3, &[2, 1], [2, 1], &[("pro", 2), ("free", 1)]);
+    let to = Some(day("2026-11-12"));
+    check(SummaryFilter { from: to, to, ..none() }, 2, &[2], [1, 1], &[("free", 1), ("pro", 1)]);
+    let versions = vec![id(1)];
+    check(SummaryFilter { versions, ..none() }, 2, &[1, 0, 1], [2, 2], &[("free", 1), ("pro", 1)]);
+    let tag = Some(("plan".to_owned(), "pro".to_owned()));
+    check(SummaryFilter { tag, ..none() }, 3, &[1, 0, 1, 1], [2, 1], &both);
+    let tag = Some(("plan".to_owned(), "unheard of".to_owned()));
+    check(SummaryFilter { tag, ..none() }, 0, &[], [0, 0], &both);
+}
+
+#[test]
+fn more_than_two_hundred_days_are_told_by_weeks() {
+    let mut flow = Flow::default();
+    flow.publish(&json!([question("r", "rating", json!({}))]));
+    let answer = |mark: u32| json!({"r": mark.to_string()});
+    flow.answer(1, "2026-01-01", &answer(5));
+    flow.answer(1, "2026-07-19", &answer(1));
+    let summary = flow.summary(&SummaryFilter::default());
+    assert_eq!((summary.step, summary.days.len()), (Step::Day, 200));
+    flow.answer(1, "2026-07-20", &answer(3)).answer(1, "2026-07-21", &answer(2));
+    let summary = flow.summary(&SummaryFilter::default());
+    assert_eq!((summary.step, summary.days.len()), (Step::Week, 30));
+    // New Year was a Thursday, and the 20th of July is a Monday.
+    assert_eq!(summary.days[0], DayCount { day: day("2025-12-29"), responses: 1 });
+    assert_eq!(summary.days[29], DayCount { day: day("2026-07-20"), responses: 2 });
+    let over_time = &summary.questions[0].over_time;
+    let told: Vec<_> = over_time.iter().map(|it| (it.day, it.answered, it.mean)).collect();
+    assert_eq!(
+        told,
+        [
+            (day("2025-12-29"), 1, Some(5.0)),
+            (day("2026-07-13"), 1, Some(1.0)),
+            (day("2026-07-20"), 2, Some(2.5)),
+        ]
+    );
+}
+
+#[test]
+fn the_last_day_of_a_spark_is_today() {
+    let flow = |number| FlowId::from_uuid(uuid::Uuid::from_u128(number));
+    let today = day("2026-11-15");
+    let total = |of, back: i32, responses| DayTotal {
+        flow_id: flow(of),
+        day: today.plus(-back),
+        responses,
+    };
+    let totals = [total(1, 40, 7), total(1, 2, 3), total(1, 0, 1), total(2, 3, 5), total(2, -1, 2)];
+    let told = sparks(&totals, today, 3);
+    assert_eq!(
+        told,
+        [
+            Spark { flow_id: flow(1), responses: 11, days: vec![3, 0, 1] },
+            Spark { flow_id: flow(2), responses: 7, days: vec![0, 0, 0] },
+        ]
+    );
+}

@@ -1,0 +1,191 @@
+//! What one response adds, as bytes: written once for every submission, so it is short and needs one allocation.
+//!
+//! The first byte says whether the respondent admitted to be known, and whether it is taken away. Then come the tags,
+//! each as its name and its value, ended by a zero; then the questions that were answered, each as its place in the
+//! definition with its keys, all ended by a zero.
+
+use super::bytes::{Damaged, Reader, put, put_text};
+use super::tags::TAG_VALUE_BYTES_MAX;
+use crate::definition::Definition;
+use crate::question::{is_absent, several};
+use crate::submission::{Admission, TextMap, stored_texts};
+
+const ADMITTED: u8 = 1;
+const TAKEN_AWAY: u8 = 2;
+/// Room that most take no more than.
+const BYTES_EXPECTED: usize = 96;
+
+/// What one response adds to the counts of its version and day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contribution(Vec<u8>);
+
+impl Contribution {
+    /// Of a submission that was judged against this definition.
+    pub fn of(
+        definition: &Definition,
+        answers: &TextMap<'_>,
+        tags: &TextMap<'_>,
+        admission: Admission,
+    ) -> Self {
+        let mut out = Vec::with_capacity(BYTES_EXPECTED);
+        put_head(&mut out, tags, admission);
+        // Both stand in the order of the ids.
+        let mut questions = definition.in_order_of_ids().peekable();
+        for (id, answer) in answers.iter() {
+            while questions.next_if(|(_, question)| question.id.as_str() < id).is_some() {}
+            let Some((place, question)) = questions.next_if(|(_, it)| it.id == id) else {
+                continue;
+            };
+            let counted = question.question_type.counted();
+            if is_absent(answer) || !question.question_type.is_answerable() {
+                continue;
+            }
+            put(&mut out, ((place as u64) << 1 | u64::from(counted.has_sum())) + 1);
+            counted.put(answer, &mut out);
+            out.push(0);
+        }
+        out.push(0);
+        Self(out)
+    }
+
+    /// Of a stored response, by its JSON. Without a definition that can be read, its answers are not counted.
+    pub fn of_stored(
+        definition: Option<&Definition>,
+        answers: &str,
+        tags: Option<&str>,
+        admission: Admission,
+    ) -> Self {
+        let tags = tags.map(stored_texts).unwrap_or_default();
+        match definition {
+            Some(definition) => Self::of(definition, &stored_texts(answers), &tags, admission),
+            None => {
+                let mut out = Vec::new();
+                put_head(&mut out, &tags, admission);
+                out.push(0);
+                Self(out)
+            }
+        }
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+fn put_head(out: &mut Vec<u8>, tags: &TextMap<'_>, admission: Admission) {
+    out.push(match admission {
+        Admission::Admitted => ADMITTED,
+        Admission::CollectionOnly => 0,
+    });
+    for (name, values) in tags.iter() {
+        let values = several(values);
+        for (at, value) in values.iter().enumerate() {
+            if values[..at].contains(value) {
+                continue;
+            }
+            put(out, name.len() as u64 + 1);
+            out.extend_from_slice(name.as_bytes());
+            match value.len() <= TAG_VALUE_BYTES_MAX {
+                true => put_text(out, value),
+                // No value is so long: it is counted with the others.
+                false => put(out, TAG_VALUE_BYTES_MAX as u64 + 1),
+            }
+        }
+    }
+    out.push(0);
+}
+
+/// What one write adds to, or takes away from, the counts of one version and day.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Delta(Vec<u8>);
+
+impl Delta {
+    pub fn add(&mut self, contribution: &Contribution) {
+        self.0.extend_from_slice(&contribution.0);
+    }
+
+    pub fn take_away(&mut self, contribution: &Contribution) {
+        let at = self.0.len();
+        self.0.extend_from_slice(&contribution.0);
+        self.0[at] |= TAKEN_AWAY;
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A contribution as it is read: its head, with its tags and answers still as bytes.
+pub(super) struct Entry<'b> {
+    /// 1, or -1 where it is taken away.
+    pub(super) sign: i64,
+    pub(super) admitted: bool,
+    /// With no value where it is too long.
+    pub(super) tags: Vec<(&'b str, Option<&'b str>)>,
+    pub(super) answers: Answers<'b>,
+}
+
+/// The answers of an entry, read as often as there are counts to put them to.
+#[derive(Clone, Copy)]
+pub(super) struct Answers<'b>(Reader<'b>);
+
+/// The entries of a delta's bytes, one after another.
+pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Result<Entry<'_>, Damaged>> {
+    let mut reader = Reader(bytes);
+    let mut is_damaged = false;
+    std::iter::from_fn(move || {
+        if is_damaged || reader.is_at_end() {
+            return None;
+        }
+        let entry = entry(&mut reader);
+        is_damaged = entry.is_err();
+        Some(entry)
+    })
+}
+
+fn entry<'b>(reader: &mut Reader<'b>) -> Result<Entry<'b>, Damaged> {
+    let head = reader.byte()?;
+    let mut tags = Vec::new();
+    while let Some(length) = reader.small::<usize>()?.checked_sub(1) {
+        let name = reader.text_of(length)?;
+        let length: usize = reader.small()?;
+        let value = match length > TAG_VALUE_BYTES_MAX {
+            true => None,
+            false => Some(reader.text_of(length)?),
+        };
+        tags.push((name, value));
+    }
+    let answers = Answers(*reader);
+    // Read once to find the end, and that all of it is sound.
+    let mut rest = answers;
+    while rest.question()?.is_some() {
+        while rest.key()?.is_some() {}
+    }
+    *reader = rest.0;
+    Ok(Entry {
+        sign: if head & TAKEN_AWAY == 0 { 1 } else { -1 },
+        admitted: head & ADMITTED != 0,
+        tags,
+        answers,
+    })
+}
+
+impl Answers<'_> {
+    /// The next question that was answered: its place in the definition, and its sum. Ask for all its keys before
+    /// the one after it.
+    pub(super) fn question(&mut self) -> Result<Option<(u16, i128)>, Damaged> {
+        let Some(head) = self.0.number()?.checked_sub(1) else { return Ok(None) };
+        let place = u16::try_from(head >> 1).map_err(|_| Damaged("no such question"))?;
+        let sum = if head & 1 == 0 { 0 } else { self.0.signed()? };
+        Ok(Some((place, sum)))
+    }
+
+    /// The next key of that question.
+    pub(super) fn key(&mut self) -> Result<Option<u32>, Damaged> {
+        Ok(self.0.small::<u32>()?.checked_sub(1))
+    }
+}

@@ -1,0 +1,140 @@
+//! How a question is counted, and which numbers an answer to it is counted under.
+
+use super::bytes::{put, put_signed};
+use super::number;
+use crate::question::choice::{Choice, OTHER_PREFIX};
+use crate::question::{is_date, several};
+use crate::submission::Texts;
+
+/// How the answers to a question are counted. What an answer is counted under are its keys.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Counted<'q> {
+    /// There is never an answer.
+    Never,
+    /// Only that there is one.
+    Presence,
+    /// The key is the mark itself, from 0 to 10.
+    Nps,
+    /// The key is the mark itself, from 1 to `max`.
+    Scale { max: u32 },
+    /// The key is the place of the word.
+    Words(&'static [&'static str]),
+    /// The key is the place of the option; an answer of the respondent's own comes after all of them.
+    Options { options: &'q [Choice], several: bool },
+    /// One key for each option: its place among the options times their number, plus its rank from 0.
+    Ranking(&'q [Choice]),
+    /// One key for each row: the place of the row times the number of columns, plus that of the column.
+    Matrix { rows: &'q [Choice], columns: &'q [Choice] },
+    /// The key is a [`super::NumberBin`]; numbers are summed up, too.
+    Number,
+    /// The key is a month, see [`month_of`].
+    Date,
+}
+
+/// Dates of these years are counted by month, others by year.
+const MONTHS_FROM: u32 = 1900;
+const MONTHS_UNTIL: u32 = 2100;
+
+impl Counted<'_> {
+    pub(super) fn has_sum(&self) -> bool {
+        matches!(self, Self::Number)
+    }
+
+    /// Puts the sum, where there is one, and the keys of an answer, each plus one.
+    pub(super) fn put(&self, answer: &Texts<'_>, out: &mut Vec<u8>) {
+        let mut key = |key: u32| put(out, u64::from(key) + 1);
+        let first = || several(answer).first().map_or("", |text| text.as_ref());
+        match *self {
+            Self::Never | Self::Presence => {}
+            Self::Nps => mark(first(), 0, 10).into_iter().for_each(key),
+            Self::Scale { max } => mark(first(), 1, max).into_iter().for_each(key),
+            Self::Words(words) => {
+                let word = first();
+                words.iter().position(|one| *one == word).and_then(small).into_iter().for_each(key);
+            }
+            Self::Options { options, .. } => {
+                for chosen in several(answer) {
+                    let place = match place_of(options, chosen) {
+                        None if chosen.starts_with(OTHER_PREFIX) => small(options.len()),
+                        place => place,
+                    };
+                    place.into_iter().for_each(&mut key);
+                }
+            }
+            Self::Ranking(options) => {
+                let count = small(options.len()).unwrap_or(0);
+                for (rank, id) in (0..count).zip(several(answer)) {
+                    place_of(options, id)
+                        .map(|it| it * count + rank)
+                        .into_iter()
+                        .for_each(&mut key);
+                }
+            }
+            Self::Matrix { rows, columns } => {
+                let count = small(columns.len()).unwrap_or(0);
+                for cell in several(answer) {
+                    let Some((row, column)) = cell.split_once(':') else { continue };
+                    let place = place_of(rows, row).zip(place_of(columns, column));
+                    place.map(|(row, column)| row * count + column).into_iter().for_each(&mut key);
+                }
+            }
+            Self::Number => {
+                let found = number::key_and_sum(first());
+                put_signed(out, found.map_or(0, |(_, sum)| sum));
+                found.into_iter().for_each(|(key, _)| put(out, u64::from(key) + 1));
+            }
+            Self::Date => month_key(first()).into_iter().for_each(key),
+        }
+    }
+}
+
+fn small(place: usize) -> Option<u32> {
+    u32::try_from(place).ok()
+}
+
+fn place_of(choices: &[Choice], id: &str) -> Option<u32> {
+    choices.iter().position(|choice| choice.id == id).and_then(small)
+}
+
+fn mark(text: &str, low: u32, high: u32) -> Option<u32> {
+    text.parse().ok().filter(|mark| (low..=high).contains(mark))
+}
+
+/// The year times 13 plus the month, or without one where it is not told apart.
+fn month_key(text: &str) -> Option<u32> {
+    if !is_date(text) {
+        return None;
+    }
+    let year: u32 = text.get(..4)?.parse().ok()?;
+    let month: u32 = text.get(5..7)?.parse().ok()?;
+    let is_told = (MONTHS_FROM..MONTHS_UNTIL).contains(&year);
+    Some(year * 13 + if is_told { month } else { 0 })
+}
+
+/// The month of a key as `YYYY-MM`, or its year as `YYYY`. These sort as the keys do.
+pub fn month_of(key: u32) -> String {
+    match (key / 13, key % 13) {
+        (year, 0) => format!("{year:04}"),
+        (year, month) => format!("{year:04}-{month:02}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_counted_by_month_and_one_of_other_centuries_by_year() {
+        for (text, month) in [
+            ("2026-11-15", "2026-11"),
+            ("1900-01-01", "1900-01"),
+            ("2099-12-31", "2099-12"),
+            ("1899-12-31", "1899"),
+            ("2100-01-01", "2100"),
+            ("0001-01-01", "0001"),
+        ] {
+            assert_eq!(month_of(month_key(text).unwrap()), month);
+        }
+        assert_eq!(month_key("2026-02-30"), None);
+    }
+}

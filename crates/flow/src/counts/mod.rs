@@ -1,0 +1,31 @@
+//! What responses add up to: the counts that a summary is made of, kept by the write path.
+//!
+//! In the order in which they are met: [`Counted`] is how a question is counted, and each type of question says so of
+//! itself; a [`Contribution`] is what one response adds (its answers as small numbers, its tags as texts); a [`Delta`]
+//! is what one write adds or takes away, contributions one after another; and a [`Sheet`] is one day of one version,
+//! onto which deltas are put: the [`Counts`] of all its responses, and of those with each value of a tag.
+//!
+//! Everything here can be taken away again, exactly: sums are of whole numbers, and what is put under "others" because
+//! there is too much of it is found there again. So there is no smallest or largest number, no list of texts, and no
+//! estimate. Questions, options and cells are numbered by their place in the definition, which a publish froze: a
+//! sheet means nothing without it, and takes few bytes.
+//!
+//! What a stored response adds must not change, or taking it away would leave something behind. Where a
+//! rule here does change, whatever was counted is to be counted anew: a migration that empties the counts and begins the
+//! walk over all responses. A test holds the bytes.
+
+mod bytes;
+mod contribution;
+mod counted;
+mod number;
+mod sheet;
+mod tags;
+mod tally;
+
+pub use bytes::Damaged;
+pub use contribution::{Contribution, Delta};
+pub use counted::{Counted, month_of};
+pub use number::{NumberBin, SUM_UNIT};
+pub use sheet::{Part, Sheet, segment, segments_in};
+pub use tags::{TAG_NAMES_MAX, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, TagTally};
+pub use tally::{Counts, QuestionCounts};

@@ -1,0 +1,141 @@
+//! Numbers as answers: put into bins that are few by construction, and summed up exactly.
+//!
+//! A whole number below a thousand is a bin of its own; any other goes by its first two digits. So there are about two
+//! hundred bins for everything from a hundredth to a million, no bound has to be known ahead, and nothing
+//! needs a limit. The sum is of millionths, so that what was added can be taken away to the last digit.
+
+/// How many units of a sum make one.
+pub const SUM_UNIT: i128 = 1_000_000;
+
+/// Digits after the point that are summed up.
+const SUM_DIGITS: usize = 6;
+/// Digits before the point beyond which a number counts as this many nines: bounds end far below.
+const WHOLE_DIGITS_MAX: usize = 18;
+/// Whole numbers below this are bins of their own.
+const WHOLE_MAX: u32 = 1000;
+/// The place of the first digit that is still told apart, after the point.
+const PLACE_MIN: i32 = -6;
+
+/// A range of numbers that are counted as one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NumberBin {
+    /// The end that is nearer to zero: the number itself, where it has no more than two digits.
+    pub near: f64,
+    pub far: f64,
+}
+
+impl NumberBin {
+    /// The bin with this number, see [`key_and_sum`].
+    pub fn of_key(key: u32) -> Self {
+        let sign = if key & 1 == 0 { 1.0 } else { -1.0 };
+        let rest = key >> 2;
+        if key & 2 == 0 {
+            let number = sign * f64::from(rest);
+            return Self { near: number, far: number };
+        }
+        let digits = rest % 100;
+        let place = i32::try_from(rest / 100).unwrap_or(0) + PLACE_MIN - 1;
+        // Through a text: a power of ten is not a binary number, and 4.2 is to come back as 4.2.
+        let number = |digits: u32| -> f64 { format!("{digits}e{place}").parse().unwrap_or(0.0) };
+        Self { near: sign * number(digits), far: sign * number(digits + 1) }
+    }
+}
+
+/// The bin of a plain decimal number and what it adds to the sum; nothing if the text is no such number.
+///
+/// The key holds, from its lowest bit: whether it is negative; whether it goes by two digits; and the whole number, or
+/// the two digits and the place of the first one.
+pub(super) fn key_and_sum(text: &str) -> Option<(u32, i128)> {
+    if !crate::question::decimal::is_decimal(text) {
+        return None;
+    }
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    let negative = unsigned.len() < text.len() && !(whole.is_empty() && fraction.is_empty());
+    let key = magnitude_key(whole, fraction);
+    let is_zero = key == 0;
+    let sum = magnitude_sum(whole, fraction);
+    Some((key | u32::from(negative && !is_zero), if negative { -sum } else { sum }))
+}
+
+fn magnitude_key(whole: &str, fraction: &str) -> u32 {
+    if fraction.is_empty() && whole.len() <= 3 {
+        return whole.parse::<u32>().unwrap_or(0).min(WHOLE_MAX - 1) << 2;
+    }
+    let leading = fraction.bytes().take_while(|&byte| byte == b'0').count();
+    let (place, digits) = match whole.is_empty() {
+        false => (whole.len(), whole.bytes().chain(fraction.bytes())),
+        true => (0, fraction[leading..].bytes().chain("".bytes())),
+    };
+    // 1 for tenths, 0 for what stands right behind the point, and so on downwards.
+    let place = i32::try_from(place).unwrap_or(i32::MAX)
+        - 1
+        - if whole.is_empty() { i32::try_from(leading).unwrap_or(i32::MAX) } else { 0 };
+    if place < PLACE_MIN {
+        return 0;
+    }
+    let mut digits = digits.chain([b'0', b'0']).map(|byte| u32::from(byte - b'0'));
+    let two = digits.next().unwrap_or(0) * 10 + digits.next().unwrap_or(0);
+    let place = u32::try_from(place - PLACE_MIN).unwrap_or(0);
+    (place * 100 + two) << 2 | 2
+}
+
+fn magnitude_sum(whole: &str, fraction: &str) -> i128 {
+    if whole.len() > WHOLE_DIGITS_MAX {
+        return (10_i128.pow(18) - 1) * SUM_UNIT;
+    }
+    let digits =
+        |text: &str| text.bytes().fold(0_i128, |sum, byte| sum * 10 + i128::from(byte - b'0'));
+    let kept = &fraction[..fraction.len().min(SUM_DIGITS)];
+    let missing = u32::try_from(SUM_DIGITS - kept.len()).unwrap_or(0);
+    digits(whole) * SUM_UNIT + digits(kept) * 10_i128.pow(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_falls_into_the_bin_of_its_first_digits() {
+        for (text, near, far) in [
+            ("0", 0.0, 0.0),
+            ("-0.0", 0.0, 0.0),
+            ("7", 7.0, 7.0),
+            ("007.0", 7.0, 7.0),
+            ("-7", -7.0, -7.0),
+            ("999", 999.0, 999.0),
+            ("1000", 1000.0, 1100.0),
+            ("12345", 12_000.0, 13_000.0),
+            ("-12345", -12_000.0, -13_000.0),
+            ("4.25", 4.2, 4.3),
+            ("4.2", 4.2, 4.3),
+            (".5", 0.5, 0.51),
+            ("0.05", 0.05, 0.051),
+            ("999.5", 990.0, 1000.0),
+            ("12.5", 12.0, 13.0),
+            ("0.000012", 0.000_012, 0.000_013),
+            ("0.000000012", 0.0, 0.0),
+            ("99999999999999999999", 99e18, 100e18),
+        ] {
+            let (key, _) = key_and_sum(text).unwrap();
+            assert_eq!(NumberBin::of_key(key), NumberBin { near, far }, "{text}");
+        }
+        assert_eq!(key_and_sum("seven"), None);
+    }
+
+    #[test]
+    fn sums_are_exact_to_six_decimals() {
+        for (text, millionths) in [
+            ("1", 1_000_000),
+            ("-1.5", -1_500_000),
+            ("0.0000019", 1),
+            (".1", 100_000),
+            ("123456789.123456", 123_456_789_123_456),
+        ] {
+            assert_eq!(key_and_sum(text).unwrap().1, millionths, "{text}");
+        }
+        let longest = "9".repeat(64);
+        assert_eq!(key_and_sum(&longest).unwrap().1, 999_999_999_999_999_999_000_000);
+    }
+}

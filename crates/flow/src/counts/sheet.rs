@@ -1,0 +1,178 @@
+//! One day of one version: its counts, and those of the responses with each value of a tag that is told apart.
+//!
+//! It is kept in parts, one for all responses and one for each such value (a segment), so that a reader takes no more of
+//! it than asked for. Which values are told apart stands in the part for all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bytes::{Damaged, Reader};
+use super::contribution::entries;
+use super::tags::{TagTally, Tags};
+use super::tally::Counts;
+
+/// The first byte of every part: what its bytes mean.
+const FORM: u8 = 1;
+
+/// The name under which the part of a tag's value is kept; that of all responses is empty.
+pub fn segment(name: &str, value: &str) -> Vec<u8> {
+    // No text of a submission has a zero in it.
+    [name.as_bytes(), &[0], value.as_bytes()].concat()
+}
+
+/// The segments that the bytes of a [`super::Delta`] name: what is to be loaded before it is put to a sheet.
+pub fn segments_in(delta: &[u8]) -> Result<BTreeSet<Vec<u8>>, Damaged> {
+    let mut segments = BTreeSet::new();
+    for entry in entries(delta) {
+        for (name, value) in entry?.tags {
+            segments.extend(value.map(|value| segment(name, value)));
+        }
+    }
+    Ok(segments)
+}
+
+/// The counts of one version and day.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sheet {
+    all: Counts,
+    tags: Tags,
+    segments: BTreeMap<Vec<u8>, Segment>,
+    kept: Kept,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Segment {
+    counts: Counts,
+    /// Whether it is to be stored anew.
+    touched: bool,
+}
+
+/// Which segments a sheet is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum Kept {
+    #[default]
+    All,
+    None,
+    One(Vec<u8>),
+}
+
+/// A part of a sheet as it is to be stored: the counts that are asked for most, and all of it as bytes. Without
+/// bytes, nothing is left of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    pub segment: Vec<u8>,
+    pub responses: i64,
+    pub admitted: i64,
+    pub body: Option<Vec<u8>>,
+}
+
+impl Sheet {
+    /// An empty sheet for reading: of all responses and, where it is given, of one segment.
+    pub fn to_read(segment: Option<Vec<u8>>) -> Self {
+        let kept = segment.map_or(Kept::None, Kept::One);
+        Self { kept, ..Self::default() }
+    }
+
+    /// Puts in a part as it was stored. All that a delta names come before it.
+    pub fn load(&mut self, segment: &[u8], body: &[u8]) -> Result<(), Damaged> {
+        let mut reader = Reader(body);
+        if reader.byte()? != FORM {
+            return Err(Damaged("of an unknown form"));
+        }
+        let counts = Counts::read(&mut reader)?;
+        if segment.is_empty() {
+            self.all = counts;
+            self.tags = Tags::read(&mut reader)?;
+        } else {
+            self.segments.insert(segment.to_vec(), Segment { counts, touched: false });
+        }
+        match reader.is_at_end() {
+            true => Ok(()),
+            false => Err(Damaged("longer than it should be")),
+        }
+    }
+
+    /// Puts the bytes of a [`super::Delta`] to the counts.
+    ///
+    /// What takes away comes after what added it: then no value is given a count of its own for its removal.
+    pub fn put(&mut self, delta: &[u8]) -> Result<(), Damaged> {
+        for entry in entries(delta) {
+            let entry = entry?;
+            self.all.put(&entry)?;
+            for &(name, value) in &entry.tags {
+                let told_apart = self.tags.put(name, value, entry.sign);
+                let Some(value) = value.filter(|_| told_apart) else { continue };
+                let segment = segment(name, value);
+                let kept = match &self.kept {
+                    Kept::All => true,
+                    Kept::None => false,
+                    Kept::One(one) => *one == segment,
+                };
+                if kept {
+                    let segment = self.segments.entry(segment).or_default();
+                    segment.counts.put(&entry)?;
+                    segment.touched = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The counts of all responses.
+    pub fn all(&self) -> &Counts {
+        &self.all
+    }
+
+    /// The counts of the responses of one segment, if it is told apart.
+    pub fn of_segment(&self, segment: &[u8]) -> Option<&Counts> {
+        self.segments.get(segment).map(|segment| &segment.counts)
+    }
+
+    /// The tags by name.
+    pub fn tags(&self) -> impl Iterator<Item = (&str, &TagTally)> {
+        self.tags.names.iter().map(|(name, tally)| (name.as_str(), tally))
+    }
+
+    /// Drops what came to nothing, the texts of tags that nobody has any more among it.
+    pub fn tidy(&mut self) {
+        self.all.tidy();
+        self.tags.tidy();
+        for segment in self.segments.values_mut() {
+            segment.counts.tidy();
+        }
+    }
+
+    /// Whether nothing is left of it, once it is tidy.
+    pub fn is_zero(&self) -> bool {
+        self.all.is_zero() && self.tags.is_zero()
+    }
+
+    /// The parts that are to be stored anew. Those that came to nothing are gone, with the texts of their tags.
+    pub fn into_parts(mut self) -> Vec<Part> {
+        self.tidy();
+        let mut parts = Vec::with_capacity(1 + self.segments.len());
+        let body = (!self.is_zero()).then(|| {
+            let mut body = body_of(&self.all);
+            self.tags.write(&mut body);
+            body
+        });
+        parts.push(part(Vec::new(), &self.all, body));
+        for (segment, Segment { counts, touched }) in self.segments {
+            if !touched {
+                continue;
+            }
+            let body = (!counts.is_zero()).then(|| body_of(&counts));
+            parts.push(part(segment, &counts, body));
+        }
+        parts
+    }
+}
+
+fn body_of(counts: &Counts) -> Vec<u8> {
+    let mut body = vec![FORM];
+    counts.write(&mut body);
+    body
+}
+
+fn part(segment: Vec<u8>, counts: &Counts, body: Option<Vec<u8>>) -> Part {
+    Part { segment, responses: counts.responses, admitted: counts.admitted, body }
+}

@@ -1,0 +1,106 @@
+//! Counts of some responses: all of one version and day, or those of them with one value of a tag.
+//!
+//! They are signed, since what is taken away may be put in before what it was taken from.
+
+use std::collections::BTreeMap;
+
+use super::bytes::{Damaged, Reader, put, put_signed};
+use super::contribution::Entry;
+
+/// How many responses there are, and how often what was answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub responses: i64,
+    pub admitted: i64,
+    /// By the place of the question in its definition.
+    pub questions: BTreeMap<u16, QuestionCounts>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QuestionCounts {
+    pub answered: i64,
+    /// Of numbers, in units of [`super::SUM_UNIT`].
+    pub sum: i128,
+    /// By what [`super::Counted`] says of the question's type.
+    pub keys: BTreeMap<u32, i64>,
+}
+
+impl Counts {
+    /// Puts these together.
+    pub fn merge(&mut self, other: &Self) {
+        self.responses += other.responses;
+        self.admitted += other.admitted;
+        for (place, theirs) in &other.questions {
+            let ours = self.questions.entry(*place).or_default();
+            ours.answered += theirs.answered;
+            ours.sum = ours.sum.wrapping_add(theirs.sum);
+            for (key, count) in &theirs.keys {
+                *ours.keys.entry(*key).or_default() += count;
+            }
+        }
+    }
+
+    /// Drops what came to nothing.
+    pub(super) fn tidy(&mut self) {
+        self.questions.retain(|_, question| {
+            question.keys.retain(|_, count| *count != 0);
+            question.answered != 0 || question.sum != 0 || !question.keys.is_empty()
+        });
+    }
+
+    /// Whether nothing is left, once it is tidy.
+    pub fn is_zero(&self) -> bool {
+        self.responses == 0 && self.admitted == 0 && self.questions.is_empty()
+    }
+
+    pub(super) fn put(&mut self, entry: &Entry<'_>) -> Result<(), Damaged> {
+        let sign = entry.sign;
+        self.responses += sign;
+        self.admitted += sign * i64::from(entry.admitted);
+        let mut answers = entry.answers;
+        while let Some((place, sum)) = answers.question()? {
+            let question = self.questions.entry(place).or_default();
+            question.answered += sign;
+            question.sum = question.sum.wrapping_add(sum * i128::from(sign));
+            while let Some(key) = answers.key()? {
+                *question.keys.entry(key).or_default() += sign;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        put_signed(out, i128::from(self.responses));
+        put_signed(out, i128::from(self.admitted));
+        for (place, question) in &self.questions {
+            put(out, u64::from(*place) + 1);
+            put_signed(out, i128::from(question.answered));
+            put_signed(out, question.sum);
+            // As the distance to the one before, which is mostly small.
+            let mut before = 0;
+            for (key, count) in &question.keys {
+                put(out, u64::from(*key - before) + 1);
+                put_signed(out, i128::from(*count));
+                before = *key;
+            }
+            out.push(0);
+        }
+        out.push(0);
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Damaged> {
+        let (responses, admitted) = (reader.count()?, reader.count()?);
+        let mut questions = BTreeMap::new();
+        while let Some(place) = reader.small::<u32>()?.checked_sub(1) {
+            let place = u16::try_from(place).map_err(|_| Damaged("no such question"))?;
+            let (answered, sum) = (reader.count()?, reader.signed()?);
+            let (mut keys, mut before) = (BTreeMap::new(), 0_u32);
+            while let Some(distance) = reader.small::<u32>()?.checked_sub(1) {
+                before = before.checked_add(distance).ok_or(Damaged("no such key"))?;
+                keys.insert(before, reader.count()?);
+            }
+            questions.insert(place, QuestionCounts { answered, sum, keys });
+        }
+        Ok(Self { responses, admitted, questions })
+    }
+}

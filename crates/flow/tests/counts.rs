@@ -1,0 +1,360 @@
+//! What responses add up to, and what is left when they are taken away.
+
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+use sluice_flow::counts::{
+    Contribution, Counts, Delta, Sheet, TAG_NAMES_MAX, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, segment,
+};
+use sluice_flow::definition::{Definition, check};
+use sluice_flow::question::QuestionType;
+use sluice_flow::submission::{Admission, parse};
+
+/// One question of every type, named after it.
+fn definition() -> Definition {
+    let options =
+        json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]);
+    let own = |name: &str| match name {
+        "singleChoice" | "dropdown" | "multipleChoice" => {
+            json!({"options": options, "allowOther": true})
+        }
+        "ranking" => json!({"options": options}),
+        "matrix" => json!({"rows": options, "columns": options}),
+        _ => json!({}),
+    };
+    let questions = QuestionType::NAMES.iter().map(|name| {
+        let mut question = own(name);
+        question["id"] = json!(name);
+        question["type"] = json!(name);
+        question["prompt"] = json!("?");
+        question
+    });
+    check(&json!({"title": "All", "questions": questions.collect::<Vec<_>>()})).unwrap()
+}
+
+fn contribution(answers: &Value, tags: &Value, admission: Admission) -> Contribution {
+    Contribution::of_stored(
+        Some(&definition()),
+        &answers.to_string(),
+        Some(&tags.to_string()),
+        admission,
+    )
+}
+
+fn sheet_of<'c>(added: impl IntoIterator<Item = &'c Contribution>) -> Sheet {
+    let mut delta = Delta::default();
+    added.into_iter().for_each(|one| delta.add(one));
+    let mut sheet = Sheet::default();
+    sheet.put(delta.as_bytes()).unwrap();
+    sheet
+}
+
+/// The same sheet, stored and loaded.
+fn stored(sheet: Sheet) -> Sheet {
+    let mut loaded = Sheet::default();
+    for part in sheet.into_parts() {
+        if let Some(body) = part.body {
+            loaded.load(&part.segment, &body).unwrap();
+        }
+    }
+    loaded
+}
+
+/// What one answer is counted under: the sum, and each key.
+fn check_keys(question: &str, answer: Value, sum: i128, keys: &[u32]) {
+    let definition = definition();
+    let place = definition.questions().iter().position(|it| it.id == question).unwrap();
+    let one = contribution(&json!({question: answer}), &json!({}), Admission::CollectionOnly);
+    let sheet = sheet_of([&one]);
+    let counts = &sheet.all().questions[&(place as u16)];
+    let expected: BTreeMap<u32, i64> = keys.iter().map(|key| (*key, 1)).collect();
+    assert_eq!((counts.answered, counts.sum, &counts.keys), (1, sum, &expected), "{question}");
+}
+
+#[test]
+fn an_answer_is_counted_as_its_type_says() {
+    for text in ["shortText", "longText", "email", "url", "phone"] {
+        check_keys(text, json!("x"), 0, &[]);
+    }
+    check_keys("number", json!("-1.5"), -1_500_000, &[2463]);
+    check_keys("date", json!("2026-11-15"), 0, &[2026 * 13 + 11]);
+    for choice in ["singleChoice", "dropdown", "multipleChoice"] {
+        check_keys(choice, json!("b"), 0, &[1]);
+        check_keys(choice, json!("other:my own"), 0, &[3]);
+    }
+    check_keys("multipleChoice", json!(["c", "a", "other:x"]), 0, &[0, 2, 3]);
+    check_keys("ranking", json!(["c", "a", "b"]), 0, &[1, 5, 6]);
+    check_keys("matrix", json!(["a:c", "c:a"]), 0, &[2, 6]);
+    check_keys("rating", json!("5"), 0, &[5]);
+    check_keys("nps", json!("0"), 0, &[0]);
+    check_keys("nps", json!("10"), 0, &[10]);
+    check_keys("yesNo", json!("no"), 0, &[1]);
+    check_keys("consent", json!("accepted"), 0, &[0]);
+}
+
+#[test]
+fn what_is_no_answer_is_not_counted() {
+    let nothing = json!({"nps": "", "multipleChoice": [], "unknown": "x", "statement": "x"});
+    let one = contribution(&nothing, &json!({}), Admission::Admitted);
+    let sheet = sheet_of([&one]);
+    let expected = Counts { responses: 1, admitted: 1, ..Counts::default() };
+    assert_eq!(sheet.all(), &expected);
+}
+
+/// What is counted must never change by itself: see the head of the module.
+#[test]
+fn a_contribution_has_the_bytes_that_it_always_had() {
+    let answers = json!({
+        "nps": "9", "number": "12.5", "date": "2026-11-15", "yesNo": "no", "matrix": ["b:a"],
+        "multipleChoice": ["a", "other:x"], "ranking": ["b", "c", "a"], "shortText": "text",
+    });
+    let tags = json!({"plan": ["pro", "beta"], "long": "x".repeat(TAG_VALUE_BYTES_MAX + 1)});
+    let one = contribution(&answers, &tags, Admission::Admitted);
+    let expected = [
+        b"\x01\x05long\x79\x05plan\x03pro\x05plan\x04beta\0".as_slice(),
+        // date, matrix, multipleChoice, nps, number with its sum, ranking, shortText, yesNo
+        b"\x0d\xee\xcd\x01\0\x17\x04\0\x13\x01\x04\0\x1b\x0a\0\x0c\xc0\xf0\xf5\x0b\xa3\x16\0",
+        b"\x15\x04\x08\x03\0\x01\0\x1d\x02\0\0",
+    ]
+    .concat();
+    assert_eq!(one.as_bytes(), expected);
+}
+
+#[test]
+fn a_submission_adds_what_its_stored_form_adds() {
+    let answers = json!({"nps": "9", "multipleChoice": ["a", "other:\"q\""], "shortText": "ü\n"});
+    let tags = json!({"plan": "pro", "of": ["a", "b"]});
+    let sent = json!({
+        "flowVersionId": "fv_1", "flowVersionPayloadGeneration": "4",
+        "respondentAnalyticsAdmission": "admitted", "answers": answers,
+        "metadata": {"tags": tags},
+    })
+    .to_string();
+    let submission = parse(sent.as_bytes()).unwrap();
+    let definition = definition();
+    let at_intake =
+        Contribution::of(&definition, &submission.answers, &submission.tags, submission.admission);
+    let of_stored = Contribution::of_stored(
+        Some(&definition),
+        &submission.answers_json(),
+        submission.tags_json().as_deref(),
+        Admission::Admitted,
+    );
+    assert_eq!(at_intake, of_stored);
+}
+
+#[test]
+fn values_beyond_the_limit_are_others_and_no_new_one_is_told_apart_from_then_on() {
+    let tagged = |value: usize| {
+        contribution(&json!({}), &json!({"n": value.to_string()}), Admission::CollectionOnly)
+    };
+    let all: Vec<_> = (0..TAG_VALUES_MAX + 3).map(tagged).collect();
+    let mut sheet = stored(sheet_of(&all));
+    let (_, tally) = sheet.tags().next().unwrap();
+    assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_MAX, Some(3)));
+    // One goes whose value was told apart; its value, coming back, is one of the others.
+    let mut delta = Delta::default();
+    delta.take_away(&all[0]);
+    sheet.put(delta.as_bytes()).unwrap();
+    let mut sheet = stored(sheet);
+    let mut delta = Delta::default();
+    delta.add(&all[0]);
+    sheet.put(delta.as_bytes()).unwrap();
+    let (_, tally) = sheet.tags().next().unwrap();
+    assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_MAX - 1, Some(4)));
+    assert!(sheet.of_segment(&segment("n", "0")).is_none());
+}
+
+#[test]
+fn names_beyond_the_limit_are_not_counted() {
+    let tags: Value = (0..TAG_NAMES_MAX + 2)
+        .map(|n| (format!("t{n:02}"), json!("x")))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    let one = contribution(&json!({}), &tags, Admission::CollectionOnly);
+    let sheet = stored(sheet_of([&one]));
+    assert_eq!(sheet.tags().count(), TAG_NAMES_MAX);
+}
+
+#[test]
+fn a_value_that_nobody_has_any_more_is_forgotten() {
+    let one = contribution(&json!({}), &json!({"mail": "eve@example.org"}), Admission::Admitted);
+    let two = contribution(&json!({}), &json!({"plan": "pro"}), Admission::Admitted);
+    let mut sheet = stored(sheet_of([&one, &two]));
+    let mut delta = Delta::default();
+    delta.take_away(&one);
+    sheet.put(delta.as_bytes()).unwrap();
+    for part in sheet.into_parts() {
+        let gone = part.segment == segment("mail", "eve@example.org");
+        assert_eq!(part.body.is_none(), gone, "{:?}", part.segment);
+        let body = String::from_utf8_lossy(part.body.as_deref().unwrap_or_default()).into_owned();
+        assert!(!body.contains("eve"), "{body}");
+    }
+}
+
+#[test]
+fn damaged_bytes_are_an_error_and_never_a_panic() {
+    let one =
+        contribution(&json!({"nps": "3", "number": "7"}), &json!({"a": "b"}), Admission::Admitted);
+    let parts = sheet_of([&one]).into_parts();
+    let body = parts[0].body.clone().unwrap();
+    for length in 0..body.len() {
+        assert!(Sheet::default().load(&[], &body[..length]).is_err(), "{length}");
+    }
+    for length in 1..one.as_bytes().len() {
+        assert!(Sheet::default().put(&one.as_bytes()[..length]).is_err(), "{length}");
+    }
+}
+
+fn any_contribution() -> impl Strategy<Value = Contribution> {
+    let answers = (
+        proptest::option::of(0..=10_u8),
+        proptest::option::of("-?[0-9]{1,5}(\\.[0-9]{1,8})?"),
+        proptest::sample::subsequence(vec!["a", "b", "c", "other:x"], 0..=4),
+        proptest::option::of(select(vec!["yes", "no"])),
+    );
+    let tags = vec((0..20_u8, 0..40_u8), 0..5);
+    (answers, tags, any::<bool>()).prop_map(|((nps, number, chosen, yes_no), tags, admitted)| {
+        let mut answers = json!({"multipleChoice": chosen});
+        if let Some(nps) = nps {
+            answers["nps"] = json!(nps.to_string());
+        }
+        if let Some(number) = number {
+            answers["number"] = json!(number);
+        }
+        if let Some(word) = yes_no {
+            answers["yesNo"] = json!(word);
+        }
+        let tags: serde_json::Map<_, _> = tags
+            .into_iter()
+            .map(|(name, value)| (format!("t{name}"), json!(format!("v{value}"))))
+            .collect();
+        let admission = if admitted { Admission::Admitted } else { Admission::CollectionOnly };
+        contribution(&answers, &tags.into(), admission)
+    })
+}
+
+/// Of each value that is told apart, what it should be; and all of each name that has room.
+fn assert_exact(sheet: &Sheet, left: &[&Contribution]) {
+    assert_eq!(sheet.all(), sheet_of(left.iter().copied()).all());
+    for (name, tally) in sheet.tags() {
+        let of_name = |name: &str, value: Option<&str>| {
+            let needle = |one: &Contribution| {
+                let alone = sheet_of([one]);
+                let found = alone.tags().any(|(its, tally)| {
+                    its == name && value.is_none_or(|value| tally.values.contains_key(value))
+                });
+                found
+            };
+            left.iter().filter(|one| needle(one)).count() as i64
+        };
+        for (value, count) in &tally.values {
+            assert_eq!(*count, of_name(name, Some(value)), "{name}={value}");
+            let own: Vec<_> = left
+                .iter()
+                .filter(|one| sheet_of([**one]).of_segment(&segment(name, value)).is_some())
+                .copied()
+                .collect();
+            let expected = sheet_of(own.iter().copied());
+            assert_eq!(
+                sheet.of_segment(&segment(name, value)).cloned().unwrap_or_default(),
+                *expected.all()
+            );
+        }
+        let told: i64 = tally.values.values().sum();
+        assert_eq!(told + tally.others.unwrap_or(0), of_name(name, None), "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn parts_sum_up_to_the_whole(all in vec(any_contribution(), 0..60), cut in 0..60_usize) {
+        let cut = cut.min(all.len());
+        let mut merged = sheet_of(&all[..cut]).all().clone();
+        merged.merge(sheet_of(&all[cut..]).all());
+        let whole = sheet_of(&all);
+        prop_assert_eq!(&merged, whole.all());
+        let one_by_one = all.iter().fold(Sheet::default(), |sheet, one| {
+            let mut sheet = stored(sheet);
+            sheet.put(one.as_bytes()).unwrap();
+            sheet
+        });
+        prop_assert_eq!(one_by_one.all(), whole.all());
+    }
+
+    #[test]
+    fn what_is_added_and_taken_away_leaves_nothing(all in vec(any_contribution(), 1..60)) {
+        let mut sheet = stored(sheet_of(&all));
+        let mut delta = Delta::default();
+        all.iter().for_each(|one| delta.take_away(one));
+        sheet.put(delta.as_bytes()).unwrap();
+        sheet.tidy();
+        prop_assert!(sheet.is_zero());
+        for part in sheet.into_parts() {
+            prop_assert_eq!((part.responses, part.body), (0, None));
+        }
+    }
+
+    #[test]
+    fn a_sheet_reads_back_as_it_was_stored(all in vec(any_contribution(), 0..60)) {
+        let sheet = sheet_of(&all);
+        let loaded = stored(sheet.clone());
+        prop_assert_eq!(loaded.all(), sheet.all());
+        prop_assert_eq!(loaded.tags().collect::<Vec<_>>(), sheet.tags().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn limits_stay_exact_under_removal(
+        all in vec((any_contribution(), any::<bool>()), 1..120), cuts in vec(1..40_usize, 1..4)
+    ) {
+        let mut shelf = Shelf::default();
+        let mut left: Vec<&Contribution> = Vec::new();
+        let mut rest = all.as_slice();
+        for cut in cuts {
+            let (part, after) = rest.split_at(cut.min(rest.len()));
+            rest = after;
+            let mut delta = Delta::default();
+            part.iter().for_each(|(one, _)| delta.add(one));
+            left.extend(part.iter().map(|(one, _)| one));
+            // Every other one of those that are to go, of this part and of the ones before it.
+            for (one, goes) in part {
+                if *goes {
+                    let at = left.iter().position(|it| *it == one).unwrap();
+                    delta.take_away(left.remove(at));
+                }
+            }
+            let mut sheet = shelf.load();
+            sheet.put(delta.as_bytes()).unwrap();
+            shelf.keep(sheet);
+            assert_exact(&shelf.load(), &left);
+        }
+    }
+}
+
+/// Where sheets are kept: only the parts that are to be stored anew are written.
+#[derive(Default)]
+struct Shelf(BTreeMap<Vec<u8>, Vec<u8>>);
+
+impl Shelf {
+    fn load(&self) -> Sheet {
+        let mut sheet = Sheet::default();
+        for (segment, body) in &self.0 {
+            sheet.load(segment, body).unwrap();
+        }
+        sheet
+    }
+
+    fn keep(&mut self, sheet: Sheet) {
+        for part in sheet.into_parts() {
+            match part.body {
+                Some(body) => self.0.insert(part.segment, body),
+                None => self.0.remove(&part.segment),
+            };
+        }
+    }
+}

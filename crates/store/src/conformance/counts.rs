@@ -1,0 +1,286 @@
+//! Counts are exact: whatever was stored, removed, moved and folded, they are those of the responses that are there.
+//!
+//! Every case ends by counting all stored responses from scratch.
+
+mod survey;
+
+use std::collections::BTreeSet;
+
+use sluice_flow::id::ResponseId;
+
+use self::survey::{DAY_MILLIS, Survey};
+use super::world::{TheStore, revision, try_apply};
+use crate::{Answers, Outcome, Place, Write};
+
+/// Does all there is to do in the background.
+async fn tend(store: &TheStore) {
+    for _ in 0..10_000 {
+        if store.tend_counts(7).await.unwrap().is_done {
+            return;
+        }
+    }
+    panic!("it is never done");
+}
+
+fn nobody() -> BTreeSet<ResponseId> {
+    BTreeSet::new()
+}
+
+pub(super) async fn a_stored_response_is_counted_at_once(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    survey.assert_exact(&store, &nobody()).await;
+    for number in 0..12 {
+        survey.store(&store, [number]).await;
+        survey.assert_exact(&store, &nobody()).await;
+    }
+    let batch = [survey.response(&store, 12).await, survey.response(&store, 13).await];
+    store.commit(batch.to_vec()).await.unwrap();
+    survey.assert_exact(&store, &nobody()).await;
+    assert_eq!(survey.rows(&store).await.len(), 14);
+}
+
+pub(super) async fn what_is_not_stored_is_not_counted(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    let mut first = survey.response(&store, 0).await;
+    first.idempotency_key = Some([1; 32]);
+    let mut again = survey.response(&store, 0).await;
+    again.idempotency_key = Some([1; 32]);
+    again.row.digest = first.row.digest;
+    let mut reused = survey.response(&store, 1).await;
+    reused.idempotency_key = Some([1; 32]);
+    let mut stale = survey.response(&store, 2).await;
+    stale.public_revision -= 1;
+    let id = first.row.response_id;
+    let outcomes = store.commit(vec![first, again.clone(), reused, stale]).await.unwrap();
+    let replayed = Outcome::Replayed(id);
+    assert_eq!(outcomes, [Outcome::Stored, replayed, Outcome::KeyReused, Outcome::Stale]);
+    assert_eq!(store.commit(vec![again]).await.unwrap(), [replayed]);
+    survey.assert_exact(&store, &nobody()).await;
+}
+
+pub(super) async fn folding_changes_nothing_that_is_read(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    survey.store(&store, 0..30).await;
+    let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
+    let before = store.read_counts(app, flow, None).await.unwrap();
+    tend(&store).await;
+    assert_eq!(store.read_counts(app, flow, None).await.unwrap(), before);
+    survey.store(&store, 30..40).await;
+    survey.assert_exact(&store, &nobody()).await;
+    tend(&store).await;
+    survey.assert_exact(&store, &nobody()).await;
+}
+
+pub(super) async fn what_is_deleted_is_taken_away(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    let ids = survey.store(&store, 0..10).await;
+    survey.delete(&store, ids[3]).await;
+    survey.assert_exact(&store, &nobody()).await;
+    tend(&store).await;
+    for id in ids {
+        survey.delete(&store, id).await;
+        survey.assert_exact(&store, &nobody()).await;
+    }
+    // Twice is once.
+    survey.delete(&store, ResponseId::from_uuid(uuid::Uuid::nil())).await;
+    tend(&store).await;
+    let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
+    assert_eq!(store.read_counts(app, flow, None).await.unwrap().sheets, []);
+}
+
+pub(super) async fn what_is_erased_is_taken_away_with_its_tags(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    survey.store(&store, 0..6).await;
+    for (user, answers) in [("user-keep", Answers::Keep), ("user-delete", Answers::Delete)] {
+        for number in 0..5 {
+            let response = survey.response_of(&store, number, user).await;
+            assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+        }
+        if user == "user-keep" {
+            tend(&store).await;
+        }
+        survey.assert_exact(&store, &nobody()).await;
+        survey.erase(&store, user, answers).await;
+        survey.assert_exact(&store, &nobody()).await;
+        let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
+        let told = format!("{:?}", store.read_counts(app, flow, None).await.unwrap());
+        assert!(!told.contains(user), "{told}");
+    }
+    tend(&store).await;
+    survey.assert_exact(&store, &nobody()).await;
+    assert_eq!(survey.rows(&store).await.len(), 11);
+}
+
+pub(super) async fn what_expires_is_taken_away(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    survey.store(&store, 0..20).await;
+    tend(&store).await;
+    survey.store(&store, 20..30).await;
+    survey.expire(&store, DAY_MILLIS, 4).await;
+    survey.assert_exact(&store, &nobody()).await;
+    tend(&store).await;
+    survey.assert_exact(&store, &nobody()).await;
+    assert_eq!(survey.rows(&store).await.len(), 20);
+}
+
+pub(super) async fn what_is_put_in_is_counted_by_a_walk(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    let moved: BTreeSet<_> = survey.move_in(&store, 0..30).await.into_iter().collect();
+    survey.assert_exact(&store, &moved).await;
+    let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
+    let walk = store.read_counts(app, flow, None).await.unwrap().walk;
+    assert_eq!(walk.map(|walk| walk.passed), Some(None));
+    assert_eq!(survey.rows(&store).await.len(), 30);
+    tend(&store).await;
+    assert_eq!(store.read_counts(app, flow, None).await.unwrap().walk, None);
+    survey.assert_exact(&store, &nobody()).await;
+}
+
+pub(super) async fn a_walk_is_exact_while_others_store_and_remove(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    survey.store(&store, [100]).await;
+    let mut moved: BTreeSet<_> = survey.move_in(&store, 0..40).await.into_iter().collect();
+    // What was counted before is to be walked over as well.
+    moved.extend(survey.rows(&store).await.iter().map(|row| row.response_id));
+    for round in 0..60_u32 {
+        store.tend_counts(3).await.unwrap();
+        survey.store(&store, [200 + round]).await;
+        let rows = survey.rows(&store).await;
+        let old: Vec<_> =
+            rows.iter().map(|row| row.response_id).filter(|id| moved.contains(id)).collect();
+        // One from the front, which may be passed, and one from the end.
+        for id in [old.first(), old.last()].into_iter().flatten().take(1 + round as usize % 2) {
+            survey.delete(&store, *id).await;
+        }
+        survey.assert_exact(&store, &moved).await;
+    }
+    tend(&store).await;
+    survey.assert_exact(&store, &nobody()).await;
+}
+
+pub(super) async fn what_is_put_in_twice_is_counted_once(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    survey.store(&store, 50..60).await;
+    tend(&store).await;
+    let mut records = Vec::new();
+    let mut after: Option<Place> = None;
+    loop {
+        let page = store.read_out(after.as_ref(), 1_000).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.place());
+        records.extend(page);
+    }
+    store.write_in(records.clone()).await.unwrap();
+    tend(&store).await;
+    survey.assert_exact(&store, &nobody()).await;
+    store.write_in(records).await.unwrap();
+    store.tend_counts(3).await.unwrap();
+    survey.store(&store, 60..62).await;
+    tend(&store).await;
+    survey.assert_exact(&store, &nobody()).await;
+    assert_eq!(survey.rows(&store).await.len(), 12);
+}
+
+pub(super) async fn counts_are_exact_though_many_write_and_fold_at_once(store: TheStore) {
+    let survey = std::sync::Arc::new(Survey::open(&store).await);
+    let mut tasks = tokio::task::JoinSet::new();
+    for task in 0..4_u32 {
+        let (store, survey) = (store.clone(), survey.clone());
+        tasks.spawn(async move {
+            for round in 0..15 {
+                let ids = survey.store(&store, [task * 100 + round, task * 100 + round + 1]).await;
+                // Others change the app as well.
+                while try_apply(&store, survey.flow.app_id, vec![Write::DeleteResponse(ids[0])])
+                    .await
+                    .is_err()
+                {}
+            }
+        });
+    }
+    for _ in 0..2 {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for _ in 0..30 {
+                store.tend_counts(10).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    while let Some(ended) = tasks.join_next().await {
+        ended.unwrap();
+    }
+    survey.assert_exact(&store, &nobody()).await;
+    tend(&store).await;
+    survey.assert_exact(&store, &nobody()).await;
+    assert_eq!(survey.rows(&store).await.len(), 60);
+}
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+pub(super) async fn counts_are_exact_after_whatever_happened(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    let mut dice = Dice(42);
+    let mut moved = BTreeSet::new();
+    for step in 0..150_u32 {
+        let rows = survey.rows(&store).await;
+        let any = |dice: &mut Dice| {
+            let at = dice.below(rows.len().max(1) as u64) as usize;
+            rows.get(at).map(|row| row.response_id)
+        };
+        match dice.below(12) {
+            0..=3 => {
+                let mut batch = Vec::new();
+                for number in 0..=dice.below(5) {
+                    let number = step * 10 + number as u32;
+                    let mut one = match dice.below(3) {
+                        0 => {
+                            survey
+                                .response_of(&store, number, &format!("user-{}", number % 4))
+                                .await
+                        }
+                        _ => survey.response(&store, number).await,
+                    };
+                    // Every so often a key that was used before.
+                    one.idempotency_key = (number % 2 == 0).then(|| [dice.below(40) as u8; 32]);
+                    batch.push(one);
+                }
+                store.commit(batch).await.unwrap();
+            }
+            4 | 5 => {
+                if let Some(id) = any(&mut dice) {
+                    survey.delete(&store, id).await;
+                }
+            }
+            6 => {
+                let answers = if dice.below(2) == 0 { Answers::Keep } else { Answers::Delete };
+                survey.erase(&store, &format!("user-{}", dice.below(4)), answers).await;
+            }
+            7 if dice.below(6) == 0 => {
+                survey.expire(&store, dice.below(3) as i64 * DAY_MILLIS + 700, 3).await;
+            }
+            8 if dice.below(3) == 0 => {
+                survey.move_in(&store, [step * 10, step * 10 + 1]).await;
+                moved = survey.rows(&store).await.iter().map(|row| row.response_id).collect();
+            }
+            9 => tend(&store).await,
+            _ => {
+                store.tend_counts(5).await.unwrap();
+            }
+        }
+        if step % 10 == 9 {
+            survey.assert_exact(&store, &moved).await;
+        }
+    }
+    tend(&store).await;
+    survey.assert_exact(&store, &nobody()).await;
+    assert!(revision(&store, survey.flow.app_id).await > 10, "responses were deleted");
+}

@@ -1,0 +1,213 @@
+//! The counts that are kept with every write: what both backends share of them.
+//!
+//! A commit appends one delta for each flow version and day that it stored to; so no row is written by two commits. In the
+//! background deltas are put onto the sheets of their version and day ([`sluice_flow::counts::Sheet`]), and a read puts
+//! those that are left onto them for itself: it is exact at every moment.
+//!
+//! A response that was not counted when it was stored (it is older than the counts, or was put in by
+//! [`crate::Store::write_in`]) is counted by a walk over its flow, in the order of ids. Each row says whether it was counted
+//! at once; of the others those up to the walk's place are. So a removal knows whether there is anything to take away.
+
+use std::collections::BTreeMap;
+
+use sluice_flow::counts::{Contribution, Damaged, Delta, Sheet};
+use sluice_flow::definition::{self, Definition};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::time::Day;
+use uuid::Uuid;
+
+use crate::{NewResponse, ResponseRow, StoreError};
+
+/// The most bytes of deltas that are folded in one transaction; a single longer one is folded by itself.
+pub(crate) const FOLD_BYTES_MAX: usize = 128 * 1024;
+
+/// The counts of a flow at one instant.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FlowCounts {
+    /// By version and day, in the order of days.
+    pub sheets: Vec<(FlowVersionId, Day, Sheet)>,
+    /// Where the walk over responses that were not counted at once stands; absent where there is nothing to walk.
+    pub walk: Option<Walk>,
+}
+
+/// The place of a walk: the last response that it has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Walk {
+    pub passed: Option<ResponseId>,
+}
+
+/// What one part of the work on counts did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tended {
+    /// Deltas that were put onto their sheets.
+    pub folded: u64,
+    /// Responses that a walk has looked at.
+    pub walked: u64,
+    /// Nothing is left to do now.
+    pub is_done: bool,
+}
+
+/// Responses of a flow on a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DayTotal {
+    pub flow_id: FlowId,
+    pub day: Day,
+    pub responses: i64,
+}
+
+/// Whose sheet: of a version, on a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SheetKey {
+    pub(crate) app_id: AppId,
+    pub(crate) flow_id: FlowId,
+    pub(crate) flow_version_id: FlowVersionId,
+    pub(crate) day: Day,
+}
+
+impl SheetKey {
+    pub(crate) fn of(row: &ResponseRow) -> Self {
+        Self {
+            app_id: row.app_id,
+            flow_id: row.flow_id,
+            flow_version_id: row.flow_version_id,
+            day: row.response_id.made_at().day(),
+        }
+    }
+}
+
+/// What one write adds to one sheet.
+#[derive(Debug)]
+pub(crate) struct NewDelta {
+    pub(crate) key: SheetKey,
+    /// That of the first response that is counted in it.
+    pub(crate) delta_id: Uuid,
+    pub(crate) responses: i64,
+    pub(crate) delta: Delta,
+}
+
+/// What these responses add, by sheet; nearly always that is one.
+pub(crate) fn deltas_of<'r>(stored: impl Iterator<Item = &'r NewResponse>) -> Vec<NewDelta> {
+    let mut deltas = Vec::with_capacity(1);
+    for response in stored {
+        add(&mut deltas, &response.row, &response.contribution);
+    }
+    deltas
+}
+
+pub(crate) fn add(deltas: &mut Vec<NewDelta>, row: &ResponseRow, contribution: &Contribution) {
+    let key = SheetKey::of(row);
+    let at = deltas.iter().position(|it| it.key == key).unwrap_or_else(|| {
+        let delta_id = row.response_id.uuid();
+        deltas.push(NewDelta { key, delta_id, responses: 0, delta: Delta::default() });
+        deltas.len() - 1
+    });
+    deltas[at].responses += 1;
+    deltas[at].delta.add(contribution);
+}
+
+/// What is taken away, by sheet: how many responses, and the delta.
+pub(crate) type Removed = BTreeMap<SheetKey, (i64, Delta)>;
+
+/// The definitions of versions, as far as counting needs them. One that cannot be read has none, and the answers to it are
+/// not counted.
+pub(crate) type Definitions = BTreeMap<FlowVersionId, Option<Definition>>;
+
+pub(crate) fn definition_of(json: &str) -> Option<Definition> {
+    definition::check(&serde_json::from_str(json).ok()?).ok()
+}
+
+/// What a stored response adds.
+pub(crate) fn contribution_of(definitions: &Definitions, row: &ResponseRow) -> Contribution {
+    let definition = definitions.get(&row.flow_version_id).and_then(Option::as_ref);
+    Contribution::of_stored(definition, &row.answers, row.tags.as_deref(), row.admission)
+}
+
+/// Takes away a response that is counted; or, where it stays and says less, the difference.
+pub(crate) fn take_away(
+    removed: &mut Removed,
+    definitions: &Definitions,
+    row: &ResponseRow,
+    stays: Option<&ResponseRow>,
+) {
+    let before = contribution_of(definitions, row);
+    let after = stays.map(|row| contribution_of(definitions, row));
+    if after.as_ref() == Some(&before) {
+        return;
+    }
+    let (responses, delta) = removed.entry(SheetKey::of(row)).or_default();
+    // What is added comes first, so that a value that stays is not given up in between.
+    if let Some(after) = &after {
+        delta.add(after);
+        *responses += 1;
+    }
+    delta.take_away(&before);
+    *responses -= 1;
+}
+
+impl From<Damaged> for StoreError {
+    fn from(damaged: Damaged) -> Self {
+        Self::Corrupt(damaged.to_string())
+    }
+}
+
+/// A row of a read of counts, in the order in which they are taken.
+#[derive(Debug)]
+pub(crate) enum Counted<'r> {
+    /// A part of a sheet.
+    Part {
+        version: FlowVersionId,
+        day: Day,
+        segment: &'r [u8],
+        body: &'r [u8],
+    },
+    /// A delta that is not folded yet.
+    Delta {
+        version: FlowVersionId,
+        day: Day,
+        body: &'r [u8],
+    },
+    Walk {
+        passed: Uuid,
+    },
+}
+
+/// Puts together what was read.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    segment: Option<Vec<u8>>,
+    sheets: BTreeMap<(Day, FlowVersionId), Sheet>,
+    walk: Option<Walk>,
+}
+
+impl Reading {
+    pub(crate) fn new(segment: Option<Vec<u8>>) -> Self {
+        Self { segment, sheets: BTreeMap::new(), walk: None }
+    }
+
+    pub(crate) fn take(&mut self, row: Counted<'_>) -> Result<(), Damaged> {
+        match row {
+            Counted::Part { version, day, segment, body } => {
+                self.sheet(version, day).load(segment, body)
+            }
+            Counted::Delta { version, day, body } => self.sheet(version, day).put(body),
+            Counted::Walk { passed } => {
+                let passed = (!passed.is_nil()).then(|| ResponseId::from_uuid(passed));
+                self.walk = Some(Walk { passed });
+                Ok(())
+            }
+        }
+    }
+
+    fn sheet(&mut self, version: FlowVersionId, day: Day) -> &mut Sheet {
+        let segment = &self.segment;
+        self.sheets.entry((day, version)).or_insert_with(|| Sheet::to_read(segment.clone()))
+    }
+
+    pub(crate) fn done(self) -> FlowCounts {
+        let sheets = self.sheets.into_iter().map(|((day, version), mut sheet)| {
+            sheet.tidy();
+            (version, day, sheet)
+        });
+        FlowCounts { sheets: sheets.filter(|it| !it.2.is_zero()).collect(), walk: self.walk }
+    }
+}

@@ -1,0 +1,457 @@
+//! Counts: what removals take away from them, and what is done in the background.
+//!
+//! A commit only ever appends ([`super::last`]), and so does a removal, so neither waits for the other or for whoever
+//! folds. Folding and walking go by flow, under a lock on the flow's own row of `count_walks`; a node that finds it taken
+//! leaves the flow to the other. A removal takes the same lock, shared, where a walk is under way: it must know
+//! whether the walk has passed what it removes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluice_flow::counts::{Part, Sheet, segments_in};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+use sluice_flow::time::Day;
+use uuid::Uuid;
+
+use super::blocks;
+use super::codec::{self, Cells, RESPONSE};
+use super::failure::Stop;
+use super::pool::{Params, Pool};
+use super::read::limit;
+use super::transaction::{Transaction, end};
+use crate::counting::{
+    self, Counted, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, Removed, SheetKey,
+};
+use crate::{DayTotal, FlowCounts, ResponseRow, StoreError, StoreResult, Tended};
+
+/// Deltas that are read at a time; see also [`FOLD_BYTES_MAX`].
+const FOLD_ROWS_MAX: i64 = 1_000;
+
+/// `apps` is joined for its one row, which tells a distributed database whose the rows are.
+pub(super) const ADD: &str = "INSERT INTO count_deltas (app_id, removal, flow_id, delta_id, \
+     flow_version_id, day, responses, body) SELECT apps.app_id, $2, given.* FROM apps, \
+     unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::int[], $7::bigint[], $8::bytea[]) AS given \
+     WHERE apps.app_id = $1";
+
+const DELTAS: &str = "SELECT removal, delta_id, flow_version_id, day, body FROM count_deltas \
+     WHERE app_id = $1 AND flow_id = $2 ORDER BY removal, delta_id LIMIT $3 FOR UPDATE";
+const FORGET: &str = "DELETE FROM count_deltas USING unnest($3::bool[], $4::uuid[]) \
+     AS folded (removal, delta_id) WHERE app_id = $1 AND flow_id = $2 \
+     AND count_deltas.removal = folded.removal AND count_deltas.delta_id = folded.delta_id";
+const PARTS: &str = "SELECT segment, body FROM counts WHERE app_id = $1 AND flow_id = $2 \
+     AND segment = ANY($3) AND day = $4 AND flow_version_id = $5";
+const PUT_PARTS: &str = "INSERT INTO counts (app_id, flow_id, day, flow_version_id, segment, \
+     responses, admitted, body) SELECT $1, $2, $3, $4, given.* \
+     FROM unnest($5::bytea[], $6::bigint[], $7::bigint[], $8::bytea[]) AS given \
+     ON CONFLICT (app_id, flow_id, segment, day, flow_version_id) DO UPDATE SET \
+     responses = excluded.responses, admitted = excluded.admitted, body = excluded.body";
+const DROP_PARTS: &str = "DELETE FROM counts WHERE app_id = $1 AND flow_id = $2 AND day = $3 \
+     AND flow_version_id = $4 AND segment = ANY($5)";
+const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
+     WHERE app_id = $1 AND flow_id = $2 AND segment IN ('', $3) \
+     UNION ALL SELECT CASE WHEN removal THEN 2 ELSE 1 END, flow_version_id, day, '', body \
+     FROM count_deltas WHERE app_id = $1 AND flow_id = $2 \
+     UNION ALL SELECT 3, passed, 0, '', '' FROM count_walks \
+     WHERE app_id = $1 AND flow_id = $2 AND passed IS NOT NULL ORDER BY 1";
+const TOTALS: &str = "SELECT flow_id, day, sum(responses)::bigint FROM ( \
+     SELECT counts.flow_id, day, responses FROM flows JOIN counts \
+     ON counts.app_id = flows.app_id AND counts.flow_id = flows.flow_id AND segment = '' \
+     AND day >= $2 WHERE flows.app_id = $1 \
+     UNION ALL SELECT flow_id, day, responses FROM count_deltas \
+     WHERE app_id = $1 AND day >= $2) AS days \
+     GROUP BY flow_id, day ORDER BY flow_id, day";
+
+/// The columns of [`ADD`] after the first two.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    flow_id: Vec<Uuid>,
+    delta_id: Vec<Uuid>,
+    flow_version_id: Vec<Uuid>,
+    day: Vec<i32>,
+    responses: Vec<i64>,
+    body: Vec<Vec<u8>>,
+}
+
+impl Columns {
+    pub(super) fn of(deltas: &[NewDelta]) -> Self {
+        let mut columns = Self::default();
+        for NewDelta { key, delta_id, responses, delta } in deltas {
+            columns.push(key, *delta_id, *responses, delta.as_bytes());
+        }
+        columns
+    }
+
+    fn push(&mut self, key: &SheetKey, delta_id: Uuid, responses: i64, body: &[u8]) {
+        self.flow_id.push(key.flow_id.uuid());
+        self.delta_id.push(delta_id);
+        self.flow_version_id.push(key.flow_version_id.uuid());
+        self.day.push(key.day.number());
+        self.responses.push(responses);
+        self.body.push(body.to_vec());
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.delta_id.len()
+    }
+
+    pub(super) fn params<'p>(&'p self, app: &'p Uuid, removal: &'p bool) -> [Param<'p>; 8] {
+        [
+            app,
+            removal,
+            &self.flow_id,
+            &self.delta_id,
+            &self.flow_version_id,
+            &self.day,
+            &self.responses,
+            &self.body,
+        ]
+    }
+}
+
+type Param<'p> = &'p (dyn tokio_postgres::types::ToSql + Sync);
+
+/// A response that goes, or stays and says less.
+pub(super) struct Gone {
+    pub(super) row: ResponseRow,
+    /// Whether it was counted when it was stored.
+    pub(super) at_once: bool,
+    pub(super) stays: Option<ResponseRow>,
+}
+
+/// Appends what goes in this transaction, as far as it is counted, and takes it out of what lists pass over.
+pub(super) async fn take_away(
+    transaction: &Transaction,
+    app: AppId,
+    gone: &[Gone],
+) -> Result<(), Stop> {
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let ids = gone.iter().map(|it| (it.row.flow_id.uuid(), it.row.response_id.uuid()));
+    blocks::unfill(transaction, app, &ids.collect::<Vec<_>>()).await?;
+    let mut flows: Vec<Uuid> = gone.iter().map(|it| it.row.flow_id.uuid()).collect();
+    flows.sort();
+    flows.dedup();
+    let walks = "SELECT flow_id, passed FROM count_walks WHERE app_id = $1 AND flow_id = ANY($2) \
+         AND passed IS NOT NULL ORDER BY flow_id FOR SHARE";
+    let mut passed: BTreeMap<FlowId, Uuid> = BTreeMap::new();
+    for row in transaction.query(walks, &[&app.uuid(), &flows]).await? {
+        let mut cells = Cells::of(&row);
+        passed.insert(cells.id(FlowId::from_uuid)?, cells.take()?);
+    }
+    // Where there is no walk, it has passed everything.
+    let is_counted = |it: &&Gone| {
+        let passed = passed.get(&it.row.flow_id);
+        it.at_once || passed.is_none_or(|passed| it.row.response_id.uuid() <= *passed)
+    };
+    let counted: Vec<&Gone> = gone.iter().filter(is_counted).collect();
+    let definitions = definitions(transaction, app, counted.iter().map(|it| &it.row)).await?;
+    let mut removed = Removed::new();
+    for Gone { row, stays, .. } in counted {
+        counting::take_away(&mut removed, &definitions, row, stays.as_ref());
+    }
+    if removed.is_empty() {
+        return Ok(());
+    }
+    let new_ids = "SELECT gen_random_uuid() FROM generate_series(1, $1::bigint)";
+    let rows = transaction.query(new_ids, &[&limit(removed.len())]).await?;
+    let mut columns = Columns::default();
+    for ((key, (responses, delta)), row) in removed.iter().zip(&rows) {
+        columns.push(key, Cells::of(row).take()?, *responses, delta.as_bytes());
+    }
+    transaction.execute(ADD, &columns.params(&app.uuid(), &true)).await.map(|_| ())
+}
+
+/// The definitions of the versions of these responses.
+async fn definitions<'r>(
+    transaction: &Transaction,
+    app: AppId,
+    rows: impl Iterator<Item = &'r ResponseRow>,
+) -> Result<Definitions, Stop> {
+    let mut versions: Vec<Uuid> = rows.map(|row| row.flow_version_id.uuid()).collect();
+    versions.sort();
+    versions.dedup();
+    let sql = "SELECT flow_version_id, definition FROM versions \
+         WHERE app_id = $1 AND flow_version_id = ANY($2)";
+    let mut definitions = Definitions::new();
+    for row in transaction.query(sql, &[&app.uuid(), &versions]).await? {
+        let mut cells = Cells::of(&row);
+        let version = cells.id(FlowVersionId::from_uuid)?;
+        definitions.insert(version, counting::definition_of(cells.take()?));
+    }
+    Ok(definitions)
+}
+
+/// One part of the work in the background: deltas of one flow, or else responses that a walk has not passed.
+pub(super) async fn tend(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Tended> {
+    let of_flow =
+        |cells: &mut Cells| Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?));
+    let deltas = "SELECT app_id, flow_id FROM count_deltas LIMIT 1";
+    if let Some((app, flow)) = pool.one(deltas, &[], of_flow).await? {
+        // Where another node is at it, there is nothing to do here.
+        let folded = fold(pool, app, flow).await?;
+        return Ok(Tended { folded, is_done: folded == 0, ..Tended::default() });
+    }
+    let walks = "SELECT app_id, flow_id FROM count_walks WHERE passed IS NOT NULL LIMIT 1";
+    match pool.one(walks, &[], of_flow).await? {
+        Some((app, flow)) => match walk(pool, app, flow, rows_max).await? {
+            Some(walked) => Ok(Tended { walked, ..Tended::default() }),
+            None => Ok(Tended { is_done: true, ..Tended::default() }),
+        },
+        None => Ok(Tended { is_done: true, ..Tended::default() }),
+    }
+}
+
+/// Folds what was removed of an app, so that no text of its tags outlives it. What cannot be folded now is folded in the
+/// background.
+pub(super) async fn fold_removals(pool: &Arc<Pool>, app: AppId) {
+    let sql = "SELECT DISTINCT flow_id FROM count_deltas WHERE app_id = $1 AND removal";
+    let folding = async {
+        let read = |cells: &mut Cells| cells.id(FlowId::from_uuid);
+        for flow in pool.many(sql, &[&app.uuid()], read).await? {
+            while fold(pool, app, flow).await? > 0 {}
+        }
+        Ok::<(), StoreError>(())
+    };
+    if let Err(error) = folding.await {
+        tracing::warn!(%error, "counts of what was removed are folded later");
+    }
+}
+
+/// Folds some deltas of a flow and says how many; none where another node is at it.
+async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<u64> {
+    pool.may_commit()?;
+    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let body = async {
+        match lock(&transaction, app, flow).await? {
+            Some(_) => fold_some(&transaction, app, flow).await,
+            None => Ok(0),
+        }
+    };
+    let body = body.await;
+    end(transaction, body).await
+}
+
+/// Takes the lock of a flow and says where its walk stands; nothing where another has the lock.
+async fn lock(
+    transaction: &Transaction,
+    app: AppId,
+    flow: FlowId,
+) -> Result<Option<Option<Uuid>>, Stop> {
+    let sql = "SELECT passed FROM count_walks WHERE app_id = $1 AND flow_id = $2 \
+         FOR UPDATE SKIP LOCKED";
+    let params: Params = &[&app.uuid(), &flow.uuid()];
+    let mut rows = transaction.query(sql, params).await?;
+    if rows.is_empty() {
+        let made = "INSERT INTO count_walks (app_id, flow_id) VALUES ($1, $2) \
+             ON CONFLICT (app_id, flow_id) DO NOTHING";
+        transaction.execute(made, params).await?;
+        rows = transaction.query(sql, params).await?;
+    }
+    Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
+}
+
+async fn fold_some(transaction: &Transaction, app: AppId, flow: FlowId) -> Result<u64, Stop> {
+    let (app_id, flow_id) = (app.uuid(), flow.uuid());
+    let mut by_sheet: BTreeMap<SheetKey, Vec<u8>> = BTreeMap::new();
+    let (mut removals, mut ids, mut size) = (Vec::new(), Vec::new(), 0);
+    for row in transaction.query(DELTAS, &[&app_id, &flow_id, &FOLD_ROWS_MAX]).await? {
+        let mut cells = Cells::of(&row);
+        let (removal, delta_id): (bool, Uuid) = (cells.take()?, cells.take()?);
+        let flow_version_id = cells.id(FlowVersionId::from_uuid)?;
+        let day = Day::from_number(cells.take()?);
+        let body: &[u8] = cells.take()?;
+        size += body.len();
+        if size > FOLD_BYTES_MAX && !ids.is_empty() {
+            break;
+        }
+        let key = SheetKey { app_id: app, flow_id: flow, flow_version_id, day };
+        by_sheet.entry(key).or_default().extend_from_slice(body);
+        removals.push(removal);
+        ids.push(delta_id);
+    }
+    for (key, delta) in &by_sheet {
+        put(transaction, key, delta).await?;
+    }
+    if !ids.is_empty() {
+        transaction.execute(FORGET, &[&app_id, &flow_id, &removals, &ids]).await?;
+    }
+    Ok(ids.len() as u64)
+}
+
+/// Puts deltas onto one sheet.
+async fn put(transaction: &Transaction, key: &SheetKey, delta: &[u8]) -> Result<(), Stop> {
+    let mut segments = segments_in(delta).map_err(StoreError::from)?;
+    segments.insert(Vec::new());
+    let segments: Vec<Vec<u8>> = segments.into_iter().collect();
+    let (app, flow, version) = (key.app_id.uuid(), key.flow_id.uuid(), key.flow_version_id.uuid());
+    let day = key.day.number();
+    let mut sheet = Sheet::default();
+    for row in transaction.query(PARTS, &[&app, &flow, &segments, &day, &version]).await? {
+        let mut cells = Cells::of(&row);
+        sheet.load(cells.take()?, cells.take()?).map_err(StoreError::from)?;
+    }
+    sheet.put(delta).map_err(StoreError::from)?;
+    let (mut kept, mut responses, mut admitted) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut bodies, mut dropped) = (Vec::new(), Vec::new());
+    for Part { segment, responses: all, admitted: known, body } in sheet.into_parts() {
+        match body {
+            Some(body) => {
+                kept.push(segment);
+                responses.push(all);
+                admitted.push(known);
+                bodies.push(body);
+            }
+            None => dropped.push(segment),
+        }
+    }
+    if !kept.is_empty() {
+        let params: Params = &[&app, &flow, &day, &version, &kept, &responses, &admitted, &bodies];
+        transaction.execute(PUT_PARTS, params).await?;
+    }
+    if !dropped.is_empty() {
+        transaction.execute(DROP_PARTS, &[&app, &flow, &day, &version, &dropped]).await?;
+    }
+    Ok(())
+}
+
+/// Counts the next responses of a flow that were not counted at once; ends the walk where there are no more. Gives nothing
+/// where another node is at it.
+async fn walk(
+    pool: &Arc<Pool>,
+    app: AppId,
+    flow: FlowId,
+    rows_max: usize,
+) -> StoreResult<Option<u64>> {
+    pool.may_commit()?;
+    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let body = async {
+        match lock(&transaction, app, flow).await? {
+            Some(Some(passed)) => {
+                walk_on(&transaction, app, flow, passed, rows_max).await.map(Some)
+            }
+            Some(None) | None => Ok(None),
+        }
+    };
+    let body = body.await;
+    end(transaction, body).await
+}
+
+async fn walk_on(
+    transaction: &Transaction,
+    app: AppId,
+    flow: FlowId,
+    passed: Uuid,
+    rows_max: usize,
+) -> Result<u64, Stop> {
+    let sql = format!(
+        "SELECT counted, {RESPONSE} FROM responses WHERE app_id = $1 AND flow_id = $2 \
+         AND response_id > $3 ORDER BY response_id LIMIT $4"
+    );
+    // A table whose statistics are not made yet is not to be read whole.
+    transaction.query("SELECT set_config('enable_seqscan', 'off', true)", &[]).await?;
+    let params: Params = &[&app.uuid(), &flow.uuid(), &passed, &limit(rows_max)];
+    let mut found = Vec::new();
+    for row in transaction.query(&sql, params).await? {
+        let mut cells = Cells::of(&row);
+        let at_once: bool = cells.take()?;
+        found.push((at_once, codec::response(&mut cells)?));
+    }
+    let uncounted = || found.iter().filter(|(at_once, _)| !at_once).map(|(_, row)| row);
+    let definitions = definitions(transaction, app, uncounted()).await?;
+    let mut deltas = Vec::new();
+    for row in uncounted() {
+        counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));
+    }
+    if !deltas.is_empty() {
+        transaction.execute(ADD, &Columns::of(&deltas).params(&app.uuid(), &false)).await?;
+    }
+    let last = found.last().filter(|_| found.len() >= rows_max);
+    let passed = last.map(|(_, row)| row.response_id.uuid());
+    let place = "UPDATE count_walks SET passed = $3 WHERE app_id = $1 AND flow_id = $2";
+    transaction.execute(place, &[&app.uuid(), &flow.uuid(), &passed]).await?;
+    Ok(found.len() as u64)
+}
+
+/// Has a flow walked over from its beginning, since responses are put in that nobody counted; what was counted of it is
+/// forgotten.
+pub(super) async fn begin_walk(
+    transaction: &Transaction,
+    app: AppId,
+    flow: FlowId,
+) -> Result<(), Stop> {
+    let ids: Params = &[&app.uuid(), &flow.uuid()];
+    let begun = "SELECT FROM count_walks WHERE app_id = $1 AND flow_id = $2 \
+         AND passed = '00000000-0000-0000-0000-000000000000' \
+         AND NOT EXISTS (SELECT FROM counts WHERE app_id = $1 AND flow_id = $2) \
+         AND NOT EXISTS (SELECT FROM count_deltas WHERE app_id = $1 AND flow_id = $2)";
+    if !transaction.query(begun, ids).await?.is_empty() {
+        return Ok(());
+    }
+    for sql in [
+        "DELETE FROM counts WHERE app_id = $1 AND flow_id = $2",
+        "DELETE FROM count_deltas WHERE app_id = $1 AND flow_id = $2",
+        "UPDATE responses SET counted = false WHERE app_id = $1 AND flow_id = $2 AND counted",
+        "INSERT INTO count_walks (app_id, flow_id, passed) \
+         VALUES ($1, $2, '00000000-0000-0000-0000-000000000000') \
+         ON CONFLICT (app_id, flow_id) DO UPDATE SET passed = excluded.passed",
+    ] {
+        transaction.execute(sql, ids).await?;
+    }
+    Ok(())
+}
+
+/// Forgets the counts of these days, over all apps: their responses go as a whole.
+pub(super) async fn forget_days(transaction: &Transaction, from: i32, to: i32) -> Result<(), Stop> {
+    // First what is not folded: whoever is folding it is waited for, and what they made of it goes next.
+    for table in ["count_deltas", "counts"] {
+        let sql = format!("DELETE FROM {table} WHERE day >= $1 AND day < $2");
+        transaction.execute(&sql, &[&from, &to]).await?;
+    }
+    Ok(())
+}
+
+/// One statement, hence one instant.
+pub(super) async fn read(
+    pool: &Arc<Pool>,
+    app: AppId,
+    flow: FlowId,
+    segment: Option<Vec<u8>>,
+) -> StoreResult<FlowCounts> {
+    let wanted = segment.as_deref().unwrap_or_default();
+    let params: Params = &[&app.uuid(), &flow.uuid(), &wanted];
+    let rows = pool.many(READ, params, row).await?;
+    let mut reading = Reading::new(segment);
+    for (kind, id, day, segment, body) in &rows {
+        let (version, day) = (FlowVersionId::from_uuid(*id), Day::from_number(*day));
+        reading.take(match kind {
+            0 => Counted::Part { version, day, segment, body },
+            3 => Counted::Walk { passed: *id },
+            _ => Counted::Delta { version, day, body },
+        })?;
+    }
+    Ok(reading.done())
+}
+
+type ReadRow = (i32, Uuid, i32, Vec<u8>, Vec<u8>);
+
+fn row(cells: &mut Cells) -> StoreResult<ReadRow> {
+    Ok((cells.take()?, cells.take()?, cells.take()?, cells.take()?, cells.take()?))
+}
+
+/// How many responses each flow of an app has on each day.
+pub(super) async fn totals(
+    pool: &Arc<Pool>,
+    app: AppId,
+    from: Option<Day>,
+) -> StoreResult<Vec<DayTotal>> {
+    let read = |cells: &mut Cells| {
+        Ok(DayTotal {
+            flow_id: cells.id(FlowId::from_uuid)?,
+            day: Day::from_number(cells.take()?),
+            responses: cells.take()?,
+        })
+    };
+    let from = from.map_or(i32::MIN, Day::number);
+    pool.many(TOTALS, &[&app.uuid(), &from], read).await
+}

@@ -1,0 +1,353 @@
+//! Counts: what commits add to them, what removals take away, and what is done about both in the background.
+//!
+//! There is one writer, so a removal needs no delta: it folds what there is of its flow, and takes itself away from the
+//! sheets in the same transaction. So nothing of the tags of a response that went is left behind.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, Result, params};
+use sluice_flow::counts::{Damaged, Part, Sheet, segments_in};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::time::Day;
+use uuid::Uuid;
+
+use super::blocks;
+use super::codec::{self, Cells, RESPONSE, bytes};
+use super::read::{limit, many};
+use super::transaction::{Stop, Then};
+use crate::counting::{
+    self, Counted, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, Removed, SheetKey,
+};
+use crate::{DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow, StoreError, Tended};
+
+const ADD: &str = "INSERT INTO count_deltas (app_id, flow_id, delta_id, flow_version_id, day, \
+     responses, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const DELTAS: &str = "SELECT delta_id, flow_version_id, day, body FROM count_deltas \
+     WHERE app_id = ?1 AND flow_id = ?2 ORDER BY delta_id LIMIT ?3";
+const PART: &str = "SELECT body FROM counts WHERE app_id = ?1 AND flow_id = ?2 AND segment = ?3 \
+     AND day = ?4 AND flow_version_id = ?5";
+const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
+     WHERE app_id = ?1 AND flow_id = ?2 AND segment IN (x'', ?3) \
+     UNION ALL SELECT 1, flow_version_id, day, x'', body FROM count_deltas \
+     WHERE app_id = ?1 AND flow_id = ?2 \
+     UNION ALL SELECT 2, x'', 0, x'', passed FROM count_walks WHERE app_id = ?1 AND flow_id = ?2";
+const TOTALS: &str = "SELECT flow_id, day, sum(responses) FROM ( \
+     SELECT counts.flow_id, day, responses FROM flows CROSS JOIN counts \
+     ON counts.app_id = flows.app_id AND counts.flow_id = flows.flow_id AND segment = x'' \
+     AND day >= ?2 WHERE flows.app_id = ?1 \
+     UNION ALL SELECT flow_id, day, responses FROM count_deltas WHERE app_id = ?1 AND day >= ?2) \
+     GROUP BY flow_id, day ORDER BY flow_id, day";
+
+/// Appends what the responses of a commit that were stored add.
+pub(super) fn add(
+    connection: &Connection,
+    responses: &[NewResponse],
+    outcomes: &[Outcome],
+) -> Result<()> {
+    let stored = responses.iter().zip(outcomes).filter(|(_, it)| **it == Outcome::Stored);
+    let deltas = counting::deltas_of(stored.map(|(response, _)| response));
+    if deltas.is_empty() {
+        return Ok(());
+    }
+    let mut insert = connection.prepare_cached(ADD)?;
+    for NewDelta { key, delta_id, responses, delta } in &deltas {
+        insert.execute(params![
+            bytes!(key.app_id),
+            bytes!(key.flow_id),
+            delta_id.as_bytes(),
+            bytes!(key.flow_version_id),
+            key.day.number(),
+            responses,
+            delta.as_bytes(),
+        ])?;
+    }
+    Ok(())
+}
+
+/// What goes in one transaction, to be taken away at its end from the counts and from what lists pass over.
+#[derive(Debug, Default)]
+pub(super) struct Going {
+    definitions: Definitions,
+    /// Where the walk of a flow stands.
+    walks: BTreeMap<(AppId, FlowId), Option<[u8; 16]>>,
+    removed: Removed,
+    ids: BTreeMap<(AppId, FlowId), Vec<ResponseId>>,
+}
+
+impl Going {
+    /// Notes a response that goes, or stays and says less. `at_once` is whether it was counted when it was stored.
+    pub(super) fn note(
+        &mut self,
+        connection: &Connection,
+        row: &ResponseRow,
+        at_once: bool,
+        stays: Option<&ResponseRow>,
+    ) -> Result<()> {
+        let flow = (row.app_id, row.flow_id);
+        self.ids.entry(flow).or_default().push(row.response_id);
+        let passed = match self.walks.get(&flow) {
+            Some(passed) => *passed,
+            None => *self.walks.entry(flow).or_insert(walk_of(connection, flow)?),
+        };
+        // Where there is no walk, it has passed everything.
+        if at_once || passed.is_none_or(|passed| bytes!(row.response_id) <= passed) {
+            know(connection, &mut self.definitions, row)?;
+            counting::take_away(&mut self.removed, &self.definitions, row, stays);
+        }
+        Ok(())
+    }
+
+    /// Takes it all away.
+    pub(super) fn settle(self, connection: &Connection) -> Result<(), Stop> {
+        let mut by_flow: BTreeMap<_, Removed> = BTreeMap::new();
+        for (key, delta) in self.removed {
+            by_flow.entry((key.app_id, key.flow_id)).or_default().insert(key, delta);
+        }
+        for ((app, flow), removed) in by_flow {
+            fold(connection, app, flow, usize::MAX, &removed)?;
+        }
+        for ((app, flow), ids) in self.ids {
+            blocks::unfill(connection, app, flow, ids)?;
+        }
+        Ok(())
+    }
+}
+
+fn walk_of(connection: &Connection, (app, flow): (AppId, FlowId)) -> Result<Option<[u8; 16]>> {
+    connection
+        .prepare_cached("SELECT passed FROM count_walks WHERE app_id = ?1 AND flow_id = ?2")?
+        .query_row(params![bytes!(app), bytes!(flow)], |row| row.get(0))
+        .optional()
+}
+
+/// Reads the definition of a response's version, if it is not known yet.
+fn know(connection: &Connection, definitions: &mut Definitions, row: &ResponseRow) -> Result<()> {
+    if definitions.contains_key(&row.flow_version_id) {
+        return Ok(());
+    }
+    let json: Option<String> = connection
+        .prepare_cached(
+            "SELECT definition FROM versions WHERE app_id = ?1 AND flow_version_id = ?2",
+        )?
+        .query_row(params![bytes!(row.app_id), bytes!(row.flow_version_id)], |row| row.get(0))
+        .optional()?;
+    definitions.insert(row.flow_version_id, json.as_deref().and_then(counting::definition_of));
+    Ok(())
+}
+
+/// Puts up to so many bytes of a flow's deltas onto their sheets, and `more` after them; says how many it were, and whether
+/// that was all.
+fn fold(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+    bytes_max: usize,
+    more: &Removed,
+) -> Result<(u64, bool), Stop> {
+    let ids = (bytes!(app), bytes!(flow));
+    let mut by_sheet: BTreeMap<SheetKey, Vec<u8>> = BTreeMap::new();
+    let (mut folded, mut size, mut is_all) = (Vec::new(), 0, true);
+    {
+        let mut select = connection.prepare_cached(DELTAS)?;
+        let mut rows = select.query(params![ids.0, ids.1, -1])?;
+        while let Some(row) = rows.next()? {
+            let mut cells = Cells::of(row);
+            let delta_id: [u8; 16] = cells.take()?;
+            let flow_version_id = cells.id(FlowVersionId::from_uuid)?;
+            let day = Day::from_number(cells.take()?);
+            let body: Vec<u8> = cells.take()?;
+            size += body.len();
+            if size > bytes_max && !folded.is_empty() {
+                is_all = false;
+                break;
+            }
+            let key = SheetKey { app_id: app, flow_id: flow, flow_version_id, day };
+            by_sheet.entry(key).or_default().extend_from_slice(&body);
+            folded.push(delta_id);
+        }
+    }
+    for (key, (_, delta)) in more {
+        by_sheet.entry(*key).or_default().extend_from_slice(delta.as_bytes());
+    }
+    for (key, delta) in by_sheet {
+        put(connection, key, &delta)?;
+    }
+    let mut delete = connection.prepare_cached(
+        "DELETE FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2 AND delta_id = ?3",
+    )?;
+    for delta_id in &folded {
+        delete.execute(params![ids.0, ids.1, delta_id])?;
+    }
+    Ok((folded.len() as u64, is_all))
+}
+
+/// Puts deltas onto one sheet.
+fn put(connection: &Connection, key: SheetKey, delta: &[u8]) -> Result<(), Stop> {
+    let mut sheet = Sheet::default();
+    let mut segments = segments_in(delta).map_err(damaged)?;
+    segments.insert(Vec::new());
+    let (app, flow, version) =
+        (bytes!(key.app_id), bytes!(key.flow_id), bytes!(key.flow_version_id));
+    let mut select = connection.prepare_cached(PART)?;
+    for segment in &segments {
+        let params = params![app, flow, segment, key.day.number(), version];
+        let body: Option<Vec<u8>> = select.query_row(params, |row| row.get(0)).optional()?;
+        if let Some(body) = body {
+            sheet.load(segment, &body).map_err(damaged)?;
+        }
+    }
+    sheet.put(delta).map_err(damaged)?;
+    let mut replace = connection.prepare_cached(
+        "INSERT INTO counts (app_id, flow_id, segment, day, flow_version_id, responses, admitted, \
+         body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+         ON CONFLICT (app_id, flow_id, segment, day, flow_version_id) DO UPDATE SET \
+         responses = excluded.responses, admitted = excluded.admitted, body = excluded.body",
+    )?;
+    let mut delete = connection.prepare_cached(
+        "DELETE FROM counts WHERE app_id = ?1 AND flow_id = ?2 AND segment = ?3 AND day = ?4 \
+         AND flow_version_id = ?5",
+    )?;
+    for Part { segment, responses, admitted, body } in sheet.into_parts() {
+        let day = key.day.number();
+        match body {
+            Some(body) => replace
+                .execute(params![app, flow, segment, day, version, responses, admitted, body])?,
+            None => delete.execute(params![app, flow, segment, day, version])?,
+        };
+    }
+    Ok(())
+}
+
+fn damaged(damaged: Damaged) -> Stop {
+    Stop::Answer(StoreError::from(damaged))
+}
+
+/// One part of the work in the background: deltas of one flow, or else responses that a walk has not passed.
+pub(super) fn tend(connection: &Connection, rows_max: usize) -> Result<(Tended, Then), Stop> {
+    let of_flow =
+        |cells: &mut Cells| Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?));
+    let first = |table: &str| {
+        let sql = format!("SELECT app_id, flow_id FROM {table} LIMIT 1");
+        many(connection, &sql, [], of_flow).map(|found| found.into_iter().next())
+    };
+    if let Some((app, flow)) = first("count_deltas")? {
+        let (folded, _) = fold(connection, app, flow, FOLD_BYTES_MAX, &Removed::new())?;
+        return Ok((Tended { folded, ..Tended::default() }, Then::Commit));
+    }
+    match first("count_walks")? {
+        Some((app, flow)) => {
+            let walked = walk(connection, app, flow, rows_max)?;
+            Ok((Tended { walked, ..Tended::default() }, Then::Commit))
+        }
+        None => Ok((Tended { is_done: true, ..Tended::default() }, Then::Forget)),
+    }
+}
+
+/// Counts the next responses of a flow that were not counted at once; ends the walk where there are no more.
+fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> Result<u64, Stop> {
+    let ids = (bytes!(app), bytes!(flow));
+    let passed = walk_of(connection, (app, flow))?.unwrap_or_default();
+    let sql = format!(
+        "SELECT {RESPONSE}, counted FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
+         AND response_id > ?3 ORDER BY response_id LIMIT ?4"
+    );
+    let found = many(connection, &sql, params![ids.0, ids.1, passed, limit(rows_max)], |cells| {
+        Ok((codec::response(cells)?, cells.take::<bool>()?))
+    })?;
+    let (mut definitions, mut deltas) = (Definitions::new(), Vec::new());
+    for (row, _) in found.iter().filter(|(_, at_once)| !at_once) {
+        know(connection, &mut definitions, row)?;
+        counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));
+    }
+    for NewDelta { key, delta, .. } in deltas {
+        put(connection, key, delta.as_bytes())?;
+    }
+    match found.last() {
+        Some((last, _)) if found.len() >= rows_max => connection
+            .prepare_cached(
+                "UPDATE count_walks SET passed = ?3 WHERE app_id = ?1 AND flow_id = ?2",
+            )?
+            .execute(params![ids.0, ids.1, bytes!(last.response_id)])?,
+        _ => connection
+            .prepare_cached("DELETE FROM count_walks WHERE app_id = ?1 AND flow_id = ?2")?
+            .execute(params![ids.0, ids.1])?,
+    };
+    Ok(found.len() as u64)
+}
+
+/// Has a flow walked over from its beginning, since responses are put in that nobody counted; what was counted of it is
+/// forgotten.
+pub(super) fn begin_walk(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
+    let ids = params![bytes!(app), bytes!(flow)];
+    let begun = "SELECT 1 FROM count_walks WHERE app_id = ?1 AND flow_id = ?2 \
+         AND passed = zeroblob(16) \
+         AND NOT EXISTS (SELECT 1 FROM counts WHERE app_id = ?1 AND flow_id = ?2) \
+         AND NOT EXISTS (SELECT 1 FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2)";
+    if connection.prepare_cached(begun)?.exists(ids)? {
+        return Ok(());
+    }
+    for sql in [
+        "DELETE FROM counts WHERE app_id = ?1 AND flow_id = ?2",
+        "DELETE FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2",
+        "UPDATE responses SET counted = 0 WHERE app_id = ?1 AND flow_id = ?2 AND counted <> 0",
+        "INSERT INTO count_walks (app_id, flow_id, passed) VALUES (?1, ?2, zeroblob(16)) \
+         ON CONFLICT (app_id, flow_id) DO UPDATE SET passed = excluded.passed",
+    ] {
+        connection.prepare_cached(sql)?.execute(ids)?;
+    }
+    Ok(())
+}
+
+/// One statement, hence one instant.
+pub(super) fn read(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+    segment: Option<Vec<u8>>,
+) -> Result<FlowCounts> {
+    let mut select = connection.prepare_cached(READ)?;
+    let mut rows =
+        select.query(params![bytes!(app), bytes!(flow), segment.as_deref().unwrap_or_default()])?;
+    let mut reading = Reading::new(segment);
+    while let Some(row) = rows.next()? {
+        let kind: i64 = row.get(0)?;
+        let body = row.get_ref(4)?.as_blob()?;
+        let taken = if kind == 2 {
+            let passed = Uuid::from_slice(body).unwrap_or_default();
+            reading.take(Counted::Walk { passed })
+        } else {
+            let version = Uuid::from_slice(row.get_ref(1)?.as_blob()?).unwrap_or_default();
+            let version = FlowVersionId::from_uuid(version);
+            let day = Day::from_number(row.get(2)?);
+            let segment = row.get_ref(3)?.as_blob()?;
+            reading.take(match kind {
+                0 => Counted::Part { version, day, segment, body },
+                _ => Counted::Delta { version, day, body },
+            })
+        };
+        taken.map_err(|damaged| {
+            rusqlite::Error::FromSqlConversionFailure(
+                4,
+                rusqlite::types::Type::Blob,
+                Box::new(damaged),
+            )
+        })?;
+    }
+    Ok(reading.done())
+}
+
+/// How many responses each flow of an app has on each day.
+pub(super) fn totals(
+    connection: &Connection,
+    app: AppId,
+    from: Option<Day>,
+) -> Result<Vec<DayTotal>> {
+    let from = from.map_or(i32::MIN, Day::number);
+    many(connection, TOTALS, params![bytes!(app), from], |cells: &mut Cells| {
+        Ok(DayTotal {
+            flow_id: cells.id(FlowId::from_uuid)?,
+            day: Day::from_number(cells.take()?),
+            responses: cells.take()?,
+        })
+    })
+}

@@ -1,0 +1,382 @@
+//! What the answers to a flow come to.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use sluice_engine::Engine;
+use sluice_engine::summary::{self, Asked, Picture, Step, SummaryFilter};
+use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::time::{Day, Timestamp};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::reply::{self, BadQuery, Guarded, Problem, Reply};
+use super::request::{AtId, TagQuery};
+use super::schema;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default().routes(routes!(get))
+}
+
+/// Which responses are summed up.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct SummaryQuery {
+    /// Only those received on this day (UTC) or later.
+    #[param(value_type = Option<String>, format = Date)]
+    from: Option<Day>,
+    /// Only those received on this day or before.
+    #[param(value_type = Option<String>, format = Date)]
+    to: Option<Day>,
+    /// Only those to this `flowVersionId`.
+    #[param(value_type = Option<String>)]
+    version: Option<FlowVersionId>,
+}
+
+/// What the responses to a flow come to.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "responses": 3, "admitted": 1, "step": "day", "days": [{"day": "2026-11-15", "responses": 3}],
+    "versions": [{"flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "number": 1,
+        "publishedAt": "2026-11-15T02:00:00.000Z", "responses": 3}],
+    "tags": [{"name": "plan", "values": [{"value": "pro", "responses": 2}], "others": 0}],
+    "questions": [{"id": "again", "type": "yesNo", "prompt": "Would you come again?",
+        "askedUntil": null, "wordedBefore": [], "answered": 2, "of": 3,
+        "distribution": {"kind": "options", "other": 0, "several": false, "options": [
+            {"id": "yes", "label": "Yes", "count": 2, "stillOffered": true},
+            {"id": "no", "label": "No", "count": 0, "stillOffered": true}]},
+        "overTime": [{"day": "2026-11-15", "answered": 2, "mean": null, "nps": null, "parts": [2, 0]}]}],
+    "counting": null
+}))]
+struct Summary {
+    responses: u64,
+    /// Of them, those whose respondents admitted to be known.
+    admitted: u64,
+    /// What an entry of `days` and `overTime` stands for: `day`, or `week` (from the Monday that it bears) where there
+    /// are more than 200 days.
+    #[schema(schema_with = schema::step)]
+    step: &'static str,
+    /// From the first day with a response to the last one, without gaps.
+    days: Vec<DayCount>,
+    /// Every published version, the newest first, with its responses whether or not the query names it.
+    versions: Vec<VersionCount>,
+    /// The tags of the versions and days asked for, whatever tag the query names.
+    tags: Vec<TagCount>,
+    /// In the order of the newest version; those that it does not ask any more come last.
+    questions: Vec<QuestionSummary>,
+    /// Responses that are older than the counts, or were moved here, are being counted; null where none are.
+    #[schema(required = true)]
+    counting: Option<Counting>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct DayCount {
+    #[schema(value_type = String, format = Date)]
+    day: Day,
+    responses: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct VersionCount {
+    #[schema(value_type = String)]
+    flow_version_id: FlowVersionId,
+    number: u32,
+    #[schema(value_type = String, format = DateTime)]
+    published_at: Timestamp,
+    responses: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct TagCount {
+    name: String,
+    /// The most frequent first.
+    values: Vec<ValueCount>,
+    /// Responses whose value is not told apart: a day has too many of them, or it is too long.
+    others: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct ValueCount {
+    value: String,
+    responses: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Counting {
+    /// Those received up to here are counted; null where none of them is yet.
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    counted_until: Option<Timestamp>,
+}
+
+/// One question over the versions that ask it. One that came to be of another type or scale is another one here.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct QuestionSummary {
+    id: String,
+    r#type: &'static str,
+    /// As the newest version that asks it words it.
+    prompt: String,
+    /// The number of the last version that asked it; null where the newest version does.
+    #[schema(required = true)]
+    asked_until: Option<u32>,
+    /// Other wordings, the newest first.
+    worded_before: Vec<Wording>,
+    answered: u64,
+    /// Responses to versions that ask it.
+    of: u64,
+    distribution: Distribution,
+    /// The days, or weeks, on which it was answered.
+    over_time: Vec<DayPicture>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct Wording {
+    /// The number of the last version that had it.
+    version: u32,
+    prompt: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct DayPicture {
+    #[schema(value_type = String, format = Date)]
+    day: Day,
+    answered: u64,
+    /// Of a scale or of numbers.
+    #[schema(required = true)]
+    mean: Option<f64>,
+    #[schema(required = true)]
+    nps: Option<f64>,
+    /// Of options each in its order and then the others, of a scale each point; else empty.
+    parts: Vec<u64>,
+}
+
+/// How the answers to a question are distributed, by its kind.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Distribution {
+    /// `points` are from 0 to 10; `score` is from -100 to 100.
+    Nps {
+        points: Vec<u64>,
+        promoters: u64,
+        passives: u64,
+        detractors: u64,
+        score: Option<f64>,
+    },
+    /// `points` are from 1 to `max`.
+    Scale {
+        points: Vec<u64>,
+        mean: Option<f64>,
+        max: u8,
+    },
+    /// Choices, yes or no, and consent. `other` are answers in words of the respondents' own.
+    Options {
+        options: Vec<OptionCount>,
+        other: u64,
+        several: bool,
+    },
+    Ranking {
+        options: Vec<RankCount>,
+    },
+    /// `cells` by row and then by column.
+    Matrix {
+        rows: Vec<Labelled>,
+        columns: Vec<Labelled>,
+        cells: Vec<Vec<u64>>,
+    },
+    /// The mean is exact; the rest goes by two digits, or by the number itself where it is whole and below a thousand.
+    Numbers {
+        bins: Vec<Bin>,
+        mean: Option<f64>,
+        median: Option<f64>,
+        min: Option<f64>,
+        max: Option<f64>,
+    },
+    /// By `YYYY-MM`, or by `YYYY` outside of the years 1900 to 2099.
+    Dates {
+        months: Vec<MonthCount>,
+    },
+    /// Only whether it was answered.
+    Text {},
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct OptionCount {
+    id: String,
+    label: String,
+    count: u64,
+    /// By the newest version that asks the question.
+    still_offered: bool,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct RankCount {
+    id: String,
+    label: String,
+    /// How often it came first, second, …
+    places: Vec<u64>,
+    /// Counted from 1.
+    #[schema(required = true)]
+    mean_place: Option<f64>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct Labelled {
+    id: String,
+    label: String,
+}
+
+/// From one number up to another; where both are the same, it is that number.
+#[derive(Debug, Serialize, ToSchema)]
+struct Bin {
+    from: f64,
+    to: f64,
+    count: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct MonthCount {
+    month: String,
+    count: u64,
+}
+
+impl Summary {
+    fn of(summary: summary::Summary) -> Self {
+        let tag = |tag: summary::TagCount| {
+            let value = |(value, responses)| ValueCount { value, responses };
+            let values = tag.values.into_iter().map(value).collect();
+            TagCount { name: tag.name, values, others: tag.others }
+        };
+        let version = |it: summary::VersionCount| VersionCount {
+            flow_version_id: it.flow_version_id,
+            number: it.number,
+            published_at: it.published_at,
+            responses: it.responses,
+        };
+        let day = |it: summary::DayCount| DayCount { day: it.day, responses: it.responses };
+        Self {
+            responses: summary.responses,
+            admitted: summary.admitted,
+            step: match summary.step {
+                Step::Day => "day",
+                Step::Week => "week",
+            },
+            days: summary.days.into_iter().map(day).collect(),
+            versions: summary.versions.into_iter().map(version).collect(),
+            tags: summary.tags.into_iter().map(tag).collect(),
+            questions: summary.questions.into_iter().map(QuestionSummary::of).collect(),
+            counting: summary.counting.map(|it| Counting { counted_until: it.counted_until }),
+        }
+    }
+}
+
+impl QuestionSummary {
+    fn of(question: summary::QuestionSummary) -> Self {
+        let wording = |(version, prompt)| Wording { version, prompt };
+        let day = |it: summary::DayPicture| DayPicture {
+            day: it.day,
+            answered: it.answered,
+            mean: it.mean,
+            nps: it.nps,
+            parts: it.parts,
+        };
+        Self {
+            id: question.id,
+            r#type: question.question_type,
+            prompt: question.prompt,
+            asked_until: match question.asked {
+                Asked::Now => None,
+                Asked::UntilVersion(number) => Some(number),
+            },
+            worded_before: question.worded_before.into_iter().map(wording).collect(),
+            answered: question.answered,
+            of: question.of,
+            distribution: Distribution::of(question.picture),
+            over_time: question.over_time.into_iter().map(day).collect(),
+        }
+    }
+}
+
+impl Distribution {
+    fn of(picture: Picture) -> Self {
+        let labelled = |labels: Vec<(String, String)>| {
+            labels.into_iter().map(|(id, label)| Labelled { id, label }).collect()
+        };
+        match picture {
+            Picture::Nps { points, promoters, passives, detractors, score } => {
+                Self::Nps { points: points.to_vec(), promoters, passives, detractors, score }
+            }
+            Picture::Scale { points, mean, max } => Self::Scale {
+                points: points.into_iter().map(|(_, count)| count).collect(),
+                mean,
+                max,
+            },
+            Picture::Options { options, other, several } => {
+                Self::Options { options: options.into_iter().map(option).collect(), other, several }
+            }
+            Picture::Ranking { options } => {
+                Self::Ranking { options: options.into_iter().map(rank).collect() }
+            }
+            Picture::Matrix { rows, columns, cells } => {
+                Self::Matrix { rows: labelled(rows), columns: labelled(columns), cells }
+            }
+            Picture::Numbers { bins, mean, median, min, max } => {
+                let bin = |it: summary::Bin| Bin { from: it.from, to: it.to, count: it.count };
+                let bins = bins.into_iter().map(bin).collect();
+                Self::Numbers { bins, mean, median, min, max }
+            }
+            Picture::Dates { months } => {
+                let month = |(month, count)| MonthCount { month, count };
+                Self::Dates { months: months.into_iter().map(month).collect() }
+            }
+            Picture::Text => Self::Text {},
+        }
+    }
+}
+
+fn option(option: summary::OptionCount) -> OptionCount {
+    let summary::OptionCount { id, label, count, still_offered } = option;
+    OptionCount { id, label, count, still_offered }
+}
+
+fn rank(rank: summary::RankCount) -> RankCount {
+    let summary::RankCount { id, label, places, mean_place } = rank;
+    RankCount { id, label, places, mean_place }
+}
+
+/// Sum up the responses of a flow
+///
+/// Counts and distributions by question, over all versions: questions that were edited or removed keep their history.
+/// They are kept by the write path and exact at every moment; no response is read for it. `tag.NAME=value`, once,
+/// sums up the responses with this value of a tag.
+#[utoipa::path(
+    get, path = "/flows/{flowId}/summary", operation_id = "getSummary", tag = "Responses",
+    security(("adminToken" = ["read"])),
+    params(
+        ("flowId" = String, Path), SummaryQuery,
+        ("tag.NAME" = Option<String>, Query, description = "Only those with this tag; NAME is the tag's name"),
+    ),
+    responses(
+        (status = 200, description = "The summary", body = Summary),
+        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadQuery,
+    ),
+)]
+async fn get(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(flow): AtId<FlowId>,
+    TagQuery { query, tag }: TagQuery<SummaryQuery>,
+) -> Reply {
+    let SummaryQuery { from, to, version } = query;
+    let filter = SummaryFilter { from, to, versions: version.into_iter().collect(), tag };
+    reply::ok(Summary::of(engine.summary(&actor, flow, &filter).await?))
+}

@@ -1,0 +1,114 @@
+//! Summaries: of all kinds of questions, filtered, and true after every removal.
+
+use serde_json::{Value, json};
+
+use crate::support::{Site, definition};
+
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+
+#[tokio::test]
+async fn a_summary_tells_every_question_over_versions_days_and_tags() {
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let flow = site.flow(&app).await;
+    let first = site.publish(&flow).await;
+    let tagged = |nps: &str, plan: &str| json!({"answers": {"nps": nps}, "metadata": {"tags": {"plan": plan}}});
+    site.store(&key, &first, tagged("9", "pro")).await;
+    site.store(&key, &first, json!({"answers": {"nps": "0", "why": "slow"}})).await;
+    let mut draft = definition("Two");
+    draft["questions"][0]["prompt"] = json!("How likely now?");
+    draft["questions"][1] = json!({"id": "again", "type": "yesNo", "prompt": "Again?"});
+    site.put(&format!("/flows/{flow}/draft"), draft).await.ok(200);
+    let second = site.publish(&flow).await;
+    site.clock.advance_millis(2 * DAY_MILLIS);
+    let admitted = json!({"answers": {"nps": "10", "again": "yes"}, "respondentAnalyticsAdmission": "admitted"});
+    site.store(&key, &second, admitted).await;
+
+    let path = format!("/flows/{flow}/summary");
+    let summary = site.get(&path).await.ok(200);
+    assert_eq!((&summary["responses"], &summary["admitted"]), (&json!(3), &json!(1)));
+    assert_eq!((&summary["step"], &summary["counting"]), (&json!("day"), &Value::Null));
+    let days = [("2026-11-15", 2), ("2026-11-16", 0), ("2026-11-17", 1)];
+    let days = days.map(|(day, responses)| json!({"day": day, "responses": responses}));
+    assert_eq!(summary["days"], json!(days));
+    let versions = summary["versions"].as_array().unwrap();
+    let versions: Vec<_> = versions.iter().map(|it| (&it["number"], &it["responses"])).collect();
+    assert_eq!(versions, [(&json!(2), &json!(1)), (&json!(1), &json!(2))]);
+    let plan = json!({"name": "plan", "values": [{"value": "pro", "responses": 1}], "others": 0});
+    assert_eq!(summary["tags"], json!([plan]));
+    let nps = &summary["questions"][0];
+    assert_eq!((&nps["prompt"], &nps["askedUntil"]), (&json!("How likely now?"), &Value::Null));
+    assert_eq!(nps["wordedBefore"], json!([{"version": 1, "prompt": "How likely?"}]));
+    let expected = json!({
+        "kind": "nps", "points": [1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1], "promoters": 2, "passives": 0,
+        "detractors": 1, "score": 100.0 / 3.0,
+    });
+    assert_eq!(nps["distribution"], expected);
+    let why = &summary["questions"][2];
+    assert_eq!((&why["id"], &why["askedUntil"]), (&json!("why"), &json!(1)));
+    assert_eq!((&why["answered"], &why["of"]), (&json!(1), &json!(2)));
+    assert_eq!(why["distribution"], json!({"kind": "text"}));
+
+    for (query, responses) in [
+        (format!("version={first}"), 2),
+        ("from=2026-11-16".to_owned(), 1),
+        ("to=2026-11-15".to_owned(), 2),
+        ("tag.plan=pro".to_owned(), 1),
+        ("tag.plan=free".to_owned(), 0),
+        (format!("version={second}&tag.plan=pro"), 0),
+    ] {
+        let summary = site.get(&format!("{path}?{query}")).await.ok(200);
+        assert_eq!(summary["responses"], responses, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_summary_is_exact_whatever_is_deleted_erased_and_put_together() {
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let flow = site.flow(&app).await;
+    let version = site.publish(&flow).await;
+    let count = async |of: &str| {
+        let summary = site.get(&format!("/flows/{flow}/summary")).await.ok(200);
+        assert_eq!(summary["responses"], summary["questions"][0]["answered"]);
+        assert!(!summary.to_string().contains(of) || of.is_empty(), "{summary}");
+        summary["responses"].as_u64().unwrap()
+    };
+    let one = site.store(&key, &version, json!({})).await;
+    site.store(&key, &version, json!({})).await;
+    let known = json!({
+        "respondentAnalyticsAdmission": "admitted", "metadata": {"tags": {"who": "user-77"}},
+        "identities": [{"type": "userId", "value": "user-77"}],
+    });
+    site.store(&key, &version, known.clone()).await;
+    assert_eq!(count("").await, 3);
+    site.engine.tend_counts().await.unwrap();
+    site.store(&key, &version, known).await;
+    site.delete(&format!("/responses/{one}")).await;
+    assert_eq!(count("").await, 3);
+    let erase = format!("/respondents?appId={app}&type=userId&value=user-77&answers=keep");
+    assert!(site.delete(&erase).await.status < 300);
+    assert_eq!(count("user-77").await, 3);
+    site.engine.tend_counts().await.unwrap();
+    assert_eq!(count("user-77").await, 3);
+}
+
+#[tokio::test]
+async fn a_wrong_query_is_refused_not_ignored() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let flow = site.flow(&app).await;
+    for (query, faults) in [
+        ("day=1", vec![("/day", "is not known here; known are from, to, version, tag.NAME")]),
+        ("from=2026-02-30", vec![("/from", "must be a date such as")]),
+        ("to=2026-11-15T00:00:00Z", vec![("/to", "must be a date such as")]),
+        ("tag.=x", vec![("/tag.", "must name a tag")]),
+        ("tag.a=x&tag.b=y", vec![("/tag.b", "must be the only tag")]),
+        ("answer.nps=9", vec![("/answer.nps", "is not known here")]),
+    ] {
+        site.get(&format!("/flows/{flow}/summary?{query}")).await.faults(&faults);
+    }
+    // Nothing is published yet, and nothing to sum up.
+    let empty = site.get(&format!("/flows/{flow}/summary")).await.ok(200);
+    assert_eq!((&empty["responses"], &empty["questions"]), (&json!(0), &json!([])));
+}
