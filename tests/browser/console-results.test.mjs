@@ -1,7 +1,7 @@
 // The results of real submissions: what the page shows is counted here by hand, and can be taken away and printed.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
 import { atDesk, checkAccess, checkFits, LOOKS } from "./support/console.mjs";
@@ -208,12 +208,12 @@ test("the page is printed as a report with every table", async () => {
   for (const hidden of [".side", ".tabs", ".filters", ".chart-tools"]) {
     assert.ok(await page.locator(hidden).first().isHidden(), hidden);
   }
-  await page.emulateMedia({ media: "screen" });
+  await page.emulateMedia({ media: null });
   const pdf = await page.pdf({ format: "A4" });
   assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
   const pages = pdf.toString("latin1").match(/\/Type\s*\/Page\b/g).length;
   assert.ok(pages >= FEEDBACK.questions.length / 2 && pages <= FEEDBACK.questions.length + 4, `${pages} pages`);
-  if (process.env.KEEP_PDF) await (await import("node:fs/promises")).writeFile(process.env.KEEP_PDF, pdf);
+  if (process.env.KEEP_PDF) await writeFile(process.env.KEEP_PDF, pdf);
 });
 
 test("nothing that was typed runs, whatever is shown", async () => {
