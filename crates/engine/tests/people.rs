@@ -375,3 +375,23 @@ async fn everything_about_people_is_on_record_and_no_secret_is() {
         assert!(!text.contains(secret), "{secret} is in the log");
     }
 }
+
+#[tokio::test]
+async fn sessions_that_are_over_are_removed_by_the_hourly_look_and_by_who_signs_in() {
+    let world = World::new().await;
+    let (_, first) = world.signed_in("ann@mail.example", None, Role::Viewer).await;
+    let (_, second) = world.signed_in("bob@mail.example", None, Role::Viewer).await;
+    let is_stored = async |secret: &Secret| {
+        use sha2::Digest as _;
+        let hash: [u8; 32] = sha2::Sha256::digest(secret.0.as_bytes()).into();
+        sluice_engine::Store::find_session(&*world.faults, &hash).await.unwrap().is_some()
+    };
+    assert!(is_stored(&first).await && is_stored(&second).await);
+    world.clock.advance_millis(12 * HOUR + 1);
+    world.engine.enforce_retention().await.unwrap();
+    assert!(!is_stored(&first).await && !is_stored(&second).await);
+    let third = sign_in(&world.engine, "ann@mail.example", PASSWORD).await.unwrap();
+    world.clock.advance_millis(12 * HOUR + 1);
+    sign_in(&world.engine, "bob@mail.example", PASSWORD).await.unwrap();
+    assert!(!is_stored(&third).await);
+}

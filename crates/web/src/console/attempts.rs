@@ -41,12 +41,12 @@ impl Attempts {
     }
 
     /// Counts an attempt from where the request came from; how many seconds to wait, where there were too many.
-    pub(super) fn from_address(&self, from: &From, headers: &HeaderMap) -> Option<u64> {
+    pub(super) fn of_address(&self, from: &From, headers: &HeaderMap) -> Option<u64> {
         self.by_address.wait(self.proxies.client(from.0, headers))
     }
 
     /// Counts an attempt to sign in as somebody, whether or not there is such a user.
-    pub(super) fn to_account(&self, email: &str) -> Option<u64> {
+    pub(super) fn of_account(&self, email: &str) -> Option<u64> {
         if self.by_account.len() > ACCOUNTS_MAX {
             self.by_account.retain_recent();
         }
@@ -76,10 +76,10 @@ mod tests {
         let attempts = Attempts::new(0, Proxies::default());
         for number in 0..10 {
             let email = if number % 2 == 0 { " Ann@mail.example" } else { "ann@MAIL.example " };
-            assert_eq!(attempts.to_account(email), None);
+            assert_eq!(attempts.of_account(email), None);
         }
-        let wait = attempts.to_account("ann@mail.example").unwrap();
+        let wait = attempts.of_account("ann@mail.example").unwrap();
         assert!((1..=31).contains(&wait), "{wait}");
-        assert_eq!(attempts.to_account("bob@mail.example"), None);
+        assert_eq!(attempts.of_account("bob@mail.example"), None);
     }
 }

@@ -111,9 +111,9 @@ async fn sign_in(
 }
 
 fn wait(console: &Console, from: &From, headers: &HeaderMap, typed: Typed) -> Option<u64> {
-    console.attempts.from_address(from, headers).or_else(|| match typed.with_token {
+    console.attempts.of_address(from, headers).or_else(|| match typed.with_token {
         true => None,
-        false => console.attempts.to_account(typed.email),
+        false => console.attempts.of_account(typed.email),
     })
 }
 
@@ -168,6 +168,8 @@ fn password_form(typed: Typed) -> Markup {
         autocomplete: Some("username"),
         ..Field::default()
     };
+    // Where people have another way in, that is the first.
+    let look = if typed.provider.is_some() { "button" } else { "button primary" };
     let password = Field {
         id: "password",
         label: "Password",
@@ -181,9 +183,10 @@ fn password_form(typed: Typed) -> Markup {
             input type="hidden" name="to" value=(typed.back);
             (email.draw())
             (password.draw())
-            button.button.primary type="submit" { "Sign in" }
+            button class=(look) type="submit" { "Sign in" }
         }
-        p.muted { "Forgotten? An owner can send you a new link. " a href=(other(typed.back, "token")) { "Use an admin token instead" } }
+        p.muted { "Forgotten? An owner can send you a new link." }
+        p.muted { a href=(other(typed.back, "token")) { "Use an admin token instead" } }
     }
 }
 

@@ -40,7 +40,7 @@ async fn set(
     Form(form): Form,
 ) -> Answer {
     let code = form.get("code").map(code_in).unwrap_or_default();
-    if let Some(seconds) = console.attempts.from_address(&from, &headers) {
+    if let Some(seconds) = console.attempts.of_address(&from, &headers) {
         let text = format!("too many attempts; try again in {seconds} seconds");
         return Ok(page(Kind::Limited(seconds), code, &[fault("code", text)], &headers));
     }

@@ -38,7 +38,7 @@ pub(super) async fn change(
     let Some(user) = visitor.user_id else {
         return Err(Refused::NoSuchPage);
     };
-    if let Some(seconds) = console.attempts.to_account(&user.to_string()) {
+    if let Some(seconds) = console.attempts.of_account(&user.to_string()) {
         return Err(Refused::Limited(seconds));
     }
     let (old, new) = (form.raw("old"), form.raw("password"));

@@ -115,7 +115,8 @@ fn app_page(
         ("people", "People", is_owner),
         ("audit", "Audit log", is_owner),
     ];
-    let whole = html! { (tabs("Settings of the app", &base, &parts, part)) (content) };
+    let whole =
+        html! { (tabs("Settings of the app", &base, &parts, part)) div.settings { (content) } };
     let frame = Frame::new(visitor, around, Place::Settings(part), "Settings");
     frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
 }
@@ -137,7 +138,8 @@ fn instance_page(
         ("audit", "Audit log", is_owner),
         ("account", "Your account", true),
     ];
-    let whole = html! { (tabs("Instance", "/console/settings", &parts, part)) (content) };
+    let whole =
+        html! { (tabs("Instance", "/console/settings", &parts, part)) div.settings { (content) } };
     let frame = Frame::new(visitor, around, Place::Instance(part), "Instance");
     frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
 }
