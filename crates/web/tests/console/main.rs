@@ -11,6 +11,7 @@ mod frame;
 mod oidc;
 mod preview;
 mod responses;
+mod results;
 mod settings;
 mod share;
 #[path = "../support/mod.rs"]
