@@ -150,6 +150,9 @@ async fn whoever_is_unknown_wrong_or_disabled_is_refused_alike() {
     refused("ann@mail.example", "wrong password").await;
     refused("nobody@mail.example", PASSWORD).await;
     refused("bob@mail.example", "").await;
+    // PostgreSQL takes no such text; nobody may learn that.
+    refused("ann\0@mail.example", PASSWORD).await;
+    refused("", PASSWORD).await;
     let disable = UserPatch { disabled: Some(true), ..UserPatch::default() };
     world.engine.update_user(&world.actor, user.user_id, &disable).await.unwrap();
     refused("ann@mail.example", PASSWORD).await;
@@ -282,9 +285,11 @@ async fn an_owner_of_one_app_manages_its_people_and_nothing_else() {
     let actor: Actor = world.session(&secret).await.unwrap().actor;
     let new =
         |email: &str| NewMember { email: email.into(), name: String::new(), role: Role::Viewer };
+    let unknown = world.engine.add_member(&actor, one, &new("carl@mail.example")).await;
+    assert!(matches!(unknown, Err(AdminError::Invalid(_))), "{unknown:?}");
     let (carl, link) =
-        world.engine.add_member(&actor, one, &new("carl@mail.example")).await.unwrap();
-    assert!(link.is_some(), "a new user has a link");
+        world.engine.add_member(&world.actor, one, &new("carl@mail.example")).await.unwrap();
+    assert!(link.is_some(), "whom an owner of the instance adds is made, with a link");
     let (added, link) =
         world.engine.add_member(&actor, one, &new("BOB@mail.example")).await.unwrap();
     assert_eq!((added, link), (bob.user_id, None), "nobody's password is theirs to set");
@@ -329,6 +334,47 @@ async fn an_owner_of_one_app_manages_its_people_and_nothing_else() {
             "user.role_changed"
         ]
     );
+}
+
+#[tokio::test]
+async fn an_owner_of_one_app_cannot_make_an_account_that_others_give_roles_to() {
+    let world = World::new().await;
+    let (one, two) = (world.app().await.row.app_id, world.app().await.row.app_id);
+    let (_, secret) = world.signed_in("eve@mail.example", Some(one), Role::Owner).await;
+    let eve: Actor = world.session(&secret).await.unwrap().actor;
+    let boss =
+        NewMember { email: "boss@mail.example".into(), name: String::new(), role: Role::Owner };
+    let refused = world.engine.add_member(&eve, one, &boss).await;
+    assert!(matches!(refused, Err(AdminError::Invalid(_))), "{refused:?}");
+    // So the first link is of whoever makes the account, and goes to the person.
+    let (_, link) = world.engine.add_member(&world.actor, two, &boss).await.unwrap();
+    assert!(link.is_some());
+    assert_eq!(world.engine.add_member(&eve, one, &boss).await.unwrap().1, None);
+}
+
+#[tokio::test]
+async fn whom_a_provider_vouches_for_no_earlier_password_link_or_session_opens() {
+    let world = World::new().await;
+    let (user, secret) = world.signed_in("ann@mail.example", None, Role::Owner).await;
+    world.user("bob@mail.example", None, Role::Owner).await;
+    let claims = sluice_engine::verify::IdClaims {
+        issuer: "https://id.example".into(),
+        subject: "42".into(),
+        verified_email: Some("ann@mail.example".into()),
+    };
+    let begun = world.engine.sign_in_with_subject(&claims, None).await.unwrap();
+    assert_eq!(world.session(&begun).await.unwrap().user_id, Some(user.user_id));
+    assert!(world.session(&secret).await.is_none(), "the session before");
+    let by_password = sign_in(&world.engine, "ann@mail.example", PASSWORD).await;
+    assert!(matches!(by_password, Err(Refusal::Wrong)), "{by_password:?}");
+}
+
+#[tokio::test]
+async fn a_new_link_ends_the_sessions_of_its_user() {
+    let world = World::new().await;
+    let (user, secret) = world.signed_in("ann@mail.example", None, Role::Owner).await;
+    world.engine.reset_user(&world.actor, user.user_id).await.unwrap();
+    assert!(world.session(&secret).await.is_none());
 }
 
 #[tokio::test]

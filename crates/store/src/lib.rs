@@ -269,11 +269,13 @@ pub trait Store: Send + Sync + 'static {
     /// How many responses each flow of an app has on each day, from a day on where one is given, by the same counts: by flow, and
     /// then by day.
     async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>>;
-    /// Does a part of the work that counts need in the background; call it until it says that it is done.
+    /// Does a part of the work that counts need in the background; call it until it says that it is done, and again after a
+    /// while.
     ///
-    /// A call looks at no more than `limit` responses, or at a bounded amount of what commits have added, so that
-    /// nothing else waits for it longer than that takes. Any number of processes may be at it. It changes nothing that
-    /// [`Store::read_counts`] tells, but for a walk that goes on.
+    /// A call takes a bounded amount of what commits have added to each flow, and looks at no more than `limit` responses
+    /// that were never counted: no flow waits for another, however much comes in, and nothing else waits for it longer than
+    /// one of these parts takes. It is done where nothing was left over, whatever has come since. Any number of processes may be
+    /// at it. It changes nothing that [`Store::read_counts`] tells, but for a walk that goes on.
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended>;
 
     /// The token with this SHA-256, revoked or not.

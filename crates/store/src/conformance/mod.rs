@@ -165,6 +165,7 @@ cases! {
         a_stored_response_is_counted_at_once
         what_is_not_stored_is_not_counted
         folding_changes_nothing_that_is_read
+        no_flow_waits_until_all_of_another_is_folded_and_no_walk_either
         what_is_deleted_is_taken_away
         what_is_erased_is_taken_away_with_its_tags
         what_expires_is_taken_away

@@ -222,24 +222,37 @@ fn damaged(damaged: Damaged) -> Stop {
     Stop::Answer(StoreError::from(damaged))
 }
 
-/// One part of the work in the background: deltas of one flow, or else responses that a walk has not passed.
-pub(super) fn tend(connection: &Connection, rows_max: usize) -> Result<(Tended, Then), Stop> {
-    let of_flow =
-        |cells: &mut Cells| Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?));
-    let first = |table: &str| {
-        let sql = format!("SELECT app_id, flow_id FROM {table} LIMIT 1");
-        many(connection, &sql, [], of_flow).map(|found| found.into_iter().next())
-    };
-    if let Some((app, flow)) = first("count_deltas")? {
-        let (folded, _) = fold(connection, app, flow, FOLD_BYTES_MAX, &Removed::new())?;
-        return Ok((Tended { folded, ..Tended::default() }, Then::Commit));
-    }
-    match first("count_walks")? {
-        Some((app, flow)) => {
-            let walked = walk(connection, app, flow, rows_max)?;
-            Ok((Tended { walked, ..Tended::default() }, Then::Commit))
-        }
-        None => Ok((Tended { is_done: true, ..Tended::default() }, Then::Forget)),
+/// Flows that one pass of the work in the background visits; the next one begins anew.
+const FLOWS_A_PASS: usize = 1_000;
+
+/// The flows of which something is to be folded, and whether there is anything to walk.
+pub(super) fn to_tend(connection: &Connection) -> Result<(Vec<(AppId, FlowId)>, bool)> {
+    let sql = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT ?1";
+    let flows = many(connection, sql, [limit(FLOWS_A_PASS)], |cells: &mut Cells| {
+        Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
+    })?;
+    let walks = connection.prepare_cached("SELECT 1 FROM count_walks LIMIT 1")?.exists([])?;
+    Ok((flows, walks))
+}
+
+/// Folds some of a flow's deltas; says how many, and whether that was all.
+pub(super) fn fold_part(
+    connection: &Connection,
+    (app, flow): (AppId, FlowId),
+) -> Result<((u64, bool), Then), Stop> {
+    let folded = fold(connection, app, flow, FOLD_BYTES_MAX, &Removed::new())?;
+    Ok((folded, Then::Commit))
+}
+
+/// Takes the first walk some responses further; says how many it looked at.
+pub(super) fn walk_part(connection: &Connection, rows_max: usize) -> Result<(u64, Then), Stop> {
+    let sql = "SELECT app_id, flow_id FROM count_walks LIMIT 1";
+    let first = many(connection, sql, [], |cells: &mut Cells| {
+        Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
+    })?;
+    match first.first() {
+        Some((app, flow)) => Ok((walk(connection, *app, *flow, rows_max)?, Then::Commit)),
+        None => Ok((0, Then::Forget)),
     }
 }
 

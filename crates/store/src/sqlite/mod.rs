@@ -276,7 +276,17 @@ impl Store for SqliteStore {
     }
 
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
-        self.writer.tend_counts(limit).await
+        let (flows, walks) = self.readers.read(counts::to_tend).await?;
+        let mut tended = Tended { is_done: !walks, ..Tended::default() };
+        for flow in flows {
+            let (folded, is_all) = self.writer.fold_counts(flow).await?;
+            tended.folded += folded;
+            tended.is_done &= is_all;
+        }
+        if walks {
+            tended.walked = self.writer.walk_counts(limit).await?;
+        }
+        Ok(tended)
     }
 
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rusqlite::hooks::Wal;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};
+use sluice_flow::id::{AppId, FlowId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::open::OpenError;
@@ -20,7 +21,7 @@ use super::transaction::{self, Then};
 use super::{apply, blocks, commit, counts, expiry, removal, write_in};
 use crate::{
     At, Change, Erasure, Expired, Expiry, NewResponse, Next, Outcome, Record, Removed, StoreError,
-    StoreResult, Tended,
+    StoreResult,
 };
 
 /// Jobs that wait for the writer; a caller beyond them waits for room.
@@ -43,7 +44,8 @@ enum Job {
     Erase(Erasure, Reply<Removed>),
     Expire(Expiry, Reply<Expired>),
     Blocks(blocks::Work, Reply<()>),
-    Tend(usize, Reply<Tended>),
+    Fold((AppId, FlowId), Reply<(u64, bool)>),
+    Walk(usize, Reply<u64>),
     Check(Reply<()>),
     Close(Reply<()>),
 }
@@ -90,8 +92,12 @@ impl Writer {
         self.ask(|reply| Job::Blocks(work, reply)).await
     }
 
-    pub(super) async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
-        self.ask(|reply| Job::Tend(limit, reply)).await
+    pub(super) async fn fold_counts(&self, flow: (AppId, FlowId)) -> StoreResult<(u64, bool)> {
+        self.ask(|reply| Job::Fold(flow, reply)).await
+    }
+
+    pub(super) async fn walk_counts(&self, limit: usize) -> StoreResult<u64> {
+        self.ask(|reply| Job::Walk(limit, reply)).await
     }
 
     pub(super) async fn check(&self) -> StoreResult<()> {
@@ -220,8 +226,11 @@ impl Thread {
                 self.must_empty_log |= matches!(expired, Ok(Expired { next: Next::Done, .. }));
                 reply.send(expired).is_err()
             }
-            Job::Tend(limit, reply) => {
-                reply.send(self.write(|connection| counts::tend(connection, limit))).is_err()
+            Job::Fold(flow, reply) => {
+                reply.send(self.write(|connection| counts::fold_part(connection, flow))).is_err()
+            }
+            Job::Walk(limit, reply) => {
+                reply.send(self.write(|connection| counts::walk_part(connection, limit))).is_err()
             }
             Job::WriteIn(records, reply) => reply
                 .send(self.write(|connection| write_in::records(connection, &records)))
