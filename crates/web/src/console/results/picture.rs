@@ -217,12 +217,15 @@ pub(super) fn over_time(question: &QuestionSummary) -> Option<Chart> {
     Some(line(&series, &measure))
 }
 
+/// What of a day is followed.
+type OfDay<'q> = Box<dyn Fn(&DayPicture) -> Option<f64> + 'q>;
+
 /// What is followed over time.
 struct Measure<'q> {
     title: String,
     name: String,
     limits: Option<(f64, f64)>,
-    of: Box<dyn Fn(&DayPicture) -> Option<f64> + 'q>,
+    of: OfDay<'q>,
 }
 
 fn measure(question: &QuestionSummary) -> Option<Measure<'_>> {
