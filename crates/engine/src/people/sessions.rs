@@ -43,9 +43,22 @@ pub struct Session {
 impl Engine {
     /// Who a secret is the session of, now. Each use keeps it for longer.
     pub async fn session(&self, secret: &str) -> StoreResult<Option<Session>> {
-        let Some(row) = self.store.find_session(&hash_of(secret)).await? else { return Ok(None) };
+        let Some((row, session)) = self.session_row(secret).await? else { return Ok(None) };
         let now = self.now();
-        if row.expires_at <= now {
+        if now.as_millis() - row.used_at.as_millis() >= TOUCH_MILLIS {
+            self.touch(&row, now).await;
+        }
+        Ok(Some(session))
+    }
+
+    /// The same for what a page does by itself while nobody uses it: that keeps nobody signed in.
+    pub async fn session_unused(&self, secret: &str) -> StoreResult<Option<Session>> {
+        Ok(self.session_row(secret).await?.map(|(_, session)| session))
+    }
+
+    async fn session_row(&self, secret: &str) -> StoreResult<Option<(SessionRow, Session)>> {
+        let Some(row) = self.store.find_session(&hash_of(secret)).await? else { return Ok(None) };
+        if row.expires_at <= self.now() {
             return Ok(None);
         }
         let session = match row.holder {
@@ -70,10 +83,7 @@ impl Engine {
                 })
             }
         };
-        if session.is_some() && now.as_millis() - row.used_at.as_millis() >= TOUCH_MILLIS {
-            self.touch(&row, now).await;
-        }
-        Ok(session)
+        Ok(session.map(|session| (row, session)))
     }
 
     /// Begins a session of whoever holds an admin token; ends the one that the browser had.

@@ -274,7 +274,8 @@ pub(super) async fn counts_are_exact_after_whatever_happened(store: TheStore) {
                         _ => survey.response(&store, number).await,
                     };
                     // Every so often a key that was used before.
-                    one.idempotency_key = (number % 2 == 0).then(|| [dice.below(40) as u8; 32]);
+                    one.idempotency_key =
+                        number.is_multiple_of(2).then(|| [dice.below(40) as u8; 32]);
                     batch.push(one);
                 }
                 store.commit(batch).await.unwrap();

@@ -16,9 +16,9 @@ use super::world::{
     response_row, token_row, user_row,
 };
 use crate::{
-    App, At, Change, ConsentRow, FeedPosition, IdentityKeyKind, IdentityRow, IdentityVerification,
-    NewResponse, Outcome, PeopleWrite, Place, Record, RespondentRow, Role, Scope, StoreError,
-    Subject, Table, UsedKeyRow, UserRow, Write,
+    App, AppRow, At, Change, ConsentRow, FeedPosition, IdentityKeyKind, IdentityRow,
+    IdentityVerification, NewResponse, Outcome, PeopleWrite, Place, Record, RespondentRow, Role,
+    Scope, StoreError, Subject, Table, UsedKeyRow, UserRow, Write,
 };
 
 pub(super) async fn what_was_stored_is_read_out_once_and_in_order(store: TheStore) {
@@ -299,12 +299,7 @@ fn records() -> Vec<Record> {
         let (plain_flow, plain_version) = (flow.clone(), retired.clone());
         let mut invited = invitation_row(&flow);
         if full {
-            app.row.identity_verification = IdentityVerification::Enforce;
-            app.row.allowed_origins = vec!["https://a.example".into(), "https://b.example".into()];
-            app.row.grace_window_seconds = Some(0);
-            app.row.retention_days = Some(90);
-            app.row.token_lifetime_seconds = Some(86_400);
-            app.row.hosted = Some(r#"{"spamProtection":false}"#.into());
+            fill_app(&mut app.row);
             identity_key.kind = IdentityKeyKind::Jwks;
             identity_key.material = "https://id.example/keys".into();
             identity_key.issuer = Some("https://id.example".into());
@@ -355,6 +350,15 @@ fn records() -> Vec<Record> {
     }
     records.sort_by_key(Record::place);
     records
+}
+
+fn fill_app(row: &mut AppRow) {
+    row.identity_verification = IdentityVerification::Enforce;
+    row.allowed_origins = vec!["https://a.example".into(), "https://b.example".into()];
+    row.grace_window_seconds = Some(0);
+    row.retention_days = Some(90);
+    row.token_lifetime_seconds = Some(86_400);
+    row.hosted = Some(r#"{"spamProtection":false}"#.into());
 }
 
 /// A user with every column filled.

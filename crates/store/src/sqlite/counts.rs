@@ -18,7 +18,7 @@ use super::transaction::{Stop, Then};
 use crate::counting::{
     self, Counted, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, Removed, SheetKey,
 };
-use crate::{DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow, StoreError, Tended};
+use crate::{DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow, StoreError};
 
 const ADD: &str = "INSERT INTO count_deltas (app_id, flow_id, delta_id, flow_version_id, day, \
      responses, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";

@@ -117,7 +117,7 @@ fn app_page(
     ];
     let whole =
         html! { (tabs("Settings of the app", &base, &parts, part)) div.settings { (content) } };
-    let frame = Frame::new(visitor, around, Place::Settings(part), "Settings");
+    let frame = Frame::new(visitor, around, Place::Settings, "Settings");
     frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
 }
 
@@ -140,7 +140,7 @@ fn instance_page(
     ];
     let whole =
         html! { (tabs("Instance", "/console/settings", &parts, part)) div.settings { (content) } };
-    let frame = Frame::new(visitor, around, Place::Instance(part), "Instance");
+    let frame = Frame::new(visitor, around, Place::Instance, "Instance");
     frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
 }
 
