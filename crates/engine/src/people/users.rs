@@ -311,7 +311,9 @@ pub(super) struct Entry {
 
 fn is_owner(user: &User) -> bool {
     let of_all = |grant: &GrantRow| grant.app_id.is_none() && grant.role == Role::Owner;
-    user.row.disabled_at.is_none() && user.grants.iter().any(of_all)
+    // Whoever has never set a password, nor come from a provider, may never come.
+    let can_come = user.row.password.is_some() || user.row.subject.is_some();
+    user.row.disabled_at.is_none() && can_come && user.grants.iter().any(of_all)
 }
 
 fn user_faults(email: &str, name: &str) -> Vec<Fault> {
