@@ -10,19 +10,17 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 
-import { chromium } from "playwright-core";
-
 import { python } from "../clients/python.mjs";
+import { launch } from "./support/chromium.mjs";
 import { checkAccess } from "./support/console.mjs";
 
 const BINARY = process.env.SLUICE_BIN ?? resolve(import.meta.dirname, "../../target/debug/sluice");
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage"];
 const READER = resolve(import.meta.dirname, "../clients/exports.py");
 const WHY = "=1+1 <script>window.ran = true</script> because it is \"quick\", and calm";
 
 const folder = await mkdtemp(join(tmpdir(), "sluice-story-"));
 const { url, token, stop } = await firstStart();
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+const browser = await launch();
 after(async () => {
   await browser.close();
   await stop();

@@ -3,16 +3,9 @@
 // Every page that a test opens is watched: an error in the script, a breach of the page's own content
 // security policy, or a request to anybody but the server is a fault, and `close` throws with all of them.
 
-import { chromium } from "playwright-core";
-
 import { startServer } from "../../clients/server.mjs";
+import { launch } from "./chromium.mjs";
 
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-// Without these Chromium looks for its maker's servers; as root it has no sandbox.
-const FLAGS = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-];
 const WAIT_MS_MAX = 10_000;
 
 export const SIZES = { phone: { width: 390, height: 780 }, desktop: { width: 1280, height: 800 } };
@@ -24,7 +17,7 @@ export const WAYS = [true, false].flatMap((script) =>
 /** Options are those of `startServer`; unless told otherwise, one address may send as much as it likes. */
 export async function openWorld(options = {}) {
   const server = await startServer({ args: ["--hosted-sends-per-minute", "0"], ...options });
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  const browser = await launch();
   return new World(server, browser);
 }
 
