@@ -13,7 +13,7 @@ import contestants
 from contestants import ON_POSTGRES, ROOT
 
 REFERENCE = ROOT / "bench" / "reference"
-EXAMPLES = ("limit", "pace")
+EXAMPLES = ("limit", "pace", "fill")
 
 
 class Bench:
@@ -71,7 +71,7 @@ def set_up(needed):
 
 
 def build():
-    command = ["cargo", "build", "--profile", "dist", "--quiet", "-p", "sluice", "-p", "sluice-web", "--bin", "sluice"]
+    command = ["cargo", "build", "--profile", "dist", "--quiet", "-p", "sluice", "-p", "sluice-web", "-p", "sluice-store", "--bin", "sluice"]
     for example in EXAMPLES:
         command += ["--example", example]
     subprocess.run(command, cwd=ROOT, check=True)

@@ -27,6 +27,9 @@ TARGETS = [
     # A page looks for what is rare for a tenth of a second, and says how far it came.
     ("growth", "page, a tag of *", AT_MOST, 200),
     ("growth", "page, *", AT_MOST, 20),
+    ("console", "summary", AT_MOST, 50),
+    ("console", "memory", AT_MOST, 256),
+    ("console", "*", AT_MOST, 200),
     ("export", "sluice-sqlite csv", AT_LEAST, 300_000),
     ("export", "sluice-sqlite jsonl", AT_LEAST, 300_000),
     ("export", "*, memory", AT_MOST, 128),

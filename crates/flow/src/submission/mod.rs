@@ -67,6 +67,11 @@ impl Admission {
         }
     }
 
+    /// As a column that says whether it is admitted tells it.
+    pub fn of_admitted(is_admitted: bool) -> Self {
+        if is_admitted { Self::Admitted } else { Self::CollectionOnly }
+    }
+
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|admission| admission.as_str() == name)
     }

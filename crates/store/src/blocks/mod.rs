@@ -1,8 +1,8 @@
 //! Blocks: what the responses of a stretch of a flow can be found by, so that a walk for a rare value passes over
 //! nearly all of them.
 //!
-//! A thousand responses that follow one another make a block, which keeps the id of its last and a filter of the tags and
-//! answers in it: two bytes a term. A block begins where the one before it ends, so that every id up to the last block's end
+//! A thousand responses that follow one another make a block, which keeps the id of its last and a filter of the tags,
+//! answers, versions and admissions in it: two bytes a term. A block begins where the one before it ends, so that every id up to the last block's end
 //! is in one. Blocks are made in the background, of responses that are some minutes old, so that a submission pays
 //! nothing. They may be lacking, behind, or overlap; then more is walked, and the answer is the same. Deliberately absent:
 //! words of texts. A search is for any part of a word, which no filter can rule out.
@@ -24,7 +24,7 @@ use crate::Order;
 use crate::listing::Span;
 
 pub(crate) use filter::PROBES;
-pub(crate) use terms::{Terms, Wanted};
+pub(crate) use terms::{Looked, Terms, Wanted};
 
 /// Responses in a block.
 pub(crate) const BLOCK_ROWS: usize = 1_024;

@@ -1,6 +1,7 @@
 //! What a response can be found by, and what a filter asks for.
 
-use sluice_flow::submission::{Texts, each_entry};
+use sluice_flow::id::FlowVersionId;
+use sluice_flow::submission::{Admission, Texts, each_entry};
 
 use super::filter::{Term, filter_of, may_hold};
 use crate::ResponseQuery;
@@ -10,6 +11,14 @@ const ANSWER_BYTES_MAX: usize = 64;
 /// What a chosen "other" starts with, before its text; and the value that stands for all of them.
 const OTHER: &str = "other:";
 const ANY_OTHER: &str = "other";
+
+fn of_version(version: FlowVersionId) -> Term {
+    Term::of(["version", &version.to_string(), ""])
+}
+
+fn of_admission(admission: Admission) -> Term {
+    Term::of(["admission", admission.as_str(), ""])
+}
 
 fn of_tag(name: &str, value: &str) -> Term {
     Term::of(["tag", name, value])
@@ -23,17 +32,33 @@ fn of_other(question: &str) -> Term {
     Term::of(["other", question, ""])
 }
 
+/// What is looked at of a response, as its columns are stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Looked<'r> {
+    pub(crate) version: FlowVersionId,
+    pub(crate) admission: Admission,
+    pub(crate) answers: &'r str,
+    pub(crate) tags: Option<&'r str>,
+}
+
 /// The terms of the responses of one block.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     all: Vec<Term>,
+    /// Of the response before: nearly always the next one is of the same.
+    version: Option<FlowVersionId>,
     is_unreadable: bool,
 }
 
 impl Terms {
-    /// Adds those of a response, as its columns are stored.
-    pub(crate) fn add(&mut self, answers: &str, tags: Option<&str>) {
+    /// Adds those of a response.
+    pub(crate) fn add(&mut self, response: Looked<'_>) {
+        let Looked { version, admission, answers, tags } = response;
         let all = &mut self.all;
+        if self.version.replace(version) != Some(version) {
+            all.push(of_version(version));
+        }
+        all.push(of_admission(admission));
         let answered = each_entry(answers, |question, texts| {
             for value in each(&texts) {
                 if value == ANY_OTHER || value.starts_with(OTHER) {
@@ -81,7 +106,9 @@ impl Wanted {
             ANY_OTHER => of_other(question),
             value => of_answer(question, value),
         });
-        Self(tags.chain(answers).collect())
+        let version = query.version.map(of_version);
+        let admission = query.admission.map(of_admission);
+        Self(version.into_iter().chain(admission).chain(tags).chain(answers).collect())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -104,10 +131,30 @@ mod tests {
     use super::*;
     use crate::listing::query_of_all;
 
+    fn version(number: u128) -> FlowVersionId {
+        FlowVersionId::from_uuid(uuid::Uuid::from_u128(number))
+    }
+
     fn filter(answers: &str, tags: Option<&str>) -> Vec<u8> {
         let mut terms = Terms::default();
-        terms.add(answers, tags);
+        let admission = Admission::CollectionOnly;
+        terms.add(Looked { version: version(1), admission, answers, tags });
         terms.filter()
+    }
+
+    #[test]
+    fn a_block_is_ruled_out_by_versions_and_admissions_that_none_of_its_responses_has() {
+        let block = filter("{}", None);
+        for (version, admission, expected) in [
+            (Some(version(1)), None, true),
+            (Some(version(2)), None, false),
+            (None, Some(Admission::CollectionOnly), true),
+            (None, Some(Admission::Admitted), false),
+            (Some(version(1)), Some(Admission::Admitted), false),
+        ] {
+            let query = ResponseQuery { version, admission, ..query_of_all() };
+            assert_eq!(Wanted::of(&query).may_be_in(&block), expected, "{version:?} {admission:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use sluice_flow::id::{AppId, FlowId, v7};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, v7};
+use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -17,7 +18,7 @@ use super::read::limit;
 use super::transaction::{Transaction, end};
 use crate::blocks::{
     BLOCK_ROWS, BLOCKS_A_STEP, BLOCKS_WALKED, BlockPlace, Blocked, FILLED_A_CALL, LAID_OUT_A_CALL,
-    Narrowed, PROBES, Terms, Wanted, laid_out, settled_by, young_from,
+    Looked, Narrowed, PROBES, Terms, Wanted, laid_out, settled_by, young_from,
 };
 use crate::listing::{Span, Walk};
 use crate::{Order, ResponseQuery, StoreResult};
@@ -85,18 +86,22 @@ async fn filled(
         .await?;
     let mut filled = Vec::with_capacity(empty.len());
     for (first, last, generation) in empty {
-        let sql = "SELECT answers, tags FROM responses WHERE app_id = $1 AND flow_id = $2 \
-             AND response_id BETWEEN $3 AND $4";
-        let rows = pool.many(sql, &[&app, &flow, &first, &last], texts).await?;
+        let sql = "SELECT flow_version_id, admitted, answers, tags FROM responses \
+             WHERE app_id = $1 AND flow_id = $2 AND response_id BETWEEN $3 AND $4";
+        let rows = pool.many(sql, &[&app, &flow, &first, &last], looked).await?;
         let mut terms = Terms::default();
-        rows.iter().for_each(|(answers, tags)| terms.add(answers, tags.as_deref()));
+        for (version, admission, answers, tags) in &rows {
+            let (version, admission, tags) = (*version, *admission, tags.as_deref());
+            terms.add(Looked { version, admission, answers, tags });
+        }
         filled.push(Filled { last, generation, filter: terms.filter() });
     }
     Ok(filled)
 }
 
-fn texts(cells: &mut Cells) -> StoreResult<(String, Option<String>)> {
-    Ok((cells.take()?, cells.take()?))
+fn looked(cells: &mut Cells) -> StoreResult<(FlowVersionId, Admission, String, Option<String>)> {
+    let version = cells.id(FlowVersionId::from_uuid)?;
+    Ok((version, Admission::of_admitted(cells.take()?), cells.take()?, cells.take()?))
 }
 
 /// Whole blocks of the responses beyond the last one.

@@ -237,10 +237,7 @@ pub(super) fn response(cells: &mut Cells) -> StoreResult<ResponseRow> {
         flow_id: cells.id(FlowId::from_uuid)?,
         flow_version_id: cells.id(FlowVersionId::from_uuid)?,
         response_id: cells.id(ResponseId::from_uuid)?,
-        admission: match cells.take::<bool>()? {
-            true => Admission::Admitted,
-            false => Admission::CollectionOnly,
-        },
+        admission: Admission::of_admitted(cells.take()?),
         answers: cells.take()?,
         identities: cells.take()?,
         identity_verified: cells.take()?,

@@ -1,15 +1,16 @@
 //! Blocks of responses: laid out, filled, emptied, and used by a walk. See [`crate::blocks`].
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
-use sluice_flow::id::{AppId, FlowId, ResponseId, v7};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
+use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 
 use super::codec::{Cells, bytes};
 use super::read::{limit, many};
 use super::transaction::{Stop, Then};
 use crate::blocks::{
-    BLOCK_ROWS, BlockPlace, FILLED_A_CALL, LAID_OUT_A_CALL, Narrowed, Narrowing, Terms, Wanted,
-    laid_out, settled_by, young_from,
+    BLOCK_ROWS, BlockPlace, FILLED_A_CALL, LAID_OUT_A_CALL, Looked, Narrowed, Narrowing, Terms,
+    Wanted, laid_out, settled_by, young_from,
 };
 use crate::listing::{Span, Walk};
 use crate::{NewResponse, Order, Outcome, ResponseQuery};
@@ -69,15 +70,18 @@ fn next_flow(connection: &Connection, place: BlockPlace) -> Result<Option<(AppId
 }
 
 fn filter_of(connection: &Connection, app: AppId, flow: FlowId, block: Span) -> Result<Vec<u8>> {
-    let sql = "SELECT answers, tags FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
-         AND response_id BETWEEN ?3 AND ?4";
+    let sql = "SELECT flow_version_id, admitted, answers, tags FROM responses WHERE app_id = ?1 \
+         AND flow_id = ?2 AND response_id BETWEEN ?3 AND ?4";
     let mut statement = connection.prepare_cached(sql)?;
     let (first, last) = (block.first.to_be_bytes(), block.last.to_be_bytes());
     let mut rows = statement.query(params![bytes!(app), bytes!(flow), first, last])?;
     let mut terms = Terms::default();
     while let Some(row) = rows.next()? {
-        let (answers, tags) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str_or_null()?);
-        terms.add(answers, tags);
+        let mut cells = Cells::of(row);
+        let version = cells.id(FlowVersionId::from_uuid)?;
+        let admission = Admission::of_admitted(cells.take()?);
+        let (answers, tags) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str_or_null()?);
+        terms.add(Looked { version, admission, answers, tags });
     }
     Ok(terms.filter())
 }

@@ -97,10 +97,7 @@ fn candidate<'r>(row: &'r Row<'_>) -> Result<Candidate<'r>> {
         version: Uuid::from_slice(version)
             .map(FlowVersionId::from_uuid)
             .map_err(FromSqlError::other)?,
-        admission: match row.get(ADMITTED_AT)? {
-            true => Admission::Admitted,
-            false => Admission::CollectionOnly,
-        },
+        admission: Admission::of_admitted(row.get(ADMITTED_AT)?),
         answers: row.get_ref(ANSWERS_AT)?.as_str()?,
         tags: row.get_ref(TAGS_AT)?.as_str_or_null()?,
     })

@@ -1,0 +1,131 @@
+"""The console's pages, and the summary, of a flow that was answered for ninety days: what its reader waits for.
+
+The store is made by an example of the store's crate, since through the API everything would be of today. The server counts
+it when it starts; how quickly it does is a figure, too.
+"""
+
+import contextlib
+import json
+import pathlib
+import sqlite3
+import subprocess
+import time
+import urllib.parse
+
+import contestants
+import sent
+from growth import times_ms
+from memory import resident
+
+ROWS, QUICK_ROWS = 1_000_000, 20_000
+DAYS = 90
+# How long counting, or the making of blocks, may take.
+SECONDS_MAX = 900
+# As many as the store puts in a block.
+BLOCK_ROWS = 1_024
+
+
+def measure(bench, names):
+    rows = bench.options.rows if bench.options.rows != 10_000_000 else ROWS
+    rows = QUICK_ROWS if bench.options.quick else rows
+    result = {"rows": rows, "days": DAYS, "figures": [], "notes": [], "complaints": []}
+    file, app, flow = store_of(bench, rows)
+    with served(file) as (client, _, _):
+        counted(client, flow, rows, result)
+        wait("laid out", lambda: asked(file, "SELECT count(*) FROM response_blocks") * BLOCK_ROWS > rows * 0.99)
+    # A block is filled ten minutes after it was laid out, which nobody wants to wait for here.
+    asked(file, "UPDATE response_blocks SET since = 0")
+    with served(file) as (client, url, pid):
+        wait("filled", lambda: asked(file, "SELECT count(*) FROM response_blocks WHERE filter IS NULL") == 0)
+        first, last = (received(client, flow, order) for order in ("asc", "desc"))
+        cookie = signed_in(client, url)
+        ask = lambda path: sent.Request(path, headers={"cookie": cookie, "accept-encoding": "gzip"})
+        for title, path in pages(app, flow, first, last).items():
+            values, given_up = times_ms(client, ask(path))
+            result["figures"].append({"name": title, "unit": "ms", "values": values})
+            if given_up:
+                result["complaints"].append(f"{title}: the service gave up")
+        summary = contestants.admin_request("GET", f"/flows/{flow}/summary")
+        result["figures"].append({"name": "summary", "unit": "ms", "values": times_ms(client, summary)[0]})
+        result["figures"].append({"name": "memory", "unit": "MiB", "values": [resident(pid)["VmHWM"]]})
+    return result
+
+
+@contextlib.contextmanager
+def served(file):
+    with contestants.server(contestants.serve(f"sqlite:{file}"), contestants.SETTINGS) as (url, pid):
+        yield sent.Client(url, timeout=120), url, pid
+
+
+def asked(file, sql):
+    """The first column of the first row, if there is any."""
+    with contextlib.closing(sqlite3.connect(file, timeout=30)) as connection, connection:
+        return next(iter(connection.execute(sql)), (None,))[0]
+
+
+def wait(what, is_so):
+    end = time.monotonic() + SECONDS_MAX
+    while not is_so():
+        if time.monotonic() > end:
+            raise SystemExit(f"the responses are not {what} in time")
+        time.sleep(0.5)
+
+
+def store_of(bench, rows):
+    """The file, the app and the flow; made, or found where it was kept."""
+    folder = pathlib.Path(bench.options.stores or bench.folder) / f"history-{rows}"
+    about = folder / "about"
+    if not about.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [contestants.RELEASE / "examples" / "fill", folder / "sluice.db", str(rows), str(DAYS)]
+        made = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        about.write_text(made)
+    return folder / "sluice.db", *about.read_text().split()
+
+
+def counted(client, flow, rows, result):
+    """Waits until the server has counted what it found."""
+    summary = contestants.admin_request("GET", f"/flows/{flow}/summary")
+    read = lambda: json.loads(client.insist(summary)[1])
+    start = time.monotonic()
+    wait("counted", lambda: read().get("counting") is None)
+    took = time.monotonic() - start
+    if took > 1:
+        result["notes"].append(f"counted in {took:.0f} s: {rows / took:,.0f} responses a second")
+    if (found := read()["responses"]) != rows:
+        result["complaints"].append(f"{found:,} are counted of {rows:,}")
+
+
+def received(client, flow, order):
+    request = contestants.admin_request("GET", f"/flows/{flow}/responses?limit=1&order={order}")
+    return json.loads(client.insist(request)[1])["items"][0]
+
+
+def signed_in(client, url):
+    form = urllib.parse.urlencode({"token": contestants.TOKEN})
+    headers = {"content-type": "application/x-www-form-urlencoded", "origin": url.rstrip("/")}
+    reply, _ = client.insist(sent.Request("/console/sign-in", "POST", headers, form, status=303))
+    return reply["set-cookie"].split(";")[0]
+
+
+def pages(app, flow, first, last):
+    results, responses = f"/console/flows/{flow}/results", f"/console/flows/{flow}/responses"
+    versions = urllib.parse.quote(first["flowVersionId"])
+    return {
+        "flows": f"/console/apps/{app}",
+        "results": results,
+        "results, 30 days": f"{results}?period=30d",
+        "results, one version": f"{results}?version={versions}",
+        "results, one tag": f"{results}?tag.plan=pro",
+        "results, compared by tag": f"{results}?compare=tag.country",
+        "responses": responses,
+        "responses, a version": f"{responses}?version={versions}",
+        "responses, admitted": f"{responses}?admission=admitted",
+        "responses, a tag of a third": f"{responses}?tag.plan=pro",
+        "responses, a tag of one in 10,000": f"{responses}?tag.seldom=yes",
+        "responses, a tag that nobody has": f"{responses}?tag.plan=none",
+        "responses, an answer": f"{responses}?answer.nps=10",
+        "responses, a search": f"{responses}?search=spreadsheet",
+        "responses, a search for what nobody wrote": f"{responses}?search=zebra",
+        "one response": f"{responses}/{last['responseId']}",
+    }
