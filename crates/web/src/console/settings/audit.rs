@@ -77,15 +77,15 @@ fn table(entries: &[AuditEntry], of_all: bool, around: &Around) -> Markup {
     };
     html! {
         div.scroll tabindex="0" role="region" aria-label="Audit log" {
-            table.table {
+            table.table.stacks {
                 thead { tr { th scope="col" { "When" } th scope="col" { "Who" } th scope="col" { "What" } @if of_all { th scope="col" { "App" } } } }
                 tbody {
                     @for entry in entries {
                         tr {
-                            td { (time(entry.row.audit_id.made_at())) }
-                            td { (entry.who) }
-                            td { (entry_of(entry)) }
-                            @if of_all { td { @if let Some(app) = entry.row.app_id { (app_name(app)) } } }
+                            td data-label="When" { (time(entry.row.audit_id.made_at())) }
+                            td data-label="Who" { (entry.who) }
+                            td data-label="What" { (entry_of(entry)) }
+                            @if of_all { td data-label="App" { @if let Some(app) = entry.row.app_id { (app_name(app)) } } }
                         }
                     }
                 }

@@ -136,17 +136,18 @@ fn list(tokens: &[TokenRow], around: &Around) -> Markup {
         section.card {
             h2 { "Admin tokens" }
             p { "For programs that use the admin API, and for operators. People should sign in as users instead." }
-            div.scroll tabindex="0" role="region" aria-label="Tokens" {
-                table.table {
+            @if tokens.is_empty() { p.muted { "None yet. The one that the server has from its environment is not listed." } }
+            @else { div.scroll tabindex="0" role="region" aria-label="Tokens" {
+                table.table.stacks {
                     thead { tr { th scope="col" { "Name" } th scope="col" { "May" } th scope="col" { "Where" } th scope="col" { "Made" } th scope="col" { "Ends" } th scope="col" { span.unseen { "Actions" } } } }
                     tbody {
                         @for token in tokens {
                             tr {
-                                td { (token.name) }
-                                td { (scopes(token)) }
-                                td { (app_name(token)) }
-                                td { (parts::day(token.created_at)) }
-                                td { @match (token.revoked_at, token.expires_at) {
+                                td data-label="Name" { (token.name) }
+                                td data-label="May" { (scopes(token)) }
+                                td data-label="Where" { (app_name(token)) }
+                                td data-label="Made" { (parts::day(token.created_at)) }
+                                td data-label="Ends" { @match (token.revoked_at, token.expires_at) {
                                     (Some(at), _) => { "Revoked " (time(at)) }
                                     (None, Some(at)) => (time(at)),
                                     (None, None) => "Never",
@@ -162,7 +163,7 @@ fn list(tokens: &[TokenRow], around: &Around) -> Markup {
                         }
                     }
                 }
-            }
+            } }
         }
     }
 }

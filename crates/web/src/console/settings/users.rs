@@ -181,15 +181,15 @@ fn table(users: &[UserDetail], around: &Around) -> Markup {
         section.card {
             h2 { "Users" }
             div.scroll tabindex="0" role="region" aria-label="Users" {
-                table.table.hover {
+                table.table.hover.stacks {
                     thead { tr { th scope="col" { "Name" } th scope="col" { "E-mail" } th scope="col" { "Roles" } th scope="col" { "State" } } }
                     tbody {
                         @for user in users {
                             tr {
-                                td { a href={ "/console/settings/users/" (user.user_id) } { (user.name) } }
-                                td { (user.email) }
-                                td { (roles_of(user, around)) }
-                                td { (state_of(user)) }
+                                td data-label="Name" { a href={ "/console/settings/users/" (user.user_id) } { (user.name) } }
+                                td data-label="E-mail" { (user.email) }
+                                td data-label="Roles" { (roles_of(user, around)) }
+                                td data-label="State" { (state_of(user)) }
                             }
                         }
                     }
