@@ -118,7 +118,8 @@ async fn an_account_is_tried_ten_times_at_once_and_others_go_on() {
 
 #[tokio::test]
 async fn an_address_tries_so_often_a_minute() {
-    let site = Site::with(ConsoleOptions { sign_ins_per_minute: 3, oidc: None }).await;
+    let site =
+        Site::with(ConsoleOptions { sign_ins_per_minute: 3, ..ConsoleOptions::default() }).await;
     let from = async |address: &str, token: &str| {
         let router = site.router.for_peer(address.parse().unwrap());
         let request = Request::post(PAGE).header("host", HOST).header("origin", ORIGIN);

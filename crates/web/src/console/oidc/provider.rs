@@ -1,6 +1,6 @@
 //! An OpenID provider: what it publishes, and what it answers to a code.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -11,7 +11,6 @@ use reqwest::{Client, RequestBuilder};
 use serde::Deserialize;
 use sluice_engine::verify::{IdClaims, IdTokens, KeySource};
 use sluice_flow::time::Timestamp;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::NotSignedIn;
@@ -23,6 +22,8 @@ const EXCHANGE_MAX: Duration = Duration::from_secs(10);
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 /// How long what it publishes is good.
 const FRESH: Duration = Duration::from_secs(3600);
+/// How long it is not asked again after it could not be asked.
+const FAILED_PAUSE: Duration = Duration::from_secs(5);
 
 /// What an operator says of the provider.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,7 +47,34 @@ pub(in super::super) struct Provider {
     options: OidcOptions,
     client: Option<Client>,
     id_tokens: IdTokens,
-    found: Mutex<Option<(Instant, Arc<Found>)>>,
+    known: Mutex<Known>,
+    /// Whoever asks the provider what it publishes; one at a time.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// What was heard of the provider last.
+#[derive(Default)]
+struct Known {
+    found: Option<(Instant, Arc<Found>)>,
+    failed: Option<(Instant, String)>,
+}
+
+impl Known {
+    /// What there is to say without asking.
+    fn told(&self) -> Option<Result<Arc<Found>, String>> {
+        let fresh = self.found.as_ref().filter(|(at, _)| at.elapsed() < FRESH);
+        if let Some((_, found)) = fresh {
+            return Some(Ok(Arc::clone(found)));
+        }
+        let (_, why) = self.failed.as_ref().filter(|(at, _)| at.elapsed() < FAILED_PAUSE)?;
+        // What it published before is better than nothing while it cannot be asked.
+        Some(self.old().ok_or_else(|| why.clone()))
+    }
+
+    /// What it published, however long ago.
+    fn old(&self) -> Option<Arc<Found>> {
+        self.found.as_ref().map(|(_, found)| Arc::clone(found))
+    }
 }
 
 /// What a provider publishes of itself.
@@ -105,7 +133,8 @@ impl Provider {
             .ok();
         let source = Arc::new(Source(client.clone()));
         let id_tokens = IdTokens::new(source, &options.issuer, &options.client_id);
-        Self { options, client, id_tokens, found: Mutex::default() }
+        let (known, turn) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { options, client, id_tokens, known, turn }
     }
 
     pub(in super::super) fn button(&self) -> &str {
@@ -116,17 +145,33 @@ impl Provider {
         &self.options.client_id
     }
 
-    /// What the provider publishes: asked for once an hour, by one for all who wait.
+    /// What the provider publishes: asked for once an hour, by one for all who wait. Whoever knows an older answer does not
+    /// wait, and a failure is one for all who come within some seconds.
     pub(super) async fn found(&self) -> Result<Arc<Found>, String> {
-        let mut known = self.found.lock().await;
-        if let Some((at, found)) = &*known
-            && at.elapsed() < FRESH
-        {
-            return Ok(Arc::clone(found));
+        if let Some(told) = self.known(|known| known.told()) {
+            return told;
         }
-        let found = Arc::new(self.look().await?);
-        *known = Some((Instant::now(), Arc::clone(&found)));
-        Ok(found)
+        let _turn = match (self.turn.try_lock(), self.known(|known| known.old())) {
+            (Ok(turn), _) => turn,
+            (Err(_), Some(old)) => return Ok(old),
+            (Err(_), None) => self.turn.lock().await,
+        };
+        // Another may have asked while this one waited for the turn.
+        if let Some(told) = self.known(|known| known.told()) {
+            return told;
+        }
+        let looked = self.look().await.map(Arc::new);
+        self.known(|known| {
+            match &looked {
+                Ok(found) => known.found = Some((Instant::now(), Arc::clone(found))),
+                Err(why) => known.failed = Some((Instant::now(), why.clone())),
+            }
+            looked.or_else(|why| known.old().ok_or(why))
+        })
+    }
+
+    fn known<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
+        look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn look(&self) -> Result<Found, String> {
