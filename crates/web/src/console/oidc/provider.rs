@@ -61,12 +61,13 @@ struct Known {
 
 impl Known {
     /// What there is to say without asking.
-    fn told(&self) -> Option<Result<Arc<Found>, String>> {
-        let fresh = self.found.as_ref().filter(|(at, _)| at.elapsed() < FRESH);
+    fn told(&self, now: Instant) -> Option<Result<Arc<Found>, String>> {
+        let age = |at: Instant| now.saturating_duration_since(at);
+        let fresh = self.found.as_ref().filter(|(at, _)| age(*at) < FRESH);
         if let Some((_, found)) = fresh {
             return Some(Ok(Arc::clone(found)));
         }
-        let (_, why) = self.failed.as_ref().filter(|(at, _)| at.elapsed() < FAILED_PAUSE)?;
+        let (_, why) = self.failed.as_ref().filter(|(at, _)| age(*at) < FAILED_PAUSE)?;
         // What it published before is better than nothing while it cannot be asked.
         Some(self.old().ok_or_else(|| why.clone()))
     }
@@ -148,7 +149,7 @@ impl Provider {
     /// What the provider publishes: asked for once an hour, by one for all who wait. Whoever knows an older answer does not
     /// wait, and a failure is one for all who come within some seconds.
     pub(super) async fn found(&self) -> Result<Arc<Found>, String> {
-        if let Some(told) = self.known(|known| known.told()) {
+        if let Some(told) = self.known(|known| known.told(Instant::now())) {
             return told;
         }
         let _turn = match (self.turn.try_lock(), self.known(|known| known.old())) {
@@ -157,7 +158,7 @@ impl Provider {
             (Err(_), None) => self.turn.lock().await,
         };
         // Another may have asked while this one waited for the turn.
-        if let Some(told) = self.known(|known| known.told()) {
+        if let Some(told) = self.known(|known| known.told(Instant::now())) {
             return told;
         }
         let looked = self.look().await.map(Arc::new);
@@ -341,5 +342,59 @@ impl KeySource for Source {
             let client = self.0.as_ref().ok_or_else(|| "there is no way out".to_owned())?;
             sent(client.get(url)).await
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    fn found() -> Arc<Found> {
+        let text = r#"{"issuer": "i", "authorization_endpoint": "a", "token_endpoint": "t", "jwks_uri": "j"}"#;
+        Arc::new(serde_json::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn what_was_heard_is_good_for_an_hour_and_a_failure_for_some_seconds() {
+        let begun = Instant::now();
+        let (later, much_later) = (begun + FAILED_PAUSE, begun + FRESH);
+        let failed = Some((begun, "away".to_owned()));
+        let mut known = Known { found: None, failed: failed.clone() };
+        assert_eq!(known.told(begun).unwrap().unwrap_err(), "away");
+        assert!(known.told(later).is_none(), "it is asked again");
+        known = Known { found: Some((begun, found())), failed: None };
+        assert!(known.told(later).unwrap().is_ok());
+        assert!(known.told(much_later).is_none());
+        known.failed = Some((much_later, "away".to_owned()));
+        assert!(known.told(much_later).unwrap().is_ok(), "what is old is better than nothing");
+    }
+
+    #[tokio::test]
+    async fn many_who_wait_ask_once_and_its_failure_is_one_for_all() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let issuer = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::Relaxed);
+                let _ = stream.read(&mut [0; 1024]).await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                let reply = b"HTTP/1.1 500 x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+                let _ = stream.write_all(reply).await;
+            }
+        });
+        let client_id = "sluice".to_owned();
+        let options = OidcOptions { issuer, client_id, client_secret: None, button: String::new() };
+        let provider = Provider::new(options);
+        let all = futures_util::future::join_all((0..20).map(|_| provider.found())).await;
+        assert!(all.iter().all(Result::is_err));
+        assert!(provider.found().await.is_err());
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
     }
 }

@@ -179,7 +179,7 @@ impl Shop {
             ("email", email),
             ("link", link.0),
             ("tag", tag),
-            ("template", "nps".to_owned()),
+            ("template", "announcement".to_owned()),
             ("file", "responses.svg".to_owned()),
             ("id", "walls".to_owned()),
             ("version", asset_version.to_owned()),
