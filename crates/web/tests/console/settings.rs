@@ -272,3 +272,22 @@ async fn the_people_of_an_app_come_in_pages() {
     assert!(!last.contains("Person 099") && last.contains("Person 100"));
     assert!(last.contains("Person 102") && !last.contains("Next page"));
 }
+
+#[tokio::test]
+async fn a_role_that_is_mistyped_takes_none_away() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let user = site.user("ann@mail.example", Some(app), Role::Editor).await;
+    let root = site.root().await;
+    let (id, place) = (user.to_string(), app.to_string());
+    let of_app = format!("/console/apps/{app}/settings/people/role");
+    let of_user = format!("/console/settings/users/{user}/role");
+    let roles = async || site.engine.get_user(&actor(), user).await.unwrap().grants.len();
+    for wrong in ["", "king"] {
+        assert_eq!(root.post(&of_app, &[("userId", &id), ("role", wrong)]).await.status, 422);
+        assert_eq!(root.post(&of_user, &[("appId", &place), ("role", wrong)]).await.status, 422);
+        assert_eq!(roles().await, 1);
+    }
+    root.post(&of_user, &[("appId", &place), ("role", "none")]).await.to();
+    assert_eq!(roles().await, 0);
+}

@@ -79,7 +79,7 @@ pub(super) async fn set_role(
     visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
     let user: Option<UserId> = form.get("userId").and_then(|id| id.parse().ok());
     let user = user.ok_or(AdminError::NotFound(Missing::User))?;
-    let role = role_of(form.get("role"));
+    let role = roles::chosen(form.get("role"))?;
     console.engine.set_role(&visitor.actor, user, Some(app), role).await?;
     Ok(reply::see_other(&address(app, "saved")))
 }
