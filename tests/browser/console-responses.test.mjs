@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 
 import { openWorld } from "./support/world.mjs";
 
@@ -22,6 +22,12 @@ const QUESTIONS = [
 
 const world = await openWorld();
 after(() => world.close());
+
+// One person has five live pages at most, so those of a test end with it.
+const opened = [];
+afterEach(async () => {
+  for (const page of opened.splice(0)) await page.context().close();
+});
 
 let flow;
 let list;
@@ -46,6 +52,7 @@ async function respond(number, more = {}) {
 /** A browser that is signed in and looks at an address. */
 async function signedIn(path, options = {}) {
   const page = await world.visit("/console/sign-in", { acceptDownloads: true, ...options });
+  opened.push(page);
   const token = page.locator("input[name=token]");
   if (!(await token.isVisible())) await page.locator("summary", { hasText: /token/i }).click();
   await token.fill(TOKEN);

@@ -1,4 +1,5 @@
-//! The audit log: who changed what. It is written with every change, in the same transaction.
+//! The audit log: who changed what. It is written with every change, in the same transaction; only an editor that saves on and
+//! on is one entry for some minutes (see [`crate::drafts`]).
 
 use std::collections::HashMap;
 

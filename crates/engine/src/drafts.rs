@@ -10,7 +10,7 @@
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault};
 use sluice_flow::id::{FlowId, FlowVersionId};
-use sluice_store::{Change, FlowState, Scope, StoreError, VersionRow, Write};
+use sluice_store::{AuditQuery, AuditRow, Change, FlowState, Scope, StoreError, VersionRow, Write};
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
@@ -20,6 +20,11 @@ use crate::flows::object_fault;
 
 /// How much of a hash names a state, in hexadecimal digits.
 const TAG_DIGITS: usize = 24;
+/// An editor saves every few seconds; for so long that is one entry in the audit log.
+const ONE_ENTRY_MILLIS: i64 = 10 * 60 * 1000;
+/// Entries of the app among which the flow's last is looked for.
+const ENTRIES_LOOKED_AT: usize = 20;
+const SAVED: &str = "draft.saved";
 
 /// A draft, and what still keeps it from being published.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +87,8 @@ impl Engine {
 
     /// Saves a draft for somebody who started from the state with this tag.
     ///
-    /// What is stored already is not stored again, so that a reply that was lost can be asked for anew.
+    /// What is stored already is not stored again, so that a reply that was lost can be asked for anew. Saves that follow one
+    /// another within some minutes, with nothing else in between, are one entry in the audit log.
     pub async fn save_draft(
         &self,
         actor: &Actor,
@@ -92,6 +98,7 @@ impl Engine {
     ) -> AdminResult<Saved> {
         faultless(object_fault("", definition))?;
         let text = definition.to_string();
+        let last = self.last_save(actor, flow).await?;
         let overtaken = self
             .change_flow(actor, Scope::Write, flow, |engine, state| {
                 let unchanged = Change::new(Vec::new);
@@ -101,7 +108,14 @@ impl Engine {
                 if tag_of(state) != started_from {
                     return Ok((unchanged, Some(Editing::of(state.clone())?)));
                 }
-                Ok((engine.saving(actor, state, &text).0, None))
+                let draft = state.draft.as_ref().map(|draft| draft.flow_version_id);
+                match draft.is_some() && draft == last {
+                    true => {
+                        let rows = vec![Write::Version(engine.draft_row(state, &text))];
+                        Ok((Change::new(move || rows), None))
+                    }
+                    false => Ok((engine.saving(actor, state, &text).0, None)),
+                }
             })
             .await?;
         Ok(match overtaken {
@@ -110,19 +124,43 @@ impl Engine {
         })
     }
 
+    /// The draft that the actor has saved a short while ago, if that is the last thing that happened to the flow.
+    async fn last_save(&self, actor: &Actor, flow: FlowId) -> AdminResult<Option<FlowVersionId>> {
+        let state = self.flow_for(actor, Scope::Write, flow).await?;
+        let app_id = Some(state.flow.app_id);
+        let query = AuditQuery { app_id, after: None, limit: ENTRIES_LOOKED_AT };
+        let entries = self.store.list_audit(&query).await?;
+        let (flow, draft) = (flow.to_string(), state.draft.map(|draft| draft.flow_version_id));
+        let subject = draft.map(|draft| draft.to_string());
+        let of_flow = |row: &&AuditRow| {
+            row.subject == flow
+                || Some(&row.subject) == subject.as_ref()
+                || row.detail.contains(&flow)
+        };
+        let Some(last) = entries.iter().find(of_flow) else { return Ok(None) };
+        let age = self.now().as_millis() - last.audit_id.made_at().as_millis();
+        let is_own = last.action == SAVED && last.actor == actor.name;
+        let is_same = is_own && Some(&last.subject) == subject.as_ref();
+        Ok(draft.filter(|_| is_same && age < ONE_ENTRY_MILLIS))
+    }
+
     /// The rows of saving a draft, and its id.
     fn saving(&self, actor: &Actor, state: &FlowState, text: &str) -> (Change, FlowVersionId) {
-        let draft = match &state.draft {
+        let draft = self.draft_row(state, text);
+        let (id, flow) = (draft.flow_version_id, state.flow.flow_id);
+        let app = Some(state.flow.app_id);
+        let audit = self.audit(actor, app, SAVED, id, &json!({"flowId": flow}));
+        let rows = vec![Write::Version(draft), Write::Audit(audit)];
+        (Change::new(move || rows), id)
+    }
+
+    fn draft_row(&self, state: &FlowState, text: &str) -> VersionRow {
+        match &state.draft {
             Some(draft) => {
                 VersionRow { definition: text.to_owned(), updated_at: self.now(), ..draft.clone() }
             }
             None => self.new_draft(&state.flow, text.to_owned()),
-        };
-        let (id, flow) = (draft.flow_version_id, state.flow.flow_id);
-        let app = Some(state.flow.app_id);
-        let audit = self.audit(actor, app, "draft.saved", id, &json!({"flowId": flow}));
-        let rows = vec![Write::Version(draft), Write::Audit(audit)];
-        (Change::new(move || rows), id)
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 //! other nodes store. Where several write, a response may become visible after one with a later id; so each look
 //! goes back a little, and what was told already is left out.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sluice_flow::id::{FlowId, ResponseId};
@@ -22,6 +22,10 @@ use crate::responses::{Paging, ResponseFilter};
 
 /// Watches at once in one process.
 const WATCHES_MAX: usize = 200;
+/// Watches at once of one user, or of one token, so that nobody takes all places.
+pub const WATCHES_OF_ONE_MAX: usize = 5;
+/// The word for that there are more.
+pub const TOO_MANY_OF_ONE: &str = "too_many_own_watches";
 /// How often it is asked whether this process has stored anything.
 const TICK: Duration = Duration::from_millis(300);
 /// How often others may have stored something.
@@ -33,11 +37,51 @@ const ROWS_MAX: usize = 100;
 
 /// The places of all watches of a process.
 #[derive(Debug)]
-pub(crate) struct Watches(Arc<Semaphore>);
+pub(crate) struct Watches {
+    places: Arc<Semaphore>,
+    /// How many each actor has.
+    held: Arc<Mutex<HashMap<String, usize>>>,
+}
 
 impl Default for Watches {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(WATCHES_MAX)))
+        Self { places: Arc::new(Semaphore::new(WATCHES_MAX)), held: Arc::default() }
+    }
+}
+
+impl Watches {
+    fn take(&self, who: &str) -> AdminResult<Place> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.get(who).is_some_and(|count| *count >= WATCHES_OF_ONE_MAX) {
+            let detail = format!(
+                "{WATCHES_OF_ONE_MAX} pages of yours watch for responses already; close one of them"
+            );
+            return Err(AdminError::conflict(TOO_MANY_OF_ONE, detail));
+        }
+        let permit = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
+            AdminError::conflict("too_many_watches", "too many pages watch for responses at once")
+        })?;
+        *held.entry(who.to_owned()).or_default() += 1;
+        Ok(Place { who: who.to_owned(), held: Arc::clone(&self.held), _permit: permit })
+    }
+}
+
+/// One place, for as long as it is held.
+struct Place {
+    who: String,
+    held: Arc<Mutex<HashMap<String, usize>>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = held.get_mut(&self.who) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&self.who);
+            }
+        }
     }
 }
 
@@ -53,7 +97,7 @@ pub struct Watch {
     told: BTreeSet<ResponseId>,
     stored: u64,
     looked_at: Instant,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl std::fmt::Debug for Watch {
@@ -72,9 +116,7 @@ impl Engine {
         since: Option<ResponseId>,
     ) -> AdminResult<Watch> {
         let state = self.flow_for(actor, Scope::Read, flow).await?;
-        let place = Arc::clone(&self.watches.0).try_acquire_owned().map_err(|_| {
-            AdminError::conflict("too_many_watches", "too many pages watch for responses at once")
-        })?;
+        let place = self.watches.take(&actor.name)?;
         let paging = Paging { after: None, order: Order::Desc, limit: ROWS_MAX };
         let query = self.response_query(state.flow.app_id, flow, filter, paging).await?;
         // A page without any may have missed what came while it was made.
@@ -128,5 +170,26 @@ impl Watch {
         fresh.retain(|row| self.told.insert(row.response_id));
         self.told.retain(|id| id.made_at() >= back);
         Ok(fresh)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_actor_has_few_places_and_leaves_the_others_theirs() {
+        let watches = Watches::default();
+        let mut own: Vec<_> =
+            (0..WATCHES_OF_ONE_MAX).map(|_| watches.take("us_1").unwrap()).collect();
+        let refused = watches.take("us_1").err();
+        assert!(matches!(refused, Some(AdminError::Conflict { code: TOO_MANY_OF_ONE, .. })));
+        let other = watches.take("us_2").unwrap();
+        own.pop();
+        own.push(watches.take("us_1").unwrap());
+        assert!(watches.take("us_1").is_err());
+        drop((own, other));
+        assert!(watches.held.lock().unwrap().is_empty(), "nobody is remembered");
+        assert_eq!(watches.places.available_permits(), WATCHES_MAX);
     }
 }

@@ -61,6 +61,42 @@ async fn a_save_whose_reply_was_lost_can_be_sent_again() {
 }
 
 #[tokio::test]
+async fn saves_that_follow_one_another_are_one_entry_in_the_audit_log() {
+    const MINUTE: i64 = 60_000;
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let other = world.flow(&app).await.flow.flow_id;
+    let count = async || {
+        let entries = world.engine.list_audit(&world.actor, None, None, 100).await.unwrap();
+        entries.iter().filter(|entry| entry.action == "draft.saved").count()
+    };
+    let mut tag = world.engine.editing(&world.actor, flow).await.unwrap().tag;
+    for number in 0..5 {
+        tag = saved(&world, flow, &format!("Mine {number}"), &tag).await;
+        world.clock.advance_millis(MINUTE);
+    }
+    assert_eq!(count().await, 1, "one person writes on");
+    let theirs = world.engine.editing(&world.actor, other).await.unwrap().tag;
+    saved(&world, other, "Other", &theirs).await;
+    tag = saved(&world, flow, "Still mine", &tag).await;
+    assert_eq!(count().await, 2, "another flow is another entry, and does not part these");
+    let somebody = sluice_engine::Actor { name: "somebody".into(), ..world.actor.clone() };
+    let save = world.engine.save_draft(&somebody, flow, &titled("Theirs"), &tag).await.unwrap();
+    let Saved::Saved { tag, .. } = save else { panic!("{save:?}") };
+    assert_eq!(count().await, 3, "somebody else");
+    let tag = saved(&world, flow, "Mine again", &tag).await;
+    assert_eq!(count().await, 4, "after somebody else");
+    world.clock.advance_millis(10 * MINUTE);
+    saved(&world, flow, "Later", &tag).await;
+    assert_eq!(count().await, 5, "some minutes later");
+    world.publish(flow).await;
+    let tag = world.engine.editing(&world.actor, flow).await.unwrap().tag;
+    saved(&world, flow, "Next", &tag).await;
+    assert_eq!(count().await, 6, "after a publish");
+}
+
+#[tokio::test]
 async fn after_a_publish_the_next_edit_starts_from_what_is_published() {
     let world = World::new().await;
     let flow = world.flow(&world.app().await).await.flow.flow_id;

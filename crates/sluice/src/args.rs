@@ -149,7 +149,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
 
-    /// Where respondents reach this server, for personal links [default: the address listened on]
+    /// Where browsers reach this server, for personal links and the console [default: the address listened on]
     #[arg(long, env = "SLUICE_PUBLIC_URL", value_name = "URL")]
     pub(crate) public_url: Option<String>,
 

@@ -129,7 +129,9 @@ impl Settings {
         master_key: Option<String>,
     ) -> Result<Self, Failure> {
         let tuning = Tuning::resolve(&given, &file)?;
-        let console = sign_in::resolve(&given, &file)?;
+        let public_url = given.public_url.clone().or(file.public_url.clone());
+        let public_url = public_url.map(checked_url).transpose()?;
+        let console = sign_in::resolve(&given, &file, public_url.clone())?;
         let not_tuned = Tuning::must_be_absent(&given, &file);
         let (store, folder) = store_of(given.data.or(file.data), given.store.or(file.store))?;
         if let StoreAddress::Sqlite(_) = store {
@@ -140,7 +142,7 @@ impl Settings {
         let drain_seconds = DRAIN_TIMEOUT.of(given.drain_timeout.or(file.drain_timeout))?;
         Ok(Self {
             listen: listen_address(listen)?,
-            public_url: given.public_url.or(file.public_url).map(public_url).transpose()?,
+            public_url,
             store,
             tuning,
             demo: !given.no_demo.or(file.no_demo).unwrap_or(false),
@@ -267,7 +269,7 @@ fn listen_address(text: String) -> Result<String, Failure> {
     ))
 }
 
-fn public_url(text: String) -> Result<String, Failure> {
+fn checked_url(text: String) -> Result<String, Failure> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let fits = |rest: &str| {
         let plain =

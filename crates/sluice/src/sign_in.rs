@@ -1,4 +1,4 @@
-//! The settings of signing in to the console: how often, and by which OpenID provider.
+//! The settings of signing in to the console: how often, from where, and by which OpenID provider.
 
 use sluice_web::{ConsoleOptions, OidcOptions};
 
@@ -12,7 +12,11 @@ const BUTTON_DEFAULT: &str = "Sign in with your organisation";
 const SIGN_INS: Bounded =
     Bounded { flag: "sign-ins-per-minute", unit: "attempts", default: 30, allowed: 0..=1_000_000 };
 
-pub(crate) fn resolve(given: &ServeArgs, file: &ServeArgs) -> Result<ConsoleOptions, Failure> {
+pub(crate) fn resolve(
+    given: &ServeArgs,
+    file: &ServeArgs,
+    public_url: Option<String>,
+) -> Result<ConsoleOptions, Failure> {
     let sign_ins = SIGN_INS.of(given.sign_ins_per_minute.or(file.sign_ins_per_minute))?;
     let text = |own: &Option<String>, other: &Option<String>| own.clone().or(other.clone());
     let issuer = text(&given.oidc_issuer, &file.oidc_issuer);
@@ -34,7 +38,7 @@ pub(crate) fn resolve(given: &ServeArgs, file: &ServeArgs) -> Result<ConsoleOpti
         }
     };
     let sign_ins_per_minute = u32::try_from(sign_ins).unwrap_or(u32::MAX);
-    Ok(ConsoleOptions { sign_ins_per_minute, oidc })
+    Ok(ConsoleOptions { sign_ins_per_minute, oidc, public_url })
 }
 
 /// An issuer is compared letter by letter with what the provider says, so it is left as it is.

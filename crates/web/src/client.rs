@@ -93,11 +93,23 @@ impl Senders {
 pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
-        IpAddr::V6(own) => {
-            let bits = u128::from(own) & !u128::from(u64::MAX);
-            IpAddr::V6(Ipv6Addr::from(bits))
-        }
+        IpAddr::V6(own) => IpAddr::V6(network(own, 64)),
     }
+}
+
+/// What one organisation is given of version 6: a /48, which has 65,536 times a /64. None for version 4, where addresses
+/// are scarce.
+pub(crate) fn organisation(address: IpAddr) -> Option<Ipv6Addr> {
+    match address {
+        IpAddr::V4(_) => None,
+        IpAddr::V6(own) => Some(network(own, 48)),
+    }
+}
+
+/// The first address of the network that an address is in.
+fn network(address: Ipv6Addr, prefix_bits: u32) -> Ipv6Addr {
+    let rest = u128::MAX.checked_shr(prefix_bits).unwrap_or(0);
+    Ipv6Addr::from(u128::from(address) & !rest)
 }
 
 #[cfg(test)]
@@ -132,6 +144,15 @@ mod tests {
             assert_eq!(found, Some(address(client)), "{peer} {forwarded}");
         }
         assert_eq!(proxies.client(None, &HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn addresses_of_version_6_are_of_a_household_and_of_an_organisation() {
+        let one = address("2001:db8:1:2:3:4:5:6");
+        assert_eq!(neighbourhood(one), address("2001:db8:1:2::"));
+        assert_eq!(organisation(one).map(IpAddr::V6), Some(address("2001:db8:1::")));
+        let old = address("203.0.113.7");
+        assert_eq!((neighbourhood(old), organisation(old)), (old, None));
     }
 
     #[test]

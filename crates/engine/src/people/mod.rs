@@ -1,13 +1,15 @@
 //! People of the console: users with roles, and their sessions.
 //!
 //! Reading order: `role` (what a role may do), `users` (made, changed, reset by whoever holds the instance),
-//! `members` (the people of one app, by its owners), `password` (its rule, and the work of a hash), `links` (the
+//! `members` (the people of one app, by its owners), `password` (its rule, and the work of a hash), `guessable` (what is
+//! tried first), `links` (the
 //! first password), `sessions` (who is signed in), `subjects` (by way of an OpenID provider).
 //!
 //! What is decided on users and grants is written at their revision, so that two who take away the last but one
 //! owner at once do not take away the last. A session is looked at anew with each request: whoever is disabled,
 //! or whose token is revoked, is out at once, on every node.
 
+mod guessable;
 mod links;
 mod members;
 mod password;

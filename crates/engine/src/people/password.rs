@@ -12,10 +12,11 @@ use sluice_flow::definition::Fault;
 use tokio::sync::Semaphore;
 
 use super::Refusal;
+use super::guessable::is_guessable;
 use crate::apps::fault;
 use crate::ids::fill_random;
 
-/// In characters. There is no rule about which: length is what counts.
+/// In characters. There is no rule about which: length is what counts, and that it is not what everybody thinks of first.
 pub const PASSWORD_CHARS_MIN: usize = 10;
 pub const PASSWORD_CHARS_MAX: usize = 200;
 
@@ -101,6 +102,10 @@ pub(super) fn password_faults(password: &str, email: &str) -> Option<Fault> {
         format!("must have at most {PASSWORD_CHARS_MAX} characters")
     } else if password.eq_ignore_ascii_case(email) {
         "must not be your e-mail address".to_owned()
+    } else if is_guessable(password, email) {
+        "must not be among the first that somebody would try, such as a well-known word, a row of keys, a repetition or \
+         your own name; a few words that do not belong together are fine"
+            .to_owned()
     } else {
         return None;
     };
@@ -125,15 +130,17 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_long_enough_and_not_the_address() {
+    fn a_password_is_long_enough_not_the_address_and_not_guessed_first() {
+        let words = "a lamp by the river ";
         for (password, is_good) in [
-            ("123456789", false),
-            ("1234567890", true),
-            ("aaaaaaaaaa", true),
-            ("äöüäöüäöüä", true),
+            ("kT9#vLq2w", false),
+            ("kT9#vLq2wZ", true),
+            ("1234567890", false),
+            ("äöü rzwig ßß", true),
             ("ANN@mail.example", false),
-            (&"x".repeat(200), true),
-            (&"x".repeat(201), false),
+            (&format!("{}!", words.repeat(9)), true),
+            (&words.repeat(10), true),
+            (&words.repeat(11), false),
         ] {
             let faults = password_faults(password, "ann@mail.example");
             assert_eq!(faults.is_none(), is_good, "{password}: {faults:?}");

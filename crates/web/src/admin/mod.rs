@@ -17,6 +17,7 @@ mod flows;
 mod identity_keys;
 mod invitations;
 mod keys;
+mod members;
 mod page;
 mod pointer;
 mod reply;
@@ -67,5 +68,6 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(invitations::routes())
         .merge(tokens::routes())
         .merge(users::routes())
+        .merge(members::routes())
         .merge(audit::routes())
 }

@@ -1,9 +1,13 @@
-//! How often somebody may try to sign in: from one address, and to one account.
+//! How often somebody may try to sign in: from one address, from one organisation, and to one account.
+//!
+//! Of version 6 an address is a /64, which is a household; whoever is given a /48 has 65,536 of these, so these are counted
+//! together as well, with more room. Beginning to sign in at an OpenID provider is counted apart from coming back
+//! from there, so that one sign-in is not two attempts.
 //!
 //! Counts are of this process alone and are forgotten when it ends; an address is used in memory and nowhere else, and
 //! an account is kept as the hash of its name.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -14,7 +18,7 @@ use http::HeaderMap;
 use sha2::{Digest as _, Sha256};
 
 use super::reply::Refused;
-use crate::client::{Counted, Peer, Proxies, Senders, neighbourhood};
+use crate::client::{Counted, Peer, Proxies, Senders, neighbourhood, organisation};
 
 /// So many attempts at once to one account from one address, and then one in so many seconds.
 const ACCOUNT_BURST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
@@ -23,11 +27,15 @@ const ACCOUNT_PAUSE: Duration = Duration::from_secs(30);
 const EVERYWHERE_BURST: NonZeroU32 = NonZeroU32::MIN.saturating_add(199);
 const EVERYWHERE_PAUSE: Duration = Duration::from_secs(5);
 
+/// So many times what one address may is for all of an organisation.
+const ORGANISATION_FACTOR: u32 = 10;
+
 type AccountHash = [u8; 32];
 
 pub(super) struct Attempts {
     proxies: Proxies,
-    by_address: Senders,
+    by_address: Places,
+    beginnings: Places,
     by_account: Counted<(AccountHash, Option<IpAddr>)>,
     everywhere: Counted<AccountHash>,
 }
@@ -36,7 +44,8 @@ impl Attempts {
     pub(super) fn new(per_minute: u32, proxies: Proxies) -> Self {
         Self {
             proxies,
-            by_address: Senders::new(per_minute),
+            by_address: Places::new(per_minute),
+            beginnings: Places::new(per_minute),
             by_account: Counted::new(quota(ACCOUNT_BURST, ACCOUNT_PAUSE)),
             everywhere: Counted::new(quota(EVERYWHERE_BURST, EVERYWHERE_PAUSE)),
         }
@@ -47,11 +56,39 @@ impl Attempts {
         self.by_address.wait(self.proxies.client(from.0, headers))
     }
 
+    /// Counts that somebody is sent to the OpenID provider, by the same measure.
+    pub(super) fn of_beginning(&self, from: &From, headers: &HeaderMap) -> Option<u64> {
+        self.beginnings.wait(self.proxies.client(from.0, headers))
+    }
+
     /// Counts an attempt to sign in as somebody, whether or not there is such a user.
     pub(super) fn of_account(&self, email: &str, from: &From, headers: &HeaderMap) -> Option<u64> {
         let account = Sha256::digest(email.trim().to_ascii_lowercase().as_bytes()).into();
         let address = self.proxies.client(from.0, headers).map(neighbourhood);
         self.by_account.wait(&(account, address)).or_else(|| self.everywhere.wait(&account))
+    }
+}
+
+/// Where attempts come from.
+struct Places {
+    by_address: Senders,
+    /// Without a limit, none.
+    by_organisation: Option<Counted<Ipv6Addr>>,
+}
+
+impl Places {
+    fn new(per_minute: u32) -> Self {
+        let most = NonZeroU32::new(per_minute.saturating_mul(ORGANISATION_FACTOR));
+        let by_organisation = most.map(|most| Counted::new(Quota::per_minute(most)));
+        Self { by_address: Senders::new(per_minute), by_organisation }
+    }
+
+    /// Counts one more. How many seconds to wait, where there were too many.
+    fn wait(&self, address: Option<IpAddr>) -> Option<u64> {
+        self.by_address.wait(address).or_else(|| {
+            let organisation = organisation(address?)?;
+            self.by_organisation.as_ref()?.wait(&organisation)
+        })
     }
 }
 
@@ -90,6 +127,31 @@ mod tests {
         assert_eq!(attempts.of_account("bob@mail.example", &here, &headers), None);
         // Whoever tries somebody else's account does not lock them out.
         assert_eq!(attempts.of_account("ann@mail.example", &there, &headers), None);
+    }
+
+    #[test]
+    fn an_organisation_with_very_many_networks_is_one_place() {
+        let attempts = Attempts::new(3, Proxies::default());
+        let from = |text: &str| From(Some(text.parse().unwrap()));
+        let headers = HeaderMap::new();
+        let tried = (0..100).filter(|number| {
+            let address = format!("2001:db8:1:{number:x}::1");
+            attempts.of_address(&from(&address), &headers).is_none()
+        });
+        let tried = tried.count();
+        assert!((30..=32).contains(&tried), "{tried}");
+        assert_eq!(attempts.of_address(&from("2001:db8:2::1"), &headers), None);
+        assert_eq!(attempts.of_address(&from("203.0.113.7"), &headers), None);
+    }
+
+    #[test]
+    fn a_beginning_is_counted_apart_from_what_comes_of_it() {
+        let attempts = Attempts::new(2, Proxies::default());
+        let here = From(Some("203.0.113.7".parse().unwrap()));
+        let headers = HeaderMap::new();
+        assert!((0..2).all(|_| attempts.of_beginning(&here, &headers).is_none()));
+        assert!(attempts.of_beginning(&here, &headers).is_some());
+        assert_eq!(attempts.of_address(&here, &headers), None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod editor;
 mod flows;
 mod frame;
 mod oidc;
+mod origin;
 mod parts;
 mod reply;
 mod request;
@@ -30,7 +31,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Path, State};
-use axum::middleware::from_fn;
+use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::get;
 use http::HeaderMap;
@@ -57,11 +58,13 @@ pub struct ConsoleOptions {
     pub sign_ins_per_minute: u32,
     /// The provider by which people may sign in as well.
     pub oidc: Option<OidcOptions>,
+    /// Where browsers reach this server, if the operator has said so: writes come from there.
+    pub public_url: Option<String>,
 }
 
 impl Default for ConsoleOptions {
     fn default() -> Self {
-        Self { sign_ins_per_minute: 30, oidc: None }
+        Self { sign_ins_per_minute: 30, oidc: None, public_url: None }
     }
 }
 
@@ -70,6 +73,8 @@ pub(crate) struct Console {
     engine: Arc<Engine>,
     attempts: Attempts,
     provider: Option<Provider>,
+    /// Where pages of ours come from, if that is known.
+    origin: Option<String>,
     /// The hosted pages of what is not published yet.
     previews: Arc<dyn Preview>,
     downloads: responses::Downloads,
@@ -87,7 +92,8 @@ impl Console {
         let attempts = Attempts::new(options.sign_ins_per_minute, Proxies(trusted_proxies));
         let (downloads, stopping) = (responses::Downloads::default(), watch::Sender::new(false));
         let provider = options.oidc.map(Provider::new);
-        Self { engine, attempts, provider, previews, downloads, stopping }
+        let origin = options.public_url.as_deref().and_then(origin::origin_of);
+        Self { engine, attempts, provider, origin, previews, downloads, stopping }
     }
 
     /// Ends every stream, so that connections can.
@@ -112,7 +118,7 @@ pub(crate) fn router(console: Arc<Console>) -> Router {
         .merge(settings::routes())
         .route("/console/{*rest}", get(no_such_page).post(no_such_page))
         .method_not_allowed_fallback(async || Refused::WrongMethod)
-        .layer(from_fn(session::same_origin))
+        .layer(from_fn_with_state(Arc::clone(&console), origin::same_origin))
         .with_state(console)
 }
 

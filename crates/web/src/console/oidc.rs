@@ -123,8 +123,16 @@ fn forgotten() -> String {
     format!("{COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0")
 }
 
-async fn begin(State(console): State<Arc<Console>>, Query(query): Query) -> Answer {
+async fn begin(
+    State(console): State<Arc<Console>>,
+    from: From,
+    headers: HeaderMap,
+    Query(query): Query,
+) -> Answer {
     let provider = console.provider.as_ref().ok_or(Refused::NoSuchPage)?;
+    if let Some(seconds) = console.attempts.of_beginning(&from, &headers) {
+        return Err(Refused::Limited(seconds));
+    }
     let found = provider.found().await.map_err(|reason| {
         tracing::warn!(reason, "the OpenID provider could not be asked");
         Refused::Provider(NotSignedIn::Away)

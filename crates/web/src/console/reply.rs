@@ -38,6 +38,8 @@ const X_FRAME_OPTIONS: HeaderName = HeaderName::from_static("x-frame-options");
 const LEVEL: u32 = 5;
 /// When to try again after we could not serve it, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
+/// When another page may have been closed, in seconds.
+const WATCH_RETRY_SECONDS: u64 = 60;
 
 /// What a page is, in HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -270,6 +272,8 @@ pub(super) enum Refused {
     Busy,
     /// Too many attempts; how many seconds until the next.
     Limited(u64),
+    /// Somebody has as many live streams as one may have; the sentence says so.
+    TooManyWatches(String),
     /// Signing in by an OpenID provider came to nothing.
     Provider(NotSignedIn),
 }
@@ -333,6 +337,9 @@ impl Refused {
                 "Too many attempts",
                 format!("Try again in {seconds} seconds."),
             ),
+            Self::TooManyWatches(detail) => {
+                (Kind::Limited(WATCH_RETRY_SECONDS), "Too many pages watch at once", sentence(detail))
+            }
             Self::Provider(why) => {
                 let kind = match why {
                     NotSignedIn::Away => Kind::Away,

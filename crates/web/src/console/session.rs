@@ -1,13 +1,11 @@
-//! Who is signed in, and that a write comes from a page of ours.
+//! Who is signed in.
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, Request};
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
-use http::header::{COOKIE, HOST, ORIGIN};
-use http::{HeaderMap, HeaderName, Method};
+use http::header::COOKIE;
+use http::{HeaderMap, Method};
 use sluice_engine::{Actor, Secret};
 use sluice_flow::id::UserId;
 
@@ -19,7 +17,6 @@ const SESSION: &str = "__Host-sluice";
 /// As long as a session can last, in seconds; it ends on the server, whatever the browser keeps.
 const KEPT_SECONDS: u32 = 7 * 24 * 60 * 60;
 const THEME: &str = "sluice_theme";
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Somebody who is signed in, and how their browser wants its pages.
 #[derive(Debug, Clone)]
@@ -95,63 +92,11 @@ pub(super) fn dropped() -> String {
     format!("{SESSION}=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0")
 }
 
-/// Lets a write through only if it was sent from a page of this origin.
-pub(super) async fn same_origin(request: Request, next: Next) -> Response {
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    // Over HTTP/2 the host stands in the address.
-    let authority = request.uri().authority().map(|authority| authority.as_str());
-    if is_read || is_from_here(request.headers(), authority) {
-        next.run(request).await
-    } else {
-        Refused::ForeignOrigin.into_response()
-    }
-}
-
-/// Whether a browser says that another site has it send this. For reads that cost something, or leave a trace.
-pub(super) fn is_sent_by_others(headers: &HeaderMap) -> bool {
-    let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
-    sites.any(|site| !matches!(site.to_str(), Ok("same-origin" | "none")))
-}
-
-/// Every browser names the origin of a write. One that does not is no browser of ours.
-fn is_from_here(headers: &HeaderMap, authority: Option<&str>) -> bool {
-    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    if text(&SEC_FETCH_SITE).is_some_and(|site| site != "same-origin") {
-        return false;
-    }
-    let origin = text(&ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
-    origin.is_some() && origin == authority.or(text(&HOST))
-}
-
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
 
     use super::*;
-
-    #[test]
-    fn a_write_comes_from_here_only_if_its_origin_is_the_host() {
-        for (origin, site, expected) in [
-            (Some("https://sluice.example"), Some("same-origin"), true),
-            (Some("https://sluice.example"), None, true),
-            (Some("https://evil.example"), None, false),
-            (Some("https://sluice.example"), Some("cross-site"), false),
-            (Some("https://sluice.example"), Some("same-site"), false),
-            (Some("null"), None, false),
-            (None, Some("same-origin"), false),
-            (None, None, false),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(HOST, HeaderValue::from_static("sluice.example"));
-            if let Some(origin) = origin {
-                headers.insert(ORIGIN, HeaderValue::from_static(origin));
-            }
-            if let Some(site) = site {
-                headers.insert(SEC_FETCH_SITE, HeaderValue::from_static(site));
-            }
-            assert_eq!(is_from_here(&headers, None), expected, "{origin:?} {site:?}");
-        }
-    }
 
     #[test]
     fn a_cookie_is_found_by_its_whole_name() {

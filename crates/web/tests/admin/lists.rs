@@ -55,6 +55,15 @@ async fn every_list_is_paged_by_its_last_id() {
     check(&site, &format!("/flows/{flow}/responses"), "responseId", 5).await;
     check(&site, "/tokens", "tokenId", 5).await;
     check(&site, "/audit", "auditId", 5 + 5 + 4 + 5 + 5).await;
+    for number in 0..5 {
+        let place = if number == 0 { Value::Null } else { json!(app) };
+        let email = format!("user-{number}@mail.example");
+        let new = json!({"email": email, "name": "User", "role": "viewer", "appId": place});
+        site.post("/users", new).await.ok(201);
+        site.clock.advance_millis(1);
+    }
+    check(&site, "/users", "userId", 5).await;
+    check(&site, &format!("/apps/{app}/members"), "userId", 5).await;
 }
 
 #[tokio::test]

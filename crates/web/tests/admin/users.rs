@@ -45,3 +45,27 @@ async fn a_wrong_new_user_is_refused_with_every_fault() {
     assert_eq!(site.post("/users", role).await.status, 422);
     site.get("/users/us_0000000000000000000000").await.problem(404, "user_not_found");
 }
+
+#[tokio::test]
+async fn an_app_tells_who_is_in_it_by_which_role_and_no_more() {
+    let site = Site::start().await;
+    let ((app, _), (other, _)) = (site.app().await, site.app().await);
+    for (email, role, place) in [
+        ("ann@mail.example", "owner", json!(null)),
+        ("bob@mail.example", "editor", json!(app)),
+        ("eve@mail.example", "viewer", json!(other)),
+    ] {
+        let new = json!({"email": email, "name": "Somebody", "role": role, "appId": place});
+        site.post("/users", new).await.ok(201);
+        site.clock.advance_millis(1);
+    }
+    let list = site.get(&format!("/apps/{app}/members")).await.ok(200);
+    let told: Vec<_> = list["items"].as_array().unwrap().iter().collect();
+    assert_eq!(told.len(), 2, "{list}");
+    assert_eq!((&told[0]["role"], &told[0]["roleInAll"]), (&json!(null), &json!("owner")));
+    assert_eq!((&told[1]["role"], &told[1]["roleInAll"]), (&json!("editor"), &json!(null)));
+    assert_eq!(
+        (&told[1]["email"], &told[1]["disabled"]),
+        (&json!("bob@mail.example"), &json!(false))
+    );
+}

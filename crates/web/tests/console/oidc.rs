@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 use sluice_engine::verify::{Checked, IdTokens, Invalid, KeySource, NotProven};
 use sluice_flow::time::Timestamp;
 
+use axum::body::Body;
+use sluice_web::{ConsoleOptions, OidcOptions};
+use tower::ServiceExt as _;
+
 use crate::shop::tokens::Signer;
 use crate::support::{START, Site};
 
@@ -139,4 +143,51 @@ async fn without_a_provider_there_is_no_button_and_no_way() {
     assert!(!browser.get("/console/sign-in").await.ok().contains("/console/oidc"));
     assert_eq!(browser.get("/console/oidc").await.status, 404);
     assert_eq!(browser.get("/console/oidc/callback?code=x&state=y").await.status, 404);
+}
+
+/// A console with a provider at this address.
+async fn with_provider(issuer: String, sign_ins_per_minute: u32) -> Site {
+    let oidc = Some(OidcOptions {
+        issuer,
+        client_id: CLIENT.to_owned(),
+        client_secret: None,
+        button: "Sign in with Example".to_owned(),
+    });
+    Site::with(ConsoleOptions { sign_ins_per_minute, oidc, ..ConsoleOptions::default() }).await
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_answer_keeps_nobody_else_from_signing_in() {
+    // It takes the connection and says nothing.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let site = with_provider(format!("http://{}", silent.local_addr().unwrap()), 0).await;
+    let waiting = async {
+        let request = http::Request::get("/console/oidc").body(Body::empty()).unwrap();
+        site.router.clone().oneshot(request).await
+    };
+    let others = async {
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        site.root().await;
+        site.browser().get("/console/sign-in").await.ok()
+    };
+    tokio::select! {
+        _ = waiting => panic!("the provider has not answered"),
+        page = others => assert!(page.contains("Sign in with Example")),
+    }
+}
+
+#[tokio::test]
+async fn beginnings_at_the_provider_are_counted_by_address() {
+    // Nobody listens there.
+    let site = with_provider("http://127.0.0.1:9".to_owned(), 3).await;
+    let begin = async |address: &str| {
+        let router = site.router.for_peer(address.parse().unwrap());
+        let request = http::Request::get("/console/oidc").body(Body::empty()).unwrap();
+        router.oneshot(request).await.unwrap().status().as_u16()
+    };
+    for _ in 0..3 {
+        assert_eq!(begin("203.0.113.7").await, 503);
+    }
+    assert_eq!(begin("203.0.113.7").await, 429);
+    assert_eq!(begin("203.0.113.8").await, 503);
 }

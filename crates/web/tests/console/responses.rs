@@ -349,3 +349,31 @@ async fn arrivals_are_told_as_they_come_and_honour_the_filter() {
     let rest = tokio::time::timeout(Duration::from_secs(5), body.collect()).await;
     assert!(rest.is_ok(), "the stream goes on");
 }
+
+#[tokio::test]
+async fn one_person_watches_with_five_pages_at_once_and_others_still_can() {
+    let world = World::new().await;
+    world.respond(json!({"answers": {"nps": "9"}})).await;
+    let (viewer, other) = (world.as_a(Role::Viewer).await, world.as_a(Role::Viewer).await);
+    let address = format!("{}/live", world.list());
+    let open = async |browser: &Browser<'_>| {
+        let request = browser.request("GET", &address).body(Body::empty()).unwrap();
+        world.site.router.clone().oneshot(request).await.unwrap()
+    };
+    let mut pages = Vec::new();
+    for _ in 0..5 {
+        pages.push(open(&viewer).await);
+    }
+    assert!(pages.iter().all(|page| page.status() == 200));
+    let refused = viewer.get(&address).await;
+    assert_eq!(refused.status, 429);
+    assert!(refused.headers.contains_key("retry-after"));
+    assert!(
+        refused.text.contains("5 pages of yours watch for responses already"),
+        "{}",
+        refused.text
+    );
+    assert_eq!(open(&other).await.status(), 200);
+    pages.pop();
+    assert_eq!(open(&viewer).await.status(), 200, "one was closed");
+}

@@ -1,6 +1,7 @@
 //! The pages of settings: what they show, what they change, and secrets that are shown once.
 
 use serde_json::json;
+use sluice_engine::people::NewUser;
 use sluice_engine::rows::{IdentityVerification, Page, Role, Scope};
 
 use crate::support::{ORIGIN, PASSWORD, Site, actor, definition};
@@ -250,4 +251,43 @@ async fn a_password_is_changed_by_who_knows_it_and_ends_other_sessions() {
     assert!(elsewhere.get(path).await.to().starts_with("/console/sign-in"));
     let token = site.root().await;
     assert_eq!(token.post(path, &form).await.status, 404, "a token has no password");
+}
+
+#[tokio::test]
+async fn the_people_of_an_app_come_in_pages() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    for number in 0..103 {
+        let (email, name) = (format!("p{number:03}@mail.example"), format!("Person {number:03}"));
+        let new = NewUser { email, name, role: Role::Viewer, app_id: Some(app) };
+        site.engine.create_user(&actor(), new).await.unwrap();
+        site.clock.advance_millis(1);
+    }
+    let root = site.root().await;
+    let path = format!("/console/apps/{app}/settings/people");
+    let first = root.get(&path).await.ok();
+    assert!(first.contains("Person 099") && !first.contains("Person 100"));
+    let next = first.split(&format!("{path}?after=")).nth(1).unwrap().split('"').next().unwrap();
+    let last = root.get(&format!("{path}?after={next}")).await.ok();
+    assert!(!last.contains("Person 099") && last.contains("Person 100"));
+    assert!(last.contains("Person 102") && !last.contains("Next page"));
+}
+
+#[tokio::test]
+async fn a_role_that_is_mistyped_takes_none_away() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let user = site.user("ann@mail.example", Some(app), Role::Editor).await;
+    let root = site.root().await;
+    let (id, place) = (user.to_string(), app.to_string());
+    let of_app = format!("/console/apps/{app}/settings/people/role");
+    let of_user = format!("/console/settings/users/{user}/role");
+    let roles = async || site.engine.get_user(&actor(), user).await.unwrap().grants.len();
+    for wrong in ["", "king"] {
+        assert_eq!(root.post(&of_app, &[("userId", &id), ("role", wrong)]).await.status, 422);
+        assert_eq!(root.post(&of_user, &[("appId", &place), ("role", wrong)]).await.status, 422);
+        assert_eq!(roles().await, 1);
+    }
+    root.post(&of_user, &[("appId", &place), ("role", "none")]).await.to();
+    assert_eq!(roles().await, 0);
 }

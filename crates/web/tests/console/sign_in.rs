@@ -118,7 +118,8 @@ async fn an_account_is_tried_ten_times_at_once_and_others_go_on() {
 
 #[tokio::test]
 async fn an_address_tries_so_often_a_minute() {
-    let site = Site::with(ConsoleOptions { sign_ins_per_minute: 3, oidc: None }).await;
+    let site =
+        Site::with(ConsoleOptions { sign_ins_per_minute: 3, ..ConsoleOptions::default() }).await;
     let from = async |address: &str, token: &str| {
         let router = site.router.for_peer(address.parse().unwrap());
         let request = Request::post(PAGE).header("host", HOST).header("origin", ORIGIN);
@@ -172,4 +173,28 @@ async fn a_session_ends_with_its_token_and_with_time() {
     let id = site.engine.list_tokens(&actor()).await.unwrap()[0].token_id;
     site.engine.revoke_token(&actor(), id).await.unwrap();
     assert!(browser.get("/console").await.to().starts_with(PAGE));
+}
+
+#[tokio::test]
+async fn behind_a_proxy_that_rewrites_the_host_a_write_is_known_by_the_public_address() {
+    let public_url = Some("https://ask.example:8443/feedback".to_owned());
+    let options =
+        ConsoleOptions { sign_ins_per_minute: 0, public_url, ..ConsoleOptions::default() };
+    let site = Site::with(options).await;
+    for (origin, fetch_site, status) in [
+        ("https://ask.example:8443", "", 303),
+        ("https://ask.example:8443", "same-origin", 303),
+        ("https://ask.example:8443", "same-site", 403),
+        ("https://ask.example", "", 403),
+        ("http://ask.example:8443", "", 403),
+        ("https://inside:8080", "", 403),
+    ] {
+        let request = Request::post(PAGE).header("host", "inside:8080").header("origin", origin);
+        let request = match fetch_site {
+            "" => request,
+            site => request.header("sec-fetch-site", site),
+        };
+        let reply = site.raw(request.body(Body::from(format!("token={ROOT}"))).unwrap()).await;
+        assert_eq!(reply.status, status, "{origin} {fetch_site}");
+    }
 }

@@ -68,7 +68,7 @@ impl Reply {
 
 impl Site {
     pub(crate) async fn start() -> Self {
-        Self::with(ConsoleOptions { sign_ins_per_minute: 0, oidc: None }).await
+        Self::with(ConsoleOptions { sign_ins_per_minute: 0, ..ConsoleOptions::default() }).await
     }
 
     pub(crate) async fn with(console: ConsoleOptions) -> Self {
@@ -98,6 +98,11 @@ impl Site {
     /// A browser that nobody is signed in with.
     pub(crate) fn browser(&self) -> Browser<'_> {
         Browser { site: self, cookie: Mutex::default() }
+    }
+
+    /// A browser that has this session.
+    pub(crate) fn with_session(&self, secret: &str) -> Browser<'_> {
+        Browser { site: self, cookie: Mutex::new(secret.to_owned()) }
     }
 
     /// A browser that is signed in with a token.

@@ -1,6 +1,6 @@
 //! An OpenID provider: what it publishes, and what it answers to a code.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -11,7 +11,6 @@ use reqwest::{Client, RequestBuilder};
 use serde::Deserialize;
 use sluice_engine::verify::{IdClaims, IdTokens, KeySource};
 use sluice_flow::time::Timestamp;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::NotSignedIn;
@@ -23,6 +22,8 @@ const EXCHANGE_MAX: Duration = Duration::from_secs(10);
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 /// How long what it publishes is good.
 const FRESH: Duration = Duration::from_secs(3600);
+/// How long it is not asked again after it could not be asked.
+const FAILED_PAUSE: Duration = Duration::from_secs(5);
 
 /// What an operator says of the provider.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,7 +47,35 @@ pub(in super::super) struct Provider {
     options: OidcOptions,
     client: Option<Client>,
     id_tokens: IdTokens,
-    found: Mutex<Option<(Instant, Arc<Found>)>>,
+    known: Mutex<Known>,
+    /// Whoever asks the provider what it publishes; one at a time.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// What was heard of the provider last.
+#[derive(Default)]
+struct Known {
+    found: Option<(Instant, Arc<Found>)>,
+    failed: Option<(Instant, String)>,
+}
+
+impl Known {
+    /// What there is to say without asking.
+    fn told(&self, now: Instant) -> Option<Result<Arc<Found>, String>> {
+        let age = |at: Instant| now.saturating_duration_since(at);
+        let fresh = self.found.as_ref().filter(|(at, _)| age(*at) < FRESH);
+        if let Some((_, found)) = fresh {
+            return Some(Ok(Arc::clone(found)));
+        }
+        let (_, why) = self.failed.as_ref().filter(|(at, _)| age(*at) < FAILED_PAUSE)?;
+        // What it published before is better than nothing while it cannot be asked.
+        Some(self.old().ok_or_else(|| why.clone()))
+    }
+
+    /// What it published, however long ago.
+    fn old(&self) -> Option<Arc<Found>> {
+        self.found.as_ref().map(|(_, found)| Arc::clone(found))
+    }
 }
 
 /// What a provider publishes of itself.
@@ -105,7 +134,8 @@ impl Provider {
             .ok();
         let source = Arc::new(Source(client.clone()));
         let id_tokens = IdTokens::new(source, &options.issuer, &options.client_id);
-        Self { options, client, id_tokens, found: Mutex::default() }
+        let (known, turn) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { options, client, id_tokens, known, turn }
     }
 
     pub(in super::super) fn button(&self) -> &str {
@@ -116,17 +146,33 @@ impl Provider {
         &self.options.client_id
     }
 
-    /// What the provider publishes: asked for once an hour, by one for all who wait.
+    /// What the provider publishes: asked for once an hour, by one for all who wait. Whoever knows an older answer does not
+    /// wait, and a failure is one for all who come within some seconds.
     pub(super) async fn found(&self) -> Result<Arc<Found>, String> {
-        let mut known = self.found.lock().await;
-        if let Some((at, found)) = &*known
-            && at.elapsed() < FRESH
-        {
-            return Ok(Arc::clone(found));
+        if let Some(told) = self.known(|known| known.told(Instant::now())) {
+            return told;
         }
-        let found = Arc::new(self.look().await?);
-        *known = Some((Instant::now(), Arc::clone(&found)));
-        Ok(found)
+        let _turn = match (self.turn.try_lock(), self.known(|known| known.old())) {
+            (Ok(turn), _) => turn,
+            (Err(_), Some(old)) => return Ok(old),
+            (Err(_), None) => self.turn.lock().await,
+        };
+        // Another may have asked while this one waited for the turn.
+        if let Some(told) = self.known(|known| known.told(Instant::now())) {
+            return told;
+        }
+        let looked = self.look().await.map(Arc::new);
+        self.known(|known| {
+            match &looked {
+                Ok(found) => known.found = Some((Instant::now(), Arc::clone(found))),
+                Err(why) => known.failed = Some((Instant::now(), why.clone())),
+            }
+            looked.or_else(|why| known.old().ok_or(why))
+        })
+    }
+
+    fn known<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
+        look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn look(&self) -> Result<Found, String> {
@@ -296,5 +342,59 @@ impl KeySource for Source {
             let client = self.0.as_ref().ok_or_else(|| "there is no way out".to_owned())?;
             sent(client.get(url)).await
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    fn found() -> Arc<Found> {
+        let text = r#"{"issuer": "i", "authorization_endpoint": "a", "token_endpoint": "t", "jwks_uri": "j"}"#;
+        Arc::new(serde_json::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn what_was_heard_is_good_for_an_hour_and_a_failure_for_some_seconds() {
+        let begun = Instant::now();
+        let (later, much_later) = (begun + FAILED_PAUSE, begun + FRESH);
+        let failed = Some((begun, "away".to_owned()));
+        let mut known = Known { found: None, failed: failed.clone() };
+        assert_eq!(known.told(begun).unwrap().unwrap_err(), "away");
+        assert!(known.told(later).is_none(), "it is asked again");
+        known = Known { found: Some((begun, found())), failed: None };
+        assert!(known.told(later).unwrap().is_ok());
+        assert!(known.told(much_later).is_none());
+        known.failed = Some((much_later, "away".to_owned()));
+        assert!(known.told(much_later).unwrap().is_ok(), "what is old is better than nothing");
+    }
+
+    #[tokio::test]
+    async fn many_who_wait_ask_once_and_its_failure_is_one_for_all() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let issuer = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::Relaxed);
+                let _ = stream.read(&mut [0; 1024]).await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                let reply = b"HTTP/1.1 500 x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+                let _ = stream.write_all(reply).await;
+            }
+        });
+        let client_id = "sluice".to_owned();
+        let options = OidcOptions { issuer, client_id, client_secret: None, button: String::new() };
+        let provider = Provider::new(options);
+        let all = futures_util::future::join_all((0..20).map(|_| provider.found())).await;
+        assert!(all.iter().all(Result::is_err));
+        assert!(provider.found().await.is_err());
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
     }
 }

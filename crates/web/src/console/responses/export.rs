@@ -12,9 +12,10 @@ use sluice_flow::id::FlowId;
 
 use super::view::{Part, View};
 use crate::console::Console;
+use crate::console::origin;
 use crate::console::reply::{self, Answer, Kind, Refused};
 use crate::console::request::{At, Query};
-use crate::console::session::{self, Visitor};
+use crate::console::session::Visitor;
 use crate::download;
 
 /// Downloads whose progress is remembered, in this process.
@@ -103,7 +104,7 @@ pub(super) async fn download(
     headers: HeaderMap,
 ) -> Answer {
     // It is on record, and takes a place that others wait for.
-    if session::is_sent_by_others(&headers) {
+    if origin::is_sent_by_others(&headers) {
         return Err(Refused::ForeignOrigin);
     }
     let format = query.get("format").and_then(ExportFormat::named).ok_or(Refused::NoSuchPage)?;

@@ -14,7 +14,7 @@ use futures_util::stream::{self, Stream};
 use http::HeaderMap;
 use serde_json::json;
 use sluice_engine::Asked;
-use sluice_engine::live::Watch;
+use sluice_engine::live::{TOO_MANY_OF_ONE, Watch};
 use sluice_engine::{AdminError, AdminResult, Missing};
 use sluice_flow::id::{FlowId, ResponseId};
 use tokio::time::Instant;
@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use super::table::{self, Columns};
 use super::view::{Part, View};
 use crate::console::Console;
-use crate::console::reply::{self, Answer};
+use crate::console::reply::{self, Answer, Refused};
 use crate::console::request::{At, Query};
 use crate::console::session::{self, Visitor};
 
@@ -56,6 +56,9 @@ pub(super) async fn stream(
     let watch = engine.watch_responses(&visitor.actor, flow, &view.filter(), since).await;
     let watch = match watch {
         Ok(watch) => watch,
+        Err(AdminError::Conflict { code: TOO_MANY_OF_ONE, detail }) => {
+            return Err(Refused::TooManyWatches(detail));
+        }
         // A browser that is told this does not ask again.
         Err(AdminError::Conflict { .. }) => return Ok(reply::no_events()),
         Err(error) => return Err(error.into()),

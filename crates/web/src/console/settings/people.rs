@@ -22,10 +22,12 @@ use super::roles::{self, role_of, word_of};
 use super::{app_page, error_of};
 
 const PART: &str = "people";
-const MEMBERS_SHOWN: usize = 200;
+const PAGE_ROWS: usize = 100;
 
 #[derive(Default)]
 struct View {
+    /// The member before the first that is shown.
+    after: Option<UserId>,
     faults: Vec<Fault>,
     typed: Fields,
     /// The link of somebody who was just added.
@@ -38,7 +40,9 @@ pub(super) async fn show(
     At(app): At<AppId>,
     Query(query): Query,
 ) -> Answer {
-    Ok(view(&console, &visitor, app, Kind::Shown, query.get("done"), View::default()).await?)
+    let after = query.get("after").and_then(|id| id.parse().ok());
+    let page = View { after, ..View::default() };
+    Ok(view(&console, &visitor, app, Kind::Shown, query.get("done"), page).await?)
 }
 
 pub(super) async fn add(
@@ -75,7 +79,7 @@ pub(super) async fn set_role(
     visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
     let user: Option<UserId> = form.get("userId").and_then(|id| id.parse().ok());
     let user = user.ok_or(AdminError::NotFound(Missing::User))?;
-    let role = role_of(form.get("role"));
+    let role = roles::chosen(form.get("role"))?;
     console.engine.set_role(&visitor.actor, user, Some(app), role).await?;
     Ok(reply::see_other(&address(app, "saved")))
 }
@@ -93,12 +97,16 @@ async fn view(
     page: View,
 ) -> Result<Response, AdminError> {
     let around = Around::app(console, visitor, app).await?;
-    let all = Page { after: None, limit: MEMBERS_SHOWN };
-    let members = console.engine.list_members(&visitor.actor, app, all).await?;
+    let part = Page { after: page.after, limit: PAGE_ROWS + 1 };
+    let mut members = console.engine.list_members(&visitor.actor, app, part).await?;
+    let goes_on = members.len() > PAGE_ROWS;
+    members.truncate(PAGE_ROWS);
+    let next = members.last().filter(|_| goes_on).map(|last| last.user_id);
     let link = page.link.as_ref().map(|secret| console.engine.welcome_url(secret));
     let content = html! {
         @if let Some(link) = &link { (told_link(link)) }
-        (list(app, visitor, &members))
+        (list(app, visitor, &members, page.after))
+        (pager(app, page.after, next))
         (form(app, visitor, &page))
     };
     Ok(app_page(visitor, &around, PART, kind, done, content))
@@ -114,11 +122,24 @@ pub(super) fn told_link(link: &str) -> Markup {
     }
 }
 
-fn list(app: AppId, visitor: &Visitor, members: &[Member]) -> Markup {
+fn pager(app: AppId, after: Option<UserId>, next: Option<UserId>) -> Markup {
+    let base = format!("/console/apps/{app}/settings/people");
+    html! {
+        @if after.is_some() || next.is_some() {
+            nav.pager aria-label="Pages" {
+                @if after.is_some() { a.button href=(base) { "First page" } } @else { span {} }
+                @if let Some(next) = next { a.button href={ (base) "?after=" (next) } { "Next page" } }
+            }
+        }
+    }
+}
+
+fn list(app: AppId, visitor: &Visitor, members: &[Member], after: Option<UserId>) -> Markup {
     html! {
         section.card {
             h2 { "People of this app" }
-            @if members.is_empty() { p.muted { "Nobody yet. Only holders of an admin token can get at this app." } }
+            @if members.is_empty() && after.is_some() { p.muted { "Nobody else." } }
+            @else if members.is_empty() { p.muted { "Nobody yet. Only holders of an admin token can get at this app." } }
             @for member in members {
                 div.row {
                     div.fill {

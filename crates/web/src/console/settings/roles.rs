@@ -2,6 +2,8 @@
 
 use sluice_engine::rows::Role;
 
+use super::super::reply::Refused;
+
 pub(super) const ALL: &[(&str, &str)] = &[
     ("viewer", "Viewer: reads flows, responses and results"),
     ("editor", "Editor: also writes and publishes flows, and exports"),
@@ -21,6 +23,14 @@ pub(super) fn role_of(word: Option<&str>) -> Option<Role> {
         "editor" => Some(Role::Editor),
         "owner" => Some(Role::Owner),
         _ => None,
+    }
+}
+
+/// A role, or that there is to be none. It must be said: what is missing or mistyped takes nothing away.
+pub(super) fn chosen(word: Option<&str>) -> Result<Option<Role>, Refused> {
+    match word {
+        Some("none") => Ok(None),
+        word => role_of(word).map(Some).ok_or(Refused::Unreadable),
     }
 }
 

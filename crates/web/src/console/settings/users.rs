@@ -101,7 +101,8 @@ pub(super) async fn set_role(
 ) -> Answer {
     visitor.actor.need_instance(Scope::Admin)?;
     let app = place_of(&form).map_err(|fault| AdminError::Invalid(vec![fault]))?;
-    console.engine.set_role(&visitor.actor, id, app, role_of(form.get("role"))).await?;
+    let role = roles::chosen(form.get("role"))?;
+    console.engine.set_role(&visitor.actor, id, app, role).await?;
     Ok(saved(id))
 }
 

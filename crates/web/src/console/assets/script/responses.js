@@ -132,7 +132,11 @@ function watch(address) {
     if (newest) url.searchParams.set("since", newest);
     events = new EventSource(url);
     events.addEventListener("open", () => state && (state.textContent = "New responses appear by themselves."));
-    events.addEventListener("error", () => state && (state.textContent = ""));
+    events.addEventListener("error", ({ target }) => {
+      // Closed for good: somebody has more pages open than may watch, or is signed out.
+      const isOver = target.readyState === EventSource.CLOSED;
+      if (state) state.textContent = isOver ? "Reload the page to see new responses." : "";
+    });
     events.addEventListener("response", arrived);
   }
 

@@ -1,0 +1,81 @@
+//! The people of an app: who can get at it, by which role. Roles are given and taken with the users.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::Serialize;
+use sluice_engine::Engine;
+use sluice_engine::rows::{Page, Role};
+use sluice_flow::id::{AppId, UserId};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::page::{List, PageQuery};
+use super::reply::{self, BadQuery, Guarded, Problem, Reply};
+use super::request::{AtId, Query};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default().routes(routes!(list))
+}
+
+/// Somebody who can get at an app.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "userId": "us_01KA2VgdPrWYDVgYy3wLpE", "email": "ann@example.com", "name": "Ann",
+    "role": "editor", "roleInAll": null, "disabled": false
+}))]
+struct Member {
+    #[schema(value_type = String)]
+    user_id: UserId,
+    email: String,
+    name: String,
+    /// The role in this app alone: `viewer`, `editor` or `owner`; null where there is none.
+    #[schema(value_type = Option<String>, required = true)]
+    role: Option<Role>,
+    /// The role in all apps; null where there is none.
+    #[schema(value_type = Option<String>, required = true)]
+    role_in_all: Option<Role>,
+    /// Whoever is disabled cannot sign in.
+    disabled: bool,
+}
+
+impl From<sluice_engine::people::Member> for Member {
+    fn from(member: sluice_engine::people::Member) -> Self {
+        Self {
+            user_id: member.user_id,
+            email: member.email,
+            name: member.name,
+            role: member.role,
+            role_in_all: member.everywhere,
+            disabled: member.is_disabled,
+        }
+    }
+}
+
+/// List the people of an app
+///
+/// Whoever has a role in it or in all apps, in the order they were made, disabled ones included.
+#[utoipa::path(
+    get, path = "/apps/{appId}/members", operation_id = "listMembers", tag = "Users",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path), PageQuery<UserId>),
+    responses(
+        (status = 200, description = "A page of people", body = List<Member>),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded, BadQuery,
+    ),
+)]
+async fn list(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(app): AtId<AppId>,
+    Query(query): Query<PageQuery<UserId>>,
+) -> Reply {
+    let page = Page { after: query.after, limit: query.limit.and_one() };
+    let members = engine.list_members(&actor, app, page).await?.into_iter();
+    let members = members.map(Member::from).collect();
+    reply::ok(List::of(members, query.limit, |member: &Member| member.user_id.to_string()))
+}

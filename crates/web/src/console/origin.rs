@@ -1,0 +1,174 @@
+//! That a write comes from a page of ours.
+//!
+//! Browsers say of every write where it comes from, and no page can have them say otherwise: `Sec-Fetch-Site` by those of
+//! today, over HTTPS and on the machine itself, and `Origin` by all. Where the first is there, it decides: `same-origin` is a
+//! page of the address that the browser shows, whatever a proxy makes of `Host` on the way, and anything else is refused even
+//! where the origin looks right. A neighbour under the same domain (`same-site`) is somebody else, and `none`, what a person
+//! typed or opened, is never a write. Where it is not there, the origin must be ours, scheme and port included, if
+//! the operator has said what ours is; else its host must be the one that was asked.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::header::{HOST, ORIGIN};
+use http::{HeaderMap, HeaderName, Method};
+
+use super::Console;
+use super::reply::Refused;
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Lets a write through only if it was sent from a page of this origin.
+pub(super) async fn same_origin(
+    State(console): State<Arc<Console>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    // Over HTTP/2 the host stands in the address.
+    let authority = request.uri().authority().map(|authority| authority.as_str());
+    if is_read || is_from_here(request.headers(), authority, console.origin.as_deref()) {
+        next.run(request).await
+    } else {
+        Refused::ForeignOrigin.into_response()
+    }
+}
+
+/// Whether a browser says that another site has it send this. For reads that cost something, or leave a trace.
+pub(super) fn is_sent_by_others(headers: &HeaderMap) -> bool {
+    let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+    sites.any(|site| !matches!(site.to_str(), Ok("same-origin" | "none")))
+}
+
+/// The origin of an address as browsers write it: in small letters, without the port that goes without saying.
+pub(super) fn origin_of(address: &str) -> Option<String> {
+    let address = address.to_ascii_lowercase();
+    let (scheme, rest) = address.split_once("://")?;
+    let host = rest.split(['/', '?', '#']).next().filter(|host| !host.is_empty())?;
+    let usual = match scheme {
+        "https" => ":443",
+        "http" => ":80",
+        _ => return None,
+    };
+    Some(format!("{scheme}://{}", host.strip_suffix(usual).unwrap_or(host)))
+}
+
+/// Every browser names the origin of a write. One that does not is no browser of ours.
+fn is_from_here(headers: &HeaderMap, authority: Option<&str>, ours: Option<&str>) -> bool {
+    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let Some(origin) = text(&ORIGIN).and_then(origin_of) else { return false };
+    if headers.contains_key(SEC_FETCH_SITE) {
+        let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+        return sites.all(|site| site.as_bytes() == b"same-origin");
+    }
+    match ours {
+        Some(ours) => origin == ours,
+        // How the browser came is not known here, so its scheme is left out; the port is not.
+        None => authority.or(text(&HOST)).is_some_and(|host| {
+            let scheme = origin.split_once("://").map_or("https", |(scheme, _)| scheme);
+            origin_of(&format!("{scheme}://{host}")).is_some_and(|here| here == origin)
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    const HERE: &str = "https://sluice.example";
+
+    fn check(host: &str, ours: Option<&str>, cases: &[(Option<&'static str>, &'static str, bool)]) {
+        for &(origin, site, expected) in cases {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_str(host).unwrap());
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, HeaderValue::from_static(origin));
+            }
+            if !site.is_empty() {
+                headers.insert(SEC_FETCH_SITE, HeaderValue::from_static(site));
+            }
+            let found = is_from_here(&headers, None, ours);
+            assert_eq!(found, expected, "{host} {ours:?}: {origin:?} {site}");
+        }
+    }
+
+    #[test]
+    fn what_the_browser_says_of_the_site_decides() {
+        for (host, ours) in
+            [("sluice.example", None), ("inside:8080", None), ("inside", Some(HERE))]
+        {
+            check(
+                host,
+                ours,
+                &[
+                    (Some(HERE), "same-origin", true),
+                    (Some(HERE), "same-site", false),
+                    (Some(HERE), "cross-site", false),
+                    (Some(HERE), "none", false),
+                    (Some("null"), "same-origin", false),
+                    (None, "same-origin", false),
+                ],
+            );
+        }
+    }
+
+    #[test]
+    fn without_its_word_the_origin_is_the_one_that_the_operator_named() {
+        check(
+            "inside:8080",
+            Some(HERE),
+            &[
+                (Some(HERE), "", true),
+                (Some("http://sluice.example"), "", false),
+                (Some("https://sluice.example:8443"), "", false),
+                (Some("https://inside:8080"), "", false),
+                (Some("https://sluice.example.evil.example"), "", false),
+                (Some("null"), "", false),
+                (None, "", false),
+            ],
+        );
+    }
+
+    #[test]
+    fn without_either_the_host_is_the_one_that_was_asked() {
+        check(
+            "sluice.example:8443",
+            None,
+            &[
+                (Some("https://sluice.example:8443"), "", true),
+                (Some("https://sluice.example"), "", false),
+                (Some("https://evil.example:8443"), "", false),
+            ],
+        );
+        check("sluice.example", None, &[(Some(HERE), "", true), (None, "", false)]);
+        check("sluice.example:443", None, &[(Some(HERE), "", true)]);
+    }
+
+    #[test]
+    fn a_browser_that_says_two_things_is_not_believed() {
+        let mut headers = HeaderMap::new();
+        headers.insert(ORIGIN, HeaderValue::from_static(HERE));
+        headers.append(SEC_FETCH_SITE, HeaderValue::from_static("same-origin"));
+        headers.append(SEC_FETCH_SITE, HeaderValue::from_static("cross-site"));
+        assert!(!is_from_here(&headers, Some("sluice.example"), Some(HERE)));
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        for (address, origin) in [
+            ("https://Feedback.Example.com/a/b", Some("https://feedback.example.com")),
+            ("https://feedback.example.com:443", Some("https://feedback.example.com")),
+            ("http://127.0.0.1:8080", Some("http://127.0.0.1:8080")),
+            ("http://[::1]:80/", Some("http://[::1]")),
+            ("null", None),
+            ("ftp://feedback.example.com", None),
+            ("https://", None),
+        ] {
+            assert_eq!(origin_of(address).as_deref(), origin, "{address}");
+        }
+    }
+}

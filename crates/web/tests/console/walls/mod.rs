@@ -1,0 +1,245 @@
+//! Walls, over all routes and all kinds of visitors.
+//!
+//! What everybody gets stands in the [`table`]; that it has every route is held by the console's own
+//! source. Whoever is refused sends what would be done for somebody else, and whoever may is let in with the same, so
+//! that a mistyped address or form is never taken for a wall.
+
+mod source;
+mod table;
+mod world;
+
+use axum::body::Body;
+use sluice_engine::rows::Role;
+
+use self::source::{Route, routes};
+use self::table::{EVERYONE, Line, Place, TABLE, Who};
+use self::world::{Shop, Told, World};
+use crate::support::{HOST, ORIGIN};
+
+const OWNER_OF_ALL: Who = Who::User(Place::All, Role::Owner);
+const OWNER: Who = Who::User(Place::Own, Role::Owner);
+
+/// The letter of what came back.
+fn letter(line: &Line, shop: &Shop, told: &Told) -> char {
+    let to = shop.filled(line.to);
+    match told.status {
+        200 if to.is_empty() => '+',
+        303 if !to.is_empty() && leads(&told.to, &to) => '+',
+        303 if told.to.starts_with("/console/sign-in") => 's',
+        403 => 'x',
+        404 => '0',
+        _ => '?',
+    }
+}
+
+/// Whether an address is the one that is named, with any id where a star stands.
+fn leads(address: &str, named: &str) -> bool {
+    match named.split_once('*') {
+        None => address == named,
+        Some((before, after)) => {
+            let id = address.strip_prefix(before).and_then(|it| it.strip_suffix(after));
+            id.is_some_and(|id| !id.is_empty() && !id.contains(['/', '?']))
+        }
+    }
+}
+
+#[test]
+fn every_route_is_in_the_table_and_nothing_else_is() {
+    let listed = |route: &Route| {
+        TABLE.iter().filter(|it| it.method == route.method && it.path == route.path).count()
+    };
+    let missing: Vec<_> = routes().into_iter().filter(|route| listed(route) != 1).collect();
+    assert!(
+        missing.is_empty(),
+        "these routes must stand once in the table of tests/console/walls/table.rs: add a line with the method and \
+         path as they are in the source, the row of what each visitor gets, a body that the route takes, and where it \
+         leads: {missing:#?}"
+    );
+    let there = routes();
+    for line in TABLE {
+        let is_there = there.iter().any(|it| it.method == line.method && it.path == line.path);
+        assert!(is_there, "{} {} is in the table, but is no route", line.method, line.path);
+    }
+}
+
+#[tokio::test]
+async fn whoever_may_not_is_refused_and_nothing_is_stored() {
+    let world = World::new().await;
+    // A download that others have asked for.
+    let owner = world.visitor(OWNER_OF_ALL, world.own.app).await;
+    let export = world.own.filled("/console/flows/{flowId}/responses/export?format=csv&id=walls");
+    owner.get(&export).await.ok();
+    let mut visitors = Vec::new();
+    for who in EVERYONE {
+        visitors.push((who, world.visitor(who, world.own.app).await));
+    }
+    let mut before = world.stored().await;
+    let mut wrong = Vec::new();
+    for line in TABLE {
+        for (who, visitor) in &visitors {
+            let expected = line.letter(*who);
+            if expected == '+' {
+                continue;
+            }
+            let told = world.ask(visitor, line, &world.own).await;
+            if letter(line, &world.own, &told) != expected {
+                wrong.push(format!(
+                    "{} {}: {who:?}: not {expected}: {told:?}",
+                    line.method, line.path
+                ));
+            }
+        }
+        let after = world.stored().await;
+        if after != before {
+            wrong.push(format!("{} {}: something was stored", line.method, line.path));
+            before = after;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn whoever_may_read_is_shown_the_page() {
+    let world = World::new().await;
+    let mut wrong = Vec::new();
+    for who in EVERYONE {
+        let visitor = world.visitor(who, world.own.app).await;
+        for line in TABLE.iter().filter(|it| it.method == "GET" && it.letter(who) == '+') {
+            let told = world.ask(&visitor, line, &world.own).await;
+            if letter(line, &world.own, &told) != '+' {
+                wrong.push(format!("{} {}: {who:?}: {told:?}", line.method, line.path));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn whoever_may_write_does_and_comes_to_where_it_leads() {
+    let world = World::new().await;
+    let mut wrong = Vec::new();
+    for line in TABLE.iter().filter(|it| it.method != "GET") {
+        for who in EVERYONE.into_iter().filter(|who| line.letter(*who) == '+') {
+            // What one has deleted is not there for the next.
+            let shop = world.shop().await;
+            let visitor = world.visitor(who, shop.app).await;
+            let before = world.last_change().await;
+            let told = world.ask(&visitor, line, &shop).await;
+            let has_stored = world.last_change().await != before;
+            if letter(line, &shop, &told) != '+' || has_stored != line.stores {
+                wrong.push(format!(
+                    "{} {}: {who:?}: {told:?}, stored: {has_stored}",
+                    line.method, line.path
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What belongs to one app, and stands behind another id in paths.
+const INNER: &[&str] =
+    &["flowVersionId", "responseId", "respondentId", "apiKey", "flowAssignmentId"];
+
+/// Addresses and forms that name a second thing elsewhere than in their paths.
+const INNER_ELSEWHERE: &[(&str, &str, &str)] = &[
+    ("/console/flows/{flowId}/preview", "?version={flowVersionId}", ""),
+    ("/console/apps/{appId}/settings/identity/revoke", "", "kid={kid}"),
+];
+
+#[tokio::test]
+async fn an_id_of_another_app_or_flow_is_not_found_under_an_own_path() {
+    let world = World::new().await;
+    let sibling = Shop::open(&world.site, world.own.app, "Sibling").await;
+    let mut visitors = Vec::new();
+    for who in [OWNER, OWNER_OF_ALL] {
+        visitors.push((who, world.visitor(who, world.own.app).await));
+    }
+    let in_path = TABLE.iter().copied().filter(|line| {
+        line.path.contains("Id}/")
+            && INNER.iter().any(|it| line.path.contains(&format!("{{{it}}}")))
+    });
+    let elsewhere = INNER_ELSEWHERE.iter().map(|&(path, query, body)| {
+        let line = TABLE.iter().find(|it| it.path == path).unwrap();
+        Line { query, body, ..*line }
+    });
+    let lines: Vec<Line> = in_path.chain(elsewhere).collect();
+    assert!(lines.len() >= 11, "{lines:#?}");
+    let before = world.stored().await;
+    let mut wrong = Vec::new();
+    for line in lines {
+        for strangers in [&world.other, &sibling] {
+            let same_app = strangers.app == world.own.app;
+            if same_app && line.path.contains("{appId}") {
+                continue;
+            }
+            let mut mixed = Shop { app: world.own.app, ids: strangers.ids.clone() };
+            for outer in ["appId", "flowId"] {
+                mixed.ids.insert(outer, world.own.ids[outer].clone());
+            }
+            for (who, visitor) in &visitors {
+                let told = world.ask(visitor, &line, &mixed).await;
+                if told.status != 404 {
+                    wrong.push(format!("{} {}: {who:?}: {told:?}", line.method, line.path));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(world.stored().await == before, "something was stored");
+}
+
+#[tokio::test]
+async fn no_page_of_the_instance_names_an_app_of_others() {
+    let world = World::new().await;
+    let owner = world.visitor(OWNER, world.own.app).await;
+    for line in TABLE.iter().filter(|it| it.method == "GET" && !it.path.contains('{')) {
+        let reply = owner.get(line.path).await;
+        assert!(!reply.text.contains(&world.other.app.to_string()), "{}", line.path);
+    }
+    for part in ["responses", "results"] {
+        let strange = &world.other.ids["flowVersionId"];
+        let address = world.own.filled(&format!("/console/flows/{{flowId}}/{part}"));
+        let reply = owner.get(&format!("{address}?version={strange}")).await;
+        assert!(!reply.text.contains(&world.other.ids["flowId"]), "{part}");
+        assert!(!reply.text.contains(&world.other.ids["responseId"]), "{part}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_from_another_site_is_refused_everywhere() {
+    let world = World::new().await;
+    let owner = world.visitor(OWNER_OF_ALL, world.own.app).await;
+    let before = world.stored().await;
+    for line in TABLE.iter().filter(|line| line.method != "GET") {
+        let address = world.own.filled(line.path);
+        for (origin, site) in [
+            (Some("https://evil.example"), ""),
+            (Some("https://evil.example"), "cross-site"),
+            (Some("https://sub.ask.example"), "same-site"),
+            (Some("null"), ""),
+            (Some(ORIGIN), "cross-site"),
+            (Some(ORIGIN), "same-site"),
+            (Some(ORIGIN), "none"),
+            (None, ""),
+            (None, "none"),
+        ] {
+            let request = http::Request::builder().method(line.method).uri(&address);
+            let mut request = request
+                .header("host", HOST)
+                .header("cookie", format!("__Host-sluice={}", owner.session()));
+            if let Some(origin) = origin {
+                request = request.header("origin", origin);
+            }
+            if !site.is_empty() {
+                request = request.header("sec-fetch-site", site);
+            }
+            let sent = request.body(Body::from(world.own.filled(line.body))).unwrap();
+            let reply = world.site.raw(sent).await;
+            assert_eq!(reply.status, 403, "{} {origin:?} {site}", line.path);
+            assert!(reply.text.contains("Not sent from here"), "{} {origin:?}", line.path);
+        }
+    }
+    assert!(world.stored().await == before, "something was stored");
+    owner.get("/console/settings/users").await.ok();
+}

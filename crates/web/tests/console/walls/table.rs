@@ -1,0 +1,338 @@
+//! The table: every route of the console, what to send to it, and what each kind of visitor gets for it.
+//!
+//! A row of letters says it for everybody in [`EVERYONE`], in its order:
+//!
+//! - `+` it is done: a page, a file, or the way to the place that the line names
+//! - `s` they are sent to the sign-in page
+//! - `x` they may not (403)
+//! - `0` there is no such thing for them (404)
+
+use sluice_engine::rows::{Role, Scope};
+
+/// Where somebody may do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the app that is asked for.
+    Own,
+    /// In another.
+    Other,
+    /// In all, and in the instance.
+    All,
+}
+
+/// Kinds of visitors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Who {
+    SignedOut,
+    User(Place, Role),
+    Token(Place, Scope),
+}
+
+pub(super) const EVERYONE: [Who; 17] = [
+    Who::SignedOut,
+    Who::User(Place::Own, Role::Viewer),
+    Who::User(Place::Own, Role::Editor),
+    Who::User(Place::Own, Role::Owner),
+    Who::User(Place::Other, Role::Owner),
+    Who::Token(Place::Other, Scope::Admin),
+    Who::User(Place::All, Role::Viewer),
+    Who::User(Place::All, Role::Editor),
+    Who::User(Place::All, Role::Owner),
+    Who::Token(Place::Own, Scope::Read),
+    Who::Token(Place::Own, Scope::Write),
+    Who::Token(Place::Own, Scope::Admin),
+    Who::Token(Place::All, Scope::Read),
+    Who::Token(Place::All, Scope::Write),
+    Who::Token(Place::All, Scope::Export),
+    Who::Token(Place::All, Scope::Erase),
+    Who::Token(Place::All, Scope::Admin),
+];
+
+// What a kind of route gives to whom. The groups: signed out; people of the app (viewer, editor, owner); owner and
+// token of another app; people of all apps; tokens of the app (read, write, admin); tokens of the instance (read,
+// write, export, erase, admin).
+const ANYBODY: &str = "+ +++ ++ +++ +++ +++++";
+const SIGNED_IN: &str = "s +++ ++ +++ +++ +++++";
+/// What is made of the apps that somebody may read, whichever these are.
+const READS_ANY: &str = "s +++ ++ +++ +++ ++xx+";
+const READS: &str = "s +++ 00 +++ +++ ++xx+";
+const WRITES: &str = "s x++ 00 x++ x++ x+xx+";
+const EXPORTS: &str = "s x++ 00 x++ xx+ xx+x+";
+/// What is looked at before it is exported.
+const READS_AND_EXPORTS: &str = "s x++ 00 x++ xx+ xxxx+";
+const OWNS_APP: &str = "s xx+ 00 xx+ xx+ xxxx+";
+const OWNS_INSTANCE: &str = "s xxx xx xx+ xxx xxxx+";
+/// A password is a person's: tokens have none.
+const IS_A_USER: &str = "s +++ +0 +++ 000 00000";
+/// A download is told of to whoever asked for it.
+const DOWNLOADED: &str = "s 0++ 00 0++ 00+ 00+0+";
+const NO_SUCH_PAGE: &str = "s 000 00 000 000 00000";
+/// There is no OpenID provider here.
+const NOT_SET_UP: &str = "0 000 00 000 000 00000";
+
+/// One route. Names in braces stand for the ids of an app that has one of everything.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) row: &'static str,
+    /// What stands behind the path.
+    pub(super) query: &'static str,
+    /// A form, or JSON, that the route takes.
+    pub(super) body: &'static str,
+    /// Where it leads; `*` is any id. Nothing is a page or a file.
+    pub(super) to: &'static str,
+    /// Whether it stores something besides sessions.
+    pub(super) stores: bool,
+}
+
+impl Line {
+    /// What this visitor gets, by its letter.
+    pub(super) fn letter(&self, who: Who) -> char {
+        let at = EVERYONE.iter().position(|it| *it == who).unwrap();
+        let letters: Vec<char> = self.row.chars().filter(|it| *it != ' ').collect();
+        assert_eq!(letters.len(), EVERYONE.len(), "{}", self.path);
+        letters[at]
+    }
+}
+
+const fn get(path: &'static str, row: &'static str) -> Line {
+    Line { method: "GET", path, row, query: "", body: "", to: "", stores: false }
+}
+
+const fn get_to(path: &'static str, row: &'static str, to: &'static str) -> Line {
+    Line { to, ..get(path, row) }
+}
+
+/// A write, what it takes, and where it leads.
+const fn post(path: &'static str, row: &'static str, body: &'static str, to: &'static str) -> Line {
+    Line { method: "POST", path, row, query: "", body, to, stores: true }
+}
+
+/// What takes a form and stores nothing.
+const fn look(path: &'static str, row: &'static str, body: &'static str, to: &'static str) -> Line {
+    Line { stores: false, ..post(path, row, body, to) }
+}
+
+pub(super) const TABLE: &[Line] = &[
+    // Coming in and going out.
+    get_to("/", ANYBODY, "/console"),
+    get_to("/console", READS_ANY, "/console/apps/*"),
+    get("/console/assets/{version}/{*file}", ANYBODY),
+    get("/console/sign-in", ANYBODY),
+    look("/console/sign-in", ANYBODY, "token=root-secret", "/console"),
+    look("/console/sign-out", ANYBODY, "", "/console/sign-in"),
+    get("/console/welcome", ANYBODY),
+    post(
+        "/console/welcome",
+        ANYBODY,
+        "code={link}&password=quite+another+horse",
+        "/console?done=welcome",
+    ),
+    get("/console/oidc", NOT_SET_UP),
+    get("/console/oidc/callback", NOT_SET_UP),
+    get("/console/{*rest}", NO_SUCH_PAGE),
+    look("/console/{*rest}", NO_SUCH_PAGE, "", ""),
+    // Flows of an app.
+    get("/console/apps/{appId}", READS),
+    get("/console/apps/{appId}/new", READS),
+    post(
+        "/console/apps/{appId}/new",
+        WRITES,
+        "template=nps&name=New",
+        "/console/flows/*/edit?done=created",
+    ),
+    get("/console/apps/{appId}/templates/{template}", READS),
+    look("/console/apps/{appId}/templates/{template}", READS, "", ""),
+    get_to("/console/flows/{flowId}", READS, "/console/flows/{flowId}/edit"),
+    post("/console/flows/{flowId}/duplicate", WRITES, "", "/console/flows/*/edit?done=duplicated"),
+    get("/console/flows/{flowId}/archive", READS),
+    post("/console/flows/{flowId}/archive", WRITES, "", "/console/apps/{appId}?done=archived"),
+    // The editor.
+    get("/console/flows/{flowId}/edit", READS),
+    post(
+        "/console/flows/{flowId}/edit",
+        WRITES,
+        "tag={tag}&definition={\"title\":\"Edited\",\"questions\":[]}",
+        "/console/flows/{flowId}/edit?done=saved#json",
+    ),
+    post(
+        "/console/flows/{flowId}/draft",
+        WRITES,
+        "{\"tag\":\"{tag}\",\"definition\":{\"title\":\"Edited\",\"questions\":[]}}",
+        "",
+    ),
+    get("/console/flows/{flowId}/preview", READS),
+    look("/console/flows/{flowId}/preview", READS, "", ""),
+    get("/console/flows/{flowId}/publish", READS),
+    post(
+        "/console/flows/{flowId}/publish",
+        WRITES,
+        "tag={tag}",
+        "/console/flows/{flowId}/edit?done=published",
+    ),
+    post(
+        "/console/flows/{flowId}/schedule",
+        WRITES,
+        "name=Renamed&startsAt=&endsAt=&grace=inherited",
+        "/console/flows/{flowId}/edit?done=saved#schedule",
+    ),
+    get("/console/flows/{flowId}/history", READS),
+    get("/console/flows/{flowId}/history/{flowVersionId}", READS),
+    post(
+        "/console/flows/{flowId}/history/{flowVersionId}/republish",
+        WRITES,
+        "",
+        "/console/flows/{flowId}/history?done=published",
+    ),
+    post(
+        "/console/flows/{flowId}/history/{flowVersionId}/retire",
+        WRITES,
+        "",
+        "/console/flows/{flowId}/history?done=withdrawn",
+    ),
+    // Sharing.
+    get("/console/flows/{flowId}/share", READS),
+    get("/console/flows/{flowId}/share/code.svg", READS),
+    post(
+        "/console/flows/{flowId}/share/invitations",
+        WRITES,
+        "people=ada%40mail.example&until=",
+        "/console/flows/{flowId}/share?done=invited#invitations",
+    ),
+    post("/console/flows/{flowId}/share/invitations.csv", EXPORTS, "", ""),
+    post(
+        "/console/flows/{flowId}/share/invitations/{flowAssignmentId}/revoke",
+        WRITES,
+        "",
+        "/console/flows/{flowId}/share?done=revoked#invitations",
+    ),
+    // Responses and results.
+    get("/console/flows/{flowId}/responses", READS),
+    get("/console/flows/{flowId}/responses/rows", READS),
+    get("/console/flows/{flowId}/responses/live", READS),
+    Line {
+        query: "?format=csv&id={id}",
+        ..get("/console/flows/{flowId}/responses/export", EXPORTS)
+    },
+    get("/console/exports/{id}", DOWNLOADED),
+    get("/console/flows/{flowId}/responses/{responseId}", READS),
+    post(
+        "/console/flows/{flowId}/responses/{responseId}/delete",
+        OWNS_APP,
+        "",
+        "/console/flows/{flowId}/responses?done=deleted",
+    ),
+    get("/console/flows/{flowId}/results", READS),
+    get("/console/flows/{flowId}/results/chart/{file}", READS),
+    // Settings of an app.
+    get("/console/apps/{appId}/settings", READS),
+    post(
+        "/console/apps/{appId}/settings",
+        WRITES,
+        "name=Renamed&spamProtection=yes",
+        "/console/apps/{appId}/settings?done=saved",
+    ),
+    get("/console/apps/{appId}/settings/keys", READS),
+    post(
+        "/console/apps/{appId}/settings/keys",
+        OWNS_APP,
+        "",
+        "/console/apps/{appId}/settings/keys?done=created",
+    ),
+    post(
+        "/console/apps/{appId}/settings/keys/{apiKey}/revoke",
+        OWNS_APP,
+        "",
+        "/console/apps/{appId}/settings/keys?done=ended",
+    ),
+    get("/console/apps/{appId}/settings/identity", READS),
+    post(
+        "/console/apps/{appId}/settings/identity",
+        OWNS_APP,
+        "mode=observe",
+        "/console/apps/{appId}/settings/identity?done=saved",
+    ),
+    post("/console/apps/{appId}/settings/identity/keys", OWNS_APP, "type=hs256", ""),
+    post(
+        "/console/apps/{appId}/settings/identity/revoke",
+        OWNS_APP,
+        "kid={kid}",
+        "/console/apps/{appId}/settings/identity?done=ended",
+    ),
+    get("/console/apps/{appId}/settings/respondents", READS),
+    get("/console/apps/{appId}/settings/respondents/{respondentId}", READS),
+    post(
+        "/console/apps/{appId}/settings/respondents/{respondentId}/export",
+        READS_AND_EXPORTS,
+        "",
+        "",
+    ),
+    post(
+        "/console/apps/{appId}/settings/respondents/{respondentId}/erase",
+        OWNS_APP,
+        "sure=yes&answers=keep",
+        "/console/apps/{appId}/settings/respondents?done=erased",
+    ),
+    get("/console/apps/{appId}/settings/people", OWNS_APP),
+    post(
+        "/console/apps/{appId}/settings/people",
+        OWNS_APP,
+        "email={email}&role=editor",
+        "/console/apps/{appId}/settings/people?done=added",
+    ),
+    post(
+        "/console/apps/{appId}/settings/people/role",
+        OWNS_APP,
+        "userId={userId}&role=editor",
+        "/console/apps/{appId}/settings/people?done=saved",
+    ),
+    get("/console/apps/{appId}/settings/audit", OWNS_APP),
+    // Settings of the instance.
+    get_to("/console/settings", SIGNED_IN, "/console/settings/apps"),
+    get("/console/settings/apps", READS_ANY),
+    post("/console/settings/apps", OWNS_INSTANCE, "name=New", "/console/apps/*?done=created"),
+    get("/console/settings/users", OWNS_INSTANCE),
+    post(
+        "/console/settings/users",
+        OWNS_INSTANCE,
+        "email=new-{email}&name=New&role=viewer&appId=all",
+        "",
+    ),
+    get("/console/settings/users/{userId}", OWNS_INSTANCE),
+    post(
+        "/console/settings/users/{userId}/role",
+        OWNS_INSTANCE,
+        "appId={appId}&role=owner",
+        "/console/settings/users/{userId}?done=saved",
+    ),
+    post(
+        "/console/settings/users/{userId}/name",
+        OWNS_INSTANCE,
+        "name=Renamed",
+        "/console/settings/users/{userId}?done=saved",
+    ),
+    post(
+        "/console/settings/users/{userId}/state",
+        OWNS_INSTANCE,
+        "disabled=yes",
+        "/console/settings/users/{userId}?done=saved",
+    ),
+    post("/console/settings/users/{userId}/reset", OWNS_INSTANCE, "", ""),
+    get("/console/settings/tokens", OWNS_INSTANCE),
+    post("/console/settings/tokens", OWNS_INSTANCE, "name=New&scope=admin&appId=all", ""),
+    post(
+        "/console/settings/tokens/{tokenId}/revoke",
+        OWNS_INSTANCE,
+        "",
+        "/console/settings/tokens?done=ended",
+    ),
+    get("/console/settings/audit", OWNS_INSTANCE),
+    get("/console/settings/account", READS_ANY),
+    post(
+        "/console/settings/account",
+        IS_A_USER,
+        "old=correct+horse+battery&password=quite+another+horse",
+        "/console/settings/account?done=password",
+    ),
+];

@@ -1,0 +1,197 @@
+//! Apps that have one of everything, visitors of every kind, and what they get.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::body::Body;
+use http_body_util::BodyExt as _;
+use serde_json::json;
+use sluice_engine::people::NewUser;
+use sluice_engine::rows::{IdentityKeyKind, Role, Scope};
+use sluice_engine::{Duplicates, NewIdentityKey, NewInvitation, NewToken};
+use sluice_flow::id::AppId;
+use sluice_flow::invitation::Invitee;
+use sluice_store::{AuditQuery, Record};
+use tower::ServiceExt as _;
+
+use super::table::{Line, Place, Who};
+use crate::support::{Browser, ORIGIN, PASSWORD, Site, actor, definition};
+
+/// One of everything, by the names that stand in paths and forms.
+pub(super) struct Shop {
+    pub(super) app: AppId,
+    pub(super) ids: BTreeMap<&'static str, String>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) status: u16,
+    /// Where it leads.
+    pub(super) to: String,
+}
+
+pub(super) struct World {
+    pub(super) site: Site,
+    pub(super) own: Shop,
+    pub(super) other: Shop,
+    /// Tells users apart.
+    made: AtomicUsize,
+}
+
+impl World {
+    pub(super) async fn new() -> Self {
+        let site = Site::start().await;
+        let (own, other) = (site.app("Own").await, site.app("Other").await);
+        let own = Shop::open(&site, own, "Own").await;
+        let other = Shop::open(&site, other, "Other").await;
+        Self { site, own, other, made: AtomicUsize::new(0) }
+    }
+
+    /// Another app with one of everything.
+    pub(super) async fn shop(&self) -> Shop {
+        let name = format!("Shop {}", self.made.fetch_add(1, Ordering::Relaxed));
+        let app = self.site.app(&name).await;
+        Shop::open(&self.site, app, &name).await
+    }
+
+    /// A browser of such a visitor, where `own` is the app that is asked for.
+    pub(super) async fn visitor(&self, who: Who, own: AppId) -> Browser<'_> {
+        let app_of = |place| match place {
+            Place::Own => Some(own),
+            Place::Other => Some(self.other.app),
+            Place::All => None,
+        };
+        match who {
+            Who::SignedOut => self.site.browser(),
+            Who::User(place, role) => self.user(app_of(place), role).await,
+            Who::Token(place, scope) => {
+                let token = self.site.token(&[scope], app_of(place)).await;
+                self.site.with_token(&token).await
+            }
+        }
+    }
+
+    async fn user(&self, app_id: Option<AppId>, role: Role) -> Browser<'_> {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let email = format!("visitor-{number}@mail.example");
+        let new = NewUser { email, name: format!("{role:?}"), role, app_id };
+        let (_, link) = self.site.engine.create_user(&actor(), new).await.unwrap();
+        let begun = self.site.engine.set_password_by_link(&link.0, PASSWORD, None).await;
+        self.site.with_session(&begun.unwrap().0)
+    }
+
+    /// Sends what the line says, with the ids of the shop.
+    pub(super) async fn ask(&self, browser: &Browser<'_>, line: &Line, shop: &Shop) -> Told {
+        let address = shop.filled(&format!("{}{}", line.path, line.query));
+        let request = browser.request(line.method, &address);
+        let request = match line.method {
+            "GET" => request.body(Body::empty()),
+            _ => request.header("origin", ORIGIN).body(Body::from(shop.filled(line.body))),
+        };
+        self.told(request.unwrap()).await
+    }
+
+    pub(super) async fn told(&self, request: http::Request<Body>) -> Told {
+        let (head, body) = self.site.router.clone().oneshot(request).await.unwrap().into_parts();
+        let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
+        let (kind, to) = (header("content-type"), header("location").unwrap_or_default());
+        // Live events have no end.
+        if kind != Some("text/event-stream") {
+            body.collect().await.unwrap();
+        }
+        Told { status: head.status.as_u16(), to: to.to_owned() }
+    }
+
+    /// Everything that is stored, apart from sign-ins.
+    pub(super) async fn stored(&self) -> Vec<Record> {
+        let all = self.site.store.read_out(None, 100_000).await.unwrap();
+        let is_session = |record: &Record| match record {
+            Record::Audit(row) => row.action.starts_with("session."),
+            _ => false,
+        };
+        all.into_iter().filter(|record| !is_session(record)).collect()
+    }
+
+    /// The last change that is on record.
+    pub(super) async fn last_change(&self) -> String {
+        let query = AuditQuery { app_id: None, after: None, limit: 20 };
+        let rows = self.site.store.list_audit(&query).await.unwrap();
+        let mut changes = rows.iter().filter(|row| !row.action.starts_with("session."));
+        changes.next().unwrap().audit_id.to_string()
+    }
+}
+
+impl Shop {
+    pub(super) async fn open(site: &Site, app: AppId, name: &str) -> Self {
+        let engine = &site.engine;
+        let (flow, version) = site.flow(app, definition(name)).await;
+        let admitted = json!({
+            "respondentAnalyticsAdmission": "admitted", "answers": {"nps": "9"},
+            "identities": [{"type": "userId", "value": name}]
+        });
+        let response = site.respond(app, version, admitted).await;
+        let row = engine.get_response(&actor(), response).await.unwrap();
+        // The version is replaced, and something else is being written.
+        engine.put_draft(&actor(), flow, definition("Two")).await.unwrap();
+        engine.publish(&actor(), flow).await.unwrap();
+        engine.put_draft(&actor(), flow, definition("Three")).await.unwrap();
+        let tag = engine.editing(&actor(), flow).await.unwrap().tag;
+        let key = engine.get_app(&actor(), app).await.unwrap().api_keys[0].to_string();
+        let invitee = Invitee { user_id: Some("8".into()), email: None };
+        let invited = [NewInvitation { invitee, expires_at: None, line: None }];
+        let invited = engine.invite(&actor(), flow, &invited, Duplicates::Refuse, false).await;
+        let hs256 = NewIdentityKey {
+            kind: IdentityKeyKind::Hs256,
+            pem: None,
+            jwk: None,
+            url: None,
+            kid: None,
+            issuer: None,
+        };
+        let (identity_key, _) = engine.create_identity_key(&actor(), app, &hs256).await.unwrap();
+        let new = NewToken {
+            name: name.to_owned(),
+            scopes: vec![Scope::Read],
+            app_id: None,
+            expires_at: None,
+        };
+        let token = engine.create_token(&actor(), new).await.unwrap().0.token_id;
+        // Nobody of this app, who has yet to set a password.
+        let email = format!("somebody-{}@mail.example", flow.to_string().to_lowercase());
+        let (name, role) = ("Somebody".to_owned(), Role::Viewer);
+        let new = NewUser { email: email.clone(), name, role, app_id: None };
+        let (user, link) = engine.create_user(&actor(), new).await.unwrap();
+        let sign_in = site.browser().get("/console/sign-in").await.ok();
+        let asset = sign_in.split("/console/assets/").nth(1).unwrap();
+        let (asset_version, file) = asset.split('"').next().unwrap().split_once('/').unwrap();
+        let ids = BTreeMap::from([
+            ("appId", app.to_string()),
+            ("flowId", flow.to_string()),
+            ("flowVersionId", version.to_string()),
+            ("responseId", response.to_string()),
+            ("respondentId", row.respondent_id.unwrap().to_string()),
+            ("apiKey", key),
+            ("flowAssignmentId", invited.unwrap()[0].row.assignment_id.to_string()),
+            ("kid", identity_key.kid),
+            ("tokenId", token.to_string()),
+            ("userId", user.user_id.to_string()),
+            ("email", email),
+            ("link", link.0),
+            ("tag", tag),
+            ("template", "announcement".to_owned()),
+            ("file", "responses.svg".to_owned()),
+            ("id", "walls".to_owned()),
+            ("version", asset_version.to_owned()),
+            ("*file", file.to_owned()),
+            ("*rest", "no/such/page".to_owned()),
+        ]);
+        Self { app, ids }
+    }
+
+    /// A text with ids in the place of their names.
+    pub(super) fn filled(&self, text: &str) -> String {
+        let names = self.ids.iter();
+        names.fold(text.to_owned(), |text, (name, id)| text.replace(&format!("{{{name}}}"), id))
+    }
+}
