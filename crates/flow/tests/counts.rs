@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 use sluice_flow::counts::{
-    Contribution, Counts, Delta, Sheet, TAG_NAMES_MAX, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, segment,
+    Contribution, Counts, Delta, Gathered, Sheet, TAG_NAMES_MAX, TAG_VALUE_BYTES_MAX,
+    TAG_VALUES_MAX, segment,
 };
 use sluice_flow::definition::{Definition, check};
 use sluice_flow::question::QuestionType;
@@ -48,7 +49,7 @@ fn sheet_of<'c>(added: impl IntoIterator<Item = &'c Contribution>) -> Sheet {
     let mut delta = Delta::default();
     added.into_iter().for_each(|one| delta.add(one));
     let mut sheet = Sheet::default();
-    sheet.put(delta.as_bytes()).unwrap();
+    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
     sheet
 }
 
@@ -158,11 +159,11 @@ fn values_beyond_the_limit_are_others_and_no_new_one_is_told_apart_from_then_on(
     // One goes whose value was told apart; its value, coming back, is one of the others.
     let mut delta = Delta::default();
     delta.take_away(&all[0]);
-    sheet.put(delta.as_bytes()).unwrap();
+    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
     let mut sheet = stored(sheet);
     let mut delta = Delta::default();
     delta.add(&all[0]);
-    sheet.put(delta.as_bytes()).unwrap();
+    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
     let (_, tally) = sheet.tags().next().unwrap();
     assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_MAX - 1, Some(4)));
     assert!(sheet.of_segment(&segment("n", "0")).is_none());
@@ -186,7 +187,7 @@ fn a_value_that_nobody_has_any_more_is_forgotten() {
     let mut sheet = stored(sheet_of([&one, &two]));
     let mut delta = Delta::default();
     delta.take_away(&one);
-    sheet.put(delta.as_bytes()).unwrap();
+    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
     for part in sheet.into_parts() {
         let gone = part.segment == segment("mail", "eve@example.org");
         assert_eq!(part.body.is_none(), gone, "{:?}", part.segment);
@@ -205,7 +206,7 @@ fn damaged_bytes_are_an_error_and_never_a_panic() {
         assert!(Sheet::default().load(&[], &body[..length]).is_err(), "{length}");
     }
     for length in 1..one.as_bytes().len() {
-        assert!(Sheet::default().put(&one.as_bytes()[..length]).is_err(), "{length}");
+        assert!(Gathered::of(&one.as_bytes()[..length]).is_err(), "{length}");
     }
 }
 
@@ -281,7 +282,7 @@ proptest! {
         prop_assert_eq!(&merged, whole.all());
         let one_by_one = all.iter().fold(Sheet::default(), |sheet, one| {
             let mut sheet = stored(sheet);
-            sheet.put(one.as_bytes()).unwrap();
+            sheet.put(&Gathered::of(one.as_bytes()).unwrap());
             sheet
         });
         prop_assert_eq!(one_by_one.all(), whole.all());
@@ -292,7 +293,7 @@ proptest! {
         let mut sheet = stored(sheet_of(&all));
         let mut delta = Delta::default();
         all.iter().for_each(|one| delta.take_away(one));
-        sheet.put(delta.as_bytes()).unwrap();
+        sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
         sheet.tidy();
         prop_assert!(sheet.is_zero());
         for part in sheet.into_parts() {
@@ -329,7 +330,7 @@ proptest! {
                 }
             }
             let mut sheet = shelf.load();
-            sheet.put(delta.as_bytes()).unwrap();
+            sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
             shelf.keep(sheet);
             assert_exact(&shelf.load(), &left);
         }

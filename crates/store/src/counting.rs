@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_flow::counts::{Contribution, Damaged, Delta, Sheet};
+use sluice_flow::counts::{Contribution, Damaged, Delta, Gathered, Sheet};
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::time::Day;
@@ -189,7 +189,10 @@ impl Reading {
             Counted::Part { version, day, segment, body } => {
                 self.sheet(version, day).load(segment, body)
             }
-            Counted::Delta { version, day, body } => self.sheet(version, day).put(body),
+            Counted::Delta { version, day, body } => {
+                self.sheet(version, day).put(&Gathered::of(body)?);
+                Ok(())
+            }
             Counted::Walk { passed } => {
                 let passed = (!passed.is_nil()).then(|| ResponseId::from_uuid(passed));
                 self.walk = Some(Walk { passed });

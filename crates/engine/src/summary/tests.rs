@@ -1,7 +1,7 @@
 //! Summaries of a few responses, each number worked out by hand.
 
 use serde_json::{Value, json};
-use sluice_flow::counts::Contribution;
+use sluice_flow::counts::{Contribution, Gathered};
 use sluice_flow::submission::Admission;
 
 use super::*;
@@ -50,7 +50,8 @@ impl Flow {
             Some(&tags.to_string()),
             admission,
         );
-        self.sheets.entry((day(on), id(number))).or_default().put(added.as_bytes()).unwrap();
+        let gathered = Gathered::of(added.as_bytes()).unwrap();
+        self.sheets.entry((day(on), id(number))).or_default().put(&gathered);
         self
     }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::bytes::{Damaged, Reader, put, put_signed};
-use super::contribution::Entry;
+use super::contribution::Answers;
 
 /// How many responses there are, and how often what was answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,14 +28,19 @@ pub struct QuestionCounts {
 impl Counts {
     /// Puts these together.
     pub fn merge(&mut self, other: &Self) {
-        self.responses += other.responses;
-        self.admitted += other.admitted;
+        self.merge_signed(other, 1);
+    }
+
+    /// Adds the others, or takes them away where the sign is -1.
+    pub(super) fn merge_signed(&mut self, other: &Self, sign: i64) {
+        self.responses += sign * other.responses;
+        self.admitted += sign * other.admitted;
         for (place, theirs) in &other.questions {
             let ours = self.questions.entry(*place).or_default();
-            ours.answered += theirs.answered;
-            ours.sum = ours.sum.wrapping_add(theirs.sum);
+            ours.answered += sign * theirs.answered;
+            ours.sum = ours.sum.wrapping_add(theirs.sum.wrapping_mul(i128::from(sign)));
             for (key, count) in &theirs.keys {
-                *ours.keys.entry(*key).or_default() += count;
+                *ours.keys.entry(*key).or_default() += sign * count;
             }
         }
     }
@@ -53,17 +58,20 @@ impl Counts {
         self.responses == 0 && self.admitted == 0 && self.questions.is_empty()
     }
 
-    pub(super) fn put(&mut self, entry: &Entry<'_>) -> Result<(), Damaged> {
-        let sign = entry.sign;
-        self.responses += sign;
-        self.admitted += sign * i64::from(entry.admitted);
-        let mut answers = entry.answers;
+    /// Adds one response.
+    pub(super) fn put(
+        &mut self,
+        admitted: bool,
+        mut answers: Answers<'_, '_>,
+    ) -> Result<(), Damaged> {
+        self.responses += 1;
+        self.admitted += i64::from(admitted);
         while let Some((place, sum)) = answers.question()? {
             let question = self.questions.entry(place).or_default();
-            question.answered += sign;
-            question.sum = question.sum.wrapping_add(sum * i128::from(sign));
+            question.answered += 1;
+            question.sum = question.sum.wrapping_add(sum);
             while let Some(key) = answers.key()? {
-                *question.keys.entry(key).or_default() += sign;
+                *question.keys.entry(key).or_default() += 1;
             }
         }
         Ok(())

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_flow::counts::{Part, Sheet, segments_in};
+use sluice_flow::counts::{Gathered, Part, Sheet};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
@@ -277,7 +277,8 @@ async fn fold_some(transaction: &Transaction, app: AppId, flow: FlowId) -> Resul
 
 /// Puts deltas onto one sheet.
 async fn put(transaction: &Transaction, key: &SheetKey, delta: &[u8]) -> Result<(), Stop> {
-    let mut segments = segments_in(delta).map_err(StoreError::from)?;
+    let gathered = Gathered::of(delta).map_err(StoreError::from)?;
+    let mut segments = gathered.segments();
     segments.insert(Vec::new());
     let segments: Vec<Vec<u8>> = segments.into_iter().collect();
     let (app, flow, version) = (key.app_id.uuid(), key.flow_id.uuid(), key.flow_version_id.uuid());
@@ -287,7 +288,7 @@ async fn put(transaction: &Transaction, key: &SheetKey, delta: &[u8]) -> Result<
         let mut cells = Cells::of(&row);
         sheet.load(cells.take()?, cells.take()?).map_err(StoreError::from)?;
     }
-    sheet.put(delta).map_err(StoreError::from)?;
+    sheet.put(&gathered);
     let (mut kept, mut responses, mut admitted) = (Vec::new(), Vec::new(), Vec::new());
     let (mut bodies, mut dropped) = (Vec::new(), Vec::new());
     for Part { segment, responses: all, admitted: known, body } in sheet.into_parts() {

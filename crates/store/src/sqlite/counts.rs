@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
-use sluice_flow::counts::{Damaged, Part, Sheet, segments_in};
+use sluice_flow::counts::{Damaged, Gathered, Part, Sheet};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
@@ -22,7 +22,9 @@ use crate::{DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow, StoreError,
 const ADD: &str = "INSERT INTO count_deltas (app_id, flow_id, delta_id, flow_version_id, day, \
      responses, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const DELTAS: &str = "SELECT delta_id, flow_version_id, day, body FROM count_deltas \
-     WHERE app_id = ?1 AND flow_id = ?2 ORDER BY delta_id LIMIT ?3";
+     WHERE app_id = ?1 AND flow_id = ?2 ORDER BY delta_id";
+const FORGET: &str =
+    "DELETE FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2 AND delta_id <= ?3";
 const PART: &str = "SELECT body FROM counts WHERE app_id = ?1 AND flow_id = ?2 AND segment = ?3 \
      AND day = ?4 AND flow_version_id = ?5";
 const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
@@ -129,21 +131,20 @@ fn know(connection: &Connection, definitions: &mut Definitions, row: &ResponseRo
     Ok(())
 }
 
-/// Puts up to so many bytes of a flow's deltas onto their sheets, and `more` after them; says how many it were, and whether
-/// that was all.
+/// Puts up to so many bytes of a flow's deltas onto their sheets, and `more` after them; says how many it were.
 fn fold(
     connection: &Connection,
     app: AppId,
     flow: FlowId,
     bytes_max: usize,
     more: &Removed,
-) -> Result<(u64, bool), Stop> {
+) -> Result<u64, Stop> {
     let ids = (bytes!(app), bytes!(flow));
     let mut by_sheet: BTreeMap<SheetKey, Vec<u8>> = BTreeMap::new();
-    let (mut folded, mut size, mut is_all) = (Vec::new(), 0, true);
+    let (mut folded, mut last, mut size) = (0, None, 0);
     {
         let mut select = connection.prepare_cached(DELTAS)?;
-        let mut rows = select.query(params![ids.0, ids.1, -1])?;
+        let mut rows = select.query(params![ids.0, ids.1])?;
         while let Some(row) = rows.next()? {
             let mut cells = Cells::of(row);
             let delta_id: [u8; 16] = cells.take()?;
@@ -151,13 +152,13 @@ fn fold(
             let day = Day::from_number(cells.take()?);
             let body: Vec<u8> = cells.take()?;
             size += body.len();
-            if size > bytes_max && !folded.is_empty() {
-                is_all = false;
+            if size > bytes_max && folded > 0 {
                 break;
             }
             let key = SheetKey { app_id: app, flow_id: flow, flow_version_id, day };
             by_sheet.entry(key).or_default().extend_from_slice(&body);
-            folded.push(delta_id);
+            folded += 1;
+            last = Some(delta_id);
         }
     }
     for (key, (_, delta)) in more {
@@ -166,19 +167,18 @@ fn fold(
     for (key, delta) in by_sheet {
         put(connection, key, &delta)?;
     }
-    let mut delete = connection.prepare_cached(
-        "DELETE FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2 AND delta_id = ?3",
-    )?;
-    for delta_id in &folded {
-        delete.execute(params![ids.0, ids.1, delta_id])?;
+    // They were taken in the order of their ids, and nobody else writes meanwhile.
+    if let Some(last) = last {
+        connection.prepare_cached(FORGET)?.execute(params![ids.0, ids.1, last])?;
     }
-    Ok((folded.len() as u64, is_all))
+    Ok(folded)
 }
 
 /// Puts deltas onto one sheet.
 fn put(connection: &Connection, key: SheetKey, delta: &[u8]) -> Result<(), Stop> {
     let mut sheet = Sheet::default();
-    let mut segments = segments_in(delta).map_err(damaged)?;
+    let gathered = Gathered::of(delta).map_err(damaged)?;
+    let mut segments = gathered.segments();
     segments.insert(Vec::new());
     let (app, flow, version) =
         (bytes!(key.app_id), bytes!(key.flow_id), bytes!(key.flow_version_id));
@@ -190,7 +190,7 @@ fn put(connection: &Connection, key: SheetKey, delta: &[u8]) -> Result<(), Stop>
             sheet.load(segment, &body).map_err(damaged)?;
         }
     }
-    sheet.put(delta).map_err(damaged)?;
+    sheet.put(&gathered);
     let mut replace = connection.prepare_cached(
         "INSERT INTO counts (app_id, flow_id, segment, day, flow_version_id, responses, admitted, \
          body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
@@ -225,7 +225,7 @@ pub(super) fn tend(connection: &Connection, rows_max: usize) -> Result<(Tended, 
         many(connection, &sql, [], of_flow).map(|found| found.into_iter().next())
     };
     if let Some((app, flow)) = first("count_deltas")? {
-        let (folded, _) = fold(connection, app, flow, FOLD_BYTES_MAX, &Removed::new())?;
+        let folded = fold(connection, app, flow, FOLD_BYTES_MAX, &Removed::new())?;
         return Ok((Tended { folded, ..Tended::default() }, Then::Commit));
     }
     match first("count_walks")? {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
-use sluice_flow::counts::{Contribution, Counts, Sheet, segment};
+use sluice_flow::counts::{Contribution, Counts, Gathered, Sheet, segment};
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::respondent::{Claim, IdentityType, Known};
@@ -185,7 +185,7 @@ impl Survey {
     fn counted(&self, rows: &[&ResponseRow], which: impl Fn(&ResponseRow) -> bool) -> Counts {
         let mut sheet = Sheet::default();
         for row in rows.iter().filter(|row| which(row)) {
-            sheet.put(self.contribution(row).as_bytes()).unwrap();
+            sheet.put(&Gathered::of(self.contribution(row).as_bytes()).unwrap());
         }
         sheet.all().clone()
     }
