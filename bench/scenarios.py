@@ -7,6 +7,7 @@ where there are any `lanes`, `notes` and `complaints`. Goals are in targets.py.
 import dataclasses
 import typing
 
+import export
 import growth
 import latency
 import memory
@@ -69,6 +70,7 @@ SCENARIOS = [
     of_file("memory", "resident, idle and under load", memory.measure, SLUICES),
     of_file("start-up", "until ready, with many responses stored", growth.start_up, ("sluice-sqlite",)),
     of_file("growth", "a large store beside a small one", growth.measure, ("sluice-sqlite",)),
+    of_file("export", "all responses as a file", export.measure, ("sluice-sqlite",)),
     # Filling a PostgreSQL so far takes a quarter of an hour.
     of_file("postgres-growth", "the same on PostgreSQL", growth.measure, ("sluice-postgres",), usual=False),
 ]

@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 const IDLE_LOOKS: u32 = 30;
 /// Responses that a walk takes in one transaction, and the pause after any part.
 const PART_ROWS: usize = 500;
-const PART_PAUSE: Duration = Duration::from_millis(5);
+const PART_PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) struct Counting {
     pub(crate) store: Arc<dyn Store>,

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::actor::Actor;
+use crate::blocks::Blocks;
 use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::counting::Counting;
@@ -85,6 +86,8 @@ pub struct Engine {
     feed: tokio::task::JoinHandle<()>,
     pub(crate) retention: Arc<Retention>,
     retaining: tokio::task::JoinHandle<()>,
+    pub(crate) blocks: Arc<Blocks>,
+    blocking: tokio::task::JoinHandle<()>,
     pub(crate) counting: Arc<Counting>,
     tending: tokio::task::JoinHandle<()>,
 }
@@ -125,6 +128,12 @@ impl Engine {
             lost: lost.clone(),
         });
         let retaining = tokio::spawn(Arc::clone(&retention).run());
+        let blocks = Arc::new(Blocks {
+            store: Arc::clone(&store),
+            clock: Arc::clone(&clock),
+            lost: lost.clone(),
+        });
+        let blocking = tokio::spawn(Arc::clone(&blocks).run());
         let counting = Arc::new(Counting { store: Arc::clone(&store), lost: lost.clone(), stored });
         let tending = tokio::spawn(Arc::clone(&counting).run());
         let environment_token = options.admin_token.as_deref().map(hash_of);
@@ -145,6 +154,8 @@ impl Engine {
             feed,
             retention,
             retaining,
+            blocks,
+            blocking,
             counting,
             tending,
         }))
@@ -200,6 +211,7 @@ impl Engine {
         self.committer.close().await;
         self.feed.abort();
         self.retaining.abort();
+        self.blocking.abort();
         self.tending.abort();
         self.store.close().await;
     }

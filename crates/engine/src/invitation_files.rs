@@ -9,6 +9,7 @@ use sluice_flow::definition::Fault;
 use sluice_flow::time::Timestamp;
 
 use crate::apps::fault;
+use crate::export::looks_like_a_formula;
 use crate::invitations::{Invitation, NewInvitation, no_more_than_can_be_read};
 
 /// The largest file that is taken at once, in bytes and in lines of people.
@@ -177,7 +178,7 @@ pub fn write_people(people: &[NewInvitation]) -> Vec<u8> {
     writer.into_inner().unwrap_or_default()
 }
 
-/// The invitations with their ids and links, under a first line of names.
+/// The invitations with their ids and links, under a first line of names. No cell is a formula to a spreadsheet.
 pub fn write(invitations: &[Invitation]) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut line = |fields: [&str; 5]| {
@@ -186,7 +187,10 @@ pub fn write(invitations: &[Invitation]) -> Vec<u8> {
     };
     line([USER_ID, EMAIL, EXPIRES_AT, "flowAssignmentId", "link"]);
     for Invitation { row, link, .. } in invitations {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let text = |text: &Option<String>| match text.as_deref().unwrap_or_default() {
+            text if looks_like_a_formula(text) => format!("'{text}"),
+            text => text.to_owned(),
+        };
         let expires_at = row.times.expires_at.map(|time| time.to_string()).unwrap_or_default();
         let (user, email) = (text(&row.invitee.user_id), text(&row.invitee.email));
         line([&user, &email, &expires_at, &row.assignment_id.to_string(), link]);

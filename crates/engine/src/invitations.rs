@@ -29,6 +29,9 @@ use crate::ids::random_ids;
 
 /// The most faults that one reply lists.
 const FAULTS_MAX: usize = 1_000;
+/// Invitations that an export reads in one go, and has at most.
+const EXPORT_PAGE: usize = 1_000;
+const EXPORT_MAX: usize = 200_000;
 
 /// An invitation to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -246,6 +249,36 @@ impl Engine {
         let query = InvitationQuery { app_id, flow_id: flow, state, now, after, limit };
         let rows = self.store.list_invitations(&query).await?;
         Ok(rows.into_iter().map(|row| self.shown(row, now)).collect())
+    }
+
+    /// Every invitation of the flow. Whoever takes all links could answer for everybody, so it needs the right to
+    /// export, and is on record.
+    pub async fn export_invitations(
+        &self,
+        actor: &Actor,
+        flow: FlowId,
+    ) -> AdminResult<Vec<Invitation>> {
+        let app_id = self.flow_for(actor, Scope::Export, flow).await?.flow.app_id;
+        self.note_export(actor, app_id, "invitations.exported", flow).await?;
+        let now = self.now();
+        let mut all: Vec<Invitation> = Vec::new();
+        loop {
+            let after = all.last().map(|last| InvitationCursor::at(last).0);
+            let query = InvitationQuery {
+                app_id,
+                flow_id: flow,
+                state: None,
+                now,
+                after,
+                limit: EXPORT_PAGE,
+            };
+            let rows = self.store.list_invitations(&query).await?;
+            let is_last = rows.len() < EXPORT_PAGE;
+            all.extend(rows.into_iter().map(|row| self.shown(row, now)));
+            if is_last || all.len() >= EXPORT_MAX {
+                return Ok(all);
+            }
+        }
     }
 
     /// How many of the flow's invitations there are in each state.

@@ -16,6 +16,7 @@ mod apps;
 mod asked;
 mod audit;
 mod batches;
+mod blocks;
 pub mod clock;
 pub mod commit;
 mod counting;

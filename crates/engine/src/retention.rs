@@ -11,8 +11,8 @@ use serde_json::json;
 use sluice_flow::id::{AppId, AuditId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, At, AuditRow, Change, Expiry, ExpiryPlace, Next, Page, Store, StoreError, StoreResult,
-    Write,
+    App, At, AuditRow, Change, Expiry, ExpiryPlace, Next, Page, PeopleWrite, Store, StoreError,
+    StoreResult, Write,
 };
 use tokio::sync::watch;
 
@@ -32,6 +32,8 @@ const ACTOR: &str = "retention";
 /// Rows that are looked at in one transaction, and the pause after it.
 const PART_ROWS: usize = 500;
 const PART_PAUSE: Duration = Duration::from_millis(20);
+/// Sessions that one look removes at the most.
+const SESSIONS_SWEPT: usize = 1_000;
 /// Apps that are read at a time.
 const APPS_PAGE: usize = 100;
 /// Parts after which the log is told how far it is.
@@ -81,6 +83,7 @@ impl Retention {
 
     /// An app with which it fails does not keep the others from their turn.
     async fn look(&self) -> StoreResult<Expired> {
+        self.sweep_sessions().await?;
         let mut all = Expired::default();
         let mut after = None;
         loop {
@@ -101,6 +104,13 @@ impl Retention {
                 }
             }
         }
+    }
+
+    /// Sessions that are over go here too, where nobody signs in to do it.
+    async fn sweep_sessions(&self) -> StoreResult<()> {
+        let before = self.clock.now();
+        let sweep = PeopleWrite::Sweep { before, limit: SESSIONS_SWEPT };
+        self.store.apply(At::Instance, Change::new(move || vec![Write::People(sweep)])).await
     }
 
     /// What was received before this is too old.

@@ -1,5 +1,7 @@
 //! Drafts that several people write at once, copies of flows, and the history of a flow.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 mod support;
 
 use serde_json::{Value, json};

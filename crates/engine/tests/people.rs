@@ -150,6 +150,9 @@ async fn whoever_is_unknown_wrong_or_disabled_is_refused_alike() {
     refused("ann@mail.example", "wrong password").await;
     refused("nobody@mail.example", PASSWORD).await;
     refused("bob@mail.example", "").await;
+    // PostgreSQL takes no such text; nobody may learn that.
+    refused("ann\0@mail.example", PASSWORD).await;
+    refused("", PASSWORD).await;
     let disable = UserPatch { disabled: Some(true), ..UserPatch::default() };
     world.engine.update_user(&world.actor, user.user_id, &disable).await.unwrap();
     refused("ann@mail.example", PASSWORD).await;
@@ -282,9 +285,11 @@ async fn an_owner_of_one_app_manages_its_people_and_nothing_else() {
     let actor: Actor = world.session(&secret).await.unwrap().actor;
     let new =
         |email: &str| NewMember { email: email.into(), name: String::new(), role: Role::Viewer };
+    let unknown = world.engine.add_member(&actor, one, &new("carl@mail.example")).await;
+    assert!(matches!(unknown, Err(AdminError::Invalid(_))), "{unknown:?}");
     let (carl, link) =
-        world.engine.add_member(&actor, one, &new("carl@mail.example")).await.unwrap();
-    assert!(link.is_some(), "a new user has a link");
+        world.engine.add_member(&world.actor, one, &new("carl@mail.example")).await.unwrap();
+    assert!(link.is_some(), "whom an owner of the instance adds is made, with a link");
     let (added, link) =
         world.engine.add_member(&actor, one, &new("BOB@mail.example")).await.unwrap();
     assert_eq!((added, link), (bob.user_id, None), "nobody's password is theirs to set");
@@ -332,6 +337,47 @@ async fn an_owner_of_one_app_manages_its_people_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn an_owner_of_one_app_cannot_make_an_account_that_others_give_roles_to() {
+    let world = World::new().await;
+    let (one, two) = (world.app().await.row.app_id, world.app().await.row.app_id);
+    let (_, secret) = world.signed_in("eve@mail.example", Some(one), Role::Owner).await;
+    let eve: Actor = world.session(&secret).await.unwrap().actor;
+    let boss =
+        NewMember { email: "boss@mail.example".into(), name: String::new(), role: Role::Owner };
+    let refused = world.engine.add_member(&eve, one, &boss).await;
+    assert!(matches!(refused, Err(AdminError::Invalid(_))), "{refused:?}");
+    // So the first link is of whoever makes the account, and goes to the person.
+    let (_, link) = world.engine.add_member(&world.actor, two, &boss).await.unwrap();
+    assert!(link.is_some());
+    assert_eq!(world.engine.add_member(&eve, one, &boss).await.unwrap().1, None);
+}
+
+#[tokio::test]
+async fn whom_a_provider_vouches_for_no_earlier_password_link_or_session_opens() {
+    let world = World::new().await;
+    let (user, secret) = world.signed_in("ann@mail.example", None, Role::Owner).await;
+    world.user("bob@mail.example", None, Role::Owner).await;
+    let claims = sluice_engine::verify::IdClaims {
+        issuer: "https://id.example".into(),
+        subject: "42".into(),
+        verified_email: Some("ann@mail.example".into()),
+    };
+    let begun = world.engine.sign_in_with_subject(&claims, None).await.unwrap();
+    assert_eq!(world.session(&begun).await.unwrap().user_id, Some(user.user_id));
+    assert!(world.session(&secret).await.is_none(), "the session before");
+    let by_password = sign_in(&world.engine, "ann@mail.example", PASSWORD).await;
+    assert!(matches!(by_password, Err(Refusal::Wrong)), "{by_password:?}");
+}
+
+#[tokio::test]
+async fn a_new_link_ends_the_sessions_of_its_user() {
+    let world = World::new().await;
+    let (user, secret) = world.signed_in("ann@mail.example", None, Role::Owner).await;
+    world.engine.reset_user(&world.actor, user.user_id).await.unwrap();
+    assert!(world.session(&secret).await.is_none());
+}
+
+#[tokio::test]
 async fn a_viewer_and_an_editor_manage_nobody() {
     let world = World::new().await;
     let app = world.app().await.row.app_id;
@@ -374,4 +420,24 @@ async fn everything_about_people_is_on_record_and_no_secret_is() {
     for secret in [PASSWORD, "argon2", &link.0, &session.0, &again.0] {
         assert!(!text.contains(secret), "{secret} is in the log");
     }
+}
+
+#[tokio::test]
+async fn sessions_that_are_over_are_removed_by_the_hourly_look_and_by_who_signs_in() {
+    let world = World::new().await;
+    let (_, first) = world.signed_in("ann@mail.example", None, Role::Viewer).await;
+    let (_, second) = world.signed_in("bob@mail.example", None, Role::Viewer).await;
+    let is_stored = async |secret: &Secret| {
+        use sha2::Digest as _;
+        let hash: [u8; 32] = sha2::Sha256::digest(secret.0.as_bytes()).into();
+        sluice_engine::Store::find_session(&*world.faults, &hash).await.unwrap().is_some()
+    };
+    assert!(is_stored(&first).await && is_stored(&second).await);
+    world.clock.advance_millis(12 * HOUR + 1);
+    world.engine.enforce_retention().await.unwrap();
+    assert!(!is_stored(&first).await && !is_stored(&second).await);
+    let third = sign_in(&world.engine, "ann@mail.example", PASSWORD).await.unwrap();
+    world.clock.advance_millis(12 * HOUR + 1);
+    sign_in(&world.engine, "bob@mail.example", PASSWORD).await.unwrap();
+    assert!(!is_stored(&third).await);
 }

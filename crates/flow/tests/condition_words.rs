@@ -1,7 +1,5 @@
 //! Conditions in words, by the table that the console's editor passes too (tests/browser).
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
 use serde_json::{Value, json};
 use sluice_flow::definition;
 

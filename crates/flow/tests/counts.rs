@@ -1,5 +1,7 @@
 //! What responses add up to, and what is left when they are taken away.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use std::collections::BTreeMap;
 
 use proptest::collection::vec;
@@ -245,10 +247,9 @@ fn assert_exact(sheet: &Sheet, left: &[&Contribution]) {
         let of_name = |name: &str, value: Option<&str>| {
             let needle = |one: &Contribution| {
                 let alone = sheet_of([one]);
-                let found = alone.tags().any(|(its, tally)| {
+                alone.tags().any(|(its, tally)| {
                     its == name && value.is_none_or(|value| tally.values.contains_key(value))
-                });
-                found
+                })
             };
             left.iter().filter(|one| needle(one)).count() as i64
         };

@@ -2,6 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+#[path = "definition/draft.rs"]
+mod draft;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use sluice_flow::definition::presentable;
 
@@ -64,4 +69,48 @@ fn what_the_server_sets_and_what_nobody_knows_is_left_out() {
     );
     shown(json!([]), &[], &[]);
     shown(json!({"title": {}, "questions": 7}), &[], &[]);
+}
+
+/// Every place in a value, as a pointer.
+fn places(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), value)];
+    while let Some((pointer, value)) = open.pop() {
+        match value {
+            Value::Array(items) => {
+                open.extend(
+                    items.iter().enumerate().map(|(at, it)| (format!("{pointer}/{at}"), it)),
+                );
+            }
+            Value::Object(fields) => {
+                let child = |(name, it): (&String, _)| {
+                    let name = name.replace('~', "~0").replace('/', "~1");
+                    (format!("{pointer}/{name}"), it)
+                };
+                open.extend(fields.iter().map(|(name, it)| child((name, it))));
+            }
+            _ => {}
+        }
+        found.push(pointer);
+    }
+    found
+}
+
+proptest! {
+    /// Whatever is broken of a definition, and in however many places, something can be shown.
+    #[test]
+    fn a_draft_can_be_shown_whatever_is_wrong_with_it(
+        mut definition in draft::definition(),
+        breaks in vec((any::<prop::sample::Index>(), 0_usize..6), 1..8),
+    ) {
+        for (place, junk) in breaks {
+            let junk = [json!(null), json!(7), json!(""), json!([]), json!({}), json!("x")][junk].clone();
+            let pointers = places(&definition);
+            let pointer = &pointers[place.index(pointers.len())];
+            if let Some(there) = definition.pointer_mut(pointer) {
+                *there = junk;
+            }
+        }
+        prop_assert!(presentable(&definition).is_some(), "{definition:#}");
+    }
 }

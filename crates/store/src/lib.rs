@@ -11,6 +11,7 @@
 //! - the **public revision** grows only with changes that the public API can see. A response is
 //!   judged against rows of one public revision, and is stored only while that is still the newest.
 
+mod blocks;
 pub mod conformance;
 mod counting;
 mod digest;
@@ -31,8 +32,9 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Day, Timestamp};
 
+pub use blocks::{BlockPlace, Blocked};
 pub use counting::{DayTotal, FlowCounts, Tended, Walk};
 pub use error::StoreError;
 pub use invitation::*;
@@ -210,6 +212,15 @@ pub trait Store: Send + Sync + 'static {
     ///   written to at the moment may be left for the next expiry.
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired>;
 
+    /// Looks at the flow after this place and makes what lists of its responses can pass over: durably, so much
+    /// at a time, of responses that were received long before `now`. Call it with the place that it gave, until it
+    /// gives none, and again from the beginning after a while.
+    ///
+    /// - Lists give the same responses in the same order with it and without, whatever is stored, removed or
+    ///   put in meanwhile. With it, one that filters by tags or answers looks at few rows that do not pass.
+    /// - Of a response that was removed, or of what it lost, nothing is kept in it.
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked>;
+
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>>;
     /// The flow's invitations that pass the filter, in the order they were made, and of those that were made
     /// at once in the order of their ids.
@@ -255,13 +266,16 @@ pub trait Store: Send + Sync + 'static {
         flow: FlowId,
         segment: Option<Vec<u8>>,
     ) -> StoreResult<FlowCounts>;
-    /// How many responses each flow of an app has on each day, by the same counts: by flow, and then by day.
-    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>>;
-    /// Does a part of the work that counts need in the background; call it until it says that it is done.
+    /// How many responses each flow of an app has on each day, from a day on where one is given, by the same counts: by flow, and
+    /// then by day.
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>>;
+    /// Does a part of the work that counts need in the background; call it until it says that it is done, and again after a
+    /// while.
     ///
-    /// A call looks at no more than `limit` responses, or at a bounded amount of what commits have added, so that
-    /// nothing else waits for it longer than that takes. Any number of processes may be at it. It changes nothing that
-    /// [`Store::read_counts`] tells, but for a walk that goes on.
+    /// A call takes a bounded amount of what commits have added to each flow, and looks at no more than `limit` responses
+    /// that were never counted: no flow waits for another, however much comes in, and nothing else waits for it longer than
+    /// one of these parts takes. It is done where nothing was left over, whatever has come since. Any number of processes may be
+    /// at it. It changes nothing that [`Store::read_counts`] tells, but for a walk that goes on.
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended>;
 
     /// The token with this SHA-256, revoked or not.

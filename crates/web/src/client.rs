@@ -4,8 +4,11 @@
 //! the peer is a proxy that the operator trusts, the last one before it that is not. Counts are of this
 //! process alone, and are forgotten when it ends.
 
+use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -18,8 +21,9 @@ use crate::Network;
 pub(crate) struct Peer(pub(crate) IpAddr);
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// Addresses that are counted; beyond it those that have not sent for a while are forgotten.
-const ADDRESSES_MAX: usize = 10_000;
+/// Keys that are counted; beyond it those that were left alone for a while are forgotten, at most as often as this.
+const KEYS_MAX: usize = 10_000;
+const SWEEP_PAUSE: Duration = Duration::from_secs(1);
 
 /// The networks whose word counts for where a request came from.
 #[derive(Debug, Clone, Default)]
@@ -41,26 +45,52 @@ impl Proxies {
 }
 
 /// How much each address has sent lately.
-pub(crate) struct Senders(Option<DefaultKeyedRateLimiter<IpAddr>>);
+pub(crate) struct Senders(Option<Counted<IpAddr>>);
+
+/// Counts of keys, of which there are never very many: those that were left alone for a while are forgotten, which takes a look at
+/// all of them and is done once in a while only.
+pub(crate) struct Counted<K: Hash + Eq + Clone> {
+    limiter: DefaultKeyedRateLimiter<K>,
+    swept: Mutex<Instant>,
+}
+
+impl<K: Hash + Eq + Clone> Counted<K> {
+    pub(crate) fn new(quota: Quota) -> Self {
+        Self { limiter: RateLimiter::keyed(quota), swept: Mutex::new(Instant::now()) }
+    }
+
+    /// Counts one more. How many seconds to wait, where there were too many.
+    pub(crate) fn wait(&self, key: &K) -> Option<u64> {
+        if self.limiter.len() > KEYS_MAX {
+            self.sweep();
+        }
+        let until = self.limiter.check_key(key).err()?;
+        Some(until.wait_time_from(DefaultClock::default().now()).as_secs() + 1)
+    }
+
+    fn sweep(&self) {
+        // Whoever finds another at it goes on.
+        let Ok(mut swept) = self.swept.try_lock() else { return };
+        if swept.elapsed() >= SWEEP_PAUSE {
+            self.limiter.retain_recent();
+            *swept = Instant::now();
+        }
+    }
+}
 
 impl Senders {
     pub(crate) fn new(per_minute: u32) -> Self {
-        Self(NonZeroU32::new(per_minute).map(|most| RateLimiter::keyed(Quota::per_minute(most))))
+        Self(NonZeroU32::new(per_minute).map(|most| Counted::new(Quota::per_minute(most))))
     }
 
     /// Counts a send from this address. How many seconds to wait, where there were too many.
     pub(crate) fn wait(&self, address: Option<IpAddr>) -> Option<u64> {
-        let (limiter, address) = (self.0.as_ref()?, address?);
-        if limiter.len() > ADDRESSES_MAX {
-            limiter.retain_recent();
-        }
-        let until = limiter.check_key(&neighbourhood(address)).err()?;
-        Some(until.wait_time_from(DefaultClock::default().now()).as_secs() + 1)
+        self.0.as_ref()?.wait(&neighbourhood(address?))
     }
 }
 
 /// One household has many addresses of version 6, all of one /64.
-fn neighbourhood(address: IpAddr) -> IpAddr {
+pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(own) => {

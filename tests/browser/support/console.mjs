@@ -26,3 +26,27 @@ export async function checkAccess(page, what) {
   const found = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
   assert.deepEqual(found, [], what);
 }
+
+/** Light and dark, on a phone, a tablet and a desktop. */
+export const LOOKS = [
+  { theme: "light", width: 1440 }, { theme: "dark", width: 1440 }, { theme: "light", width: 768 }, { theme: "dark", width: 390 },
+  { theme: "light", width: 390 },
+];
+
+/** Somebody who stays signed in over many pages: attempts to sign in are limited, so this is done once. */
+export async function atDesk(world) {
+  const page = await openConsole(world, "/console");
+  const storageState = await page.context().storageState();
+  await page.context().close();
+  return {
+    /** A page of the console in a look of {theme, width}, or with any option of `world.visit`. */
+    open: (path, { width = 1440, ...more } = {}) =>
+      world.visit(path, { size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 }, storageState, ...more }),
+  };
+}
+
+/** Nothing is wider than the screen. */
+export async function checkFits(page, what) {
+  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(content <= screen, `${what}: ${content} px on a screen of ${screen} px`);
+}

@@ -171,7 +171,8 @@ fn needs_quotes(text: &str) -> bool {
     text.bytes().fold(false, |found, byte| found | special(byte))
 }
 
-fn looks_like_a_formula(text: &str) -> bool {
+/// Whether a spreadsheet would take the cell for a formula; then an apostrophe is put before it.
+pub(crate) fn looks_like_a_formula(text: &str) -> bool {
     text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
 

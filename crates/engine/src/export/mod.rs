@@ -18,6 +18,8 @@ mod tags;
 #[cfg(feature = "xlsx")]
 mod xlsx;
 
+pub(crate) use self::csv::looks_like_a_formula;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -93,7 +93,15 @@ pub(super) fn start(
     let (columns, columns_out) = oneshot::channel();
     let (pages, pages_out) = mpsc::channel(WAITING_MAX);
     let (pieces, pieces_out) = mpsc::channel(WAITING_MAX);
-    tokio::spawn(read(source, format, columns, pages));
+    // The reader may wait for the store, and the writer for the reader: whoever is to notice that nobody takes the
+    // bytes any more is the reader.
+    let taken = pieces.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            () = read(source, format, columns, pages) => {}
+            () = taken.closed() => {}
+        }
+    });
     tokio::task::spawn_blocking(move || {
         let _place = place;
         // Without columns the reader has failed, and says why in the place of the first page.
@@ -116,21 +124,13 @@ async fn read(
     columns: oneshot::Sender<Columns>,
     pages: mpsc::Sender<Page>,
 ) {
-    let found = tokio::select! {
-        found = source.columns(format) => found,
-        () = pages.closed() => return,
-    };
-    match found {
+    match source.columns(format).await {
         Ok(found) => drop(columns.send(found)),
         Err(error) => return drop(pages.send(Err(unread(&error))).await),
     }
     let Source { store, mut query, .. } = source;
     loop {
-        let page = tokio::select! {
-            page = store.list_responses(&query) => page,
-            () = pages.closed() => return,
-        };
-        let (page, next) = match page {
+        let (page, next) = match store.list_responses(&query).await {
             Ok(page) => (Ok(page.rows), page.next),
             Err(error) => (Err(unread(&error)), None),
         };

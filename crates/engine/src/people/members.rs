@@ -1,7 +1,8 @@
 //! The people of one app: what its owners may see and change of them, and no more.
 //!
-//! They see who can get at the app and by which role, not what else these people have. They add somebody by
-//! address, who is made where there is nobody yet; the passwords of people who exist are not theirs to reset.
+//! They see who can get at the app and by which role, not what else these people have. They add somebody who is a user
+//! already. Users are made by owners of the instance alone: whoever makes one holds the link that sets their password, and
+//! with it all that others give to that address later.
 
 use sluice_flow::id::{AppId, UserId};
 use sluice_store::{Page, Role, Scope, StoreError, User, UserKey};
@@ -49,7 +50,8 @@ impl Engine {
         Ok(users.into_iter().map(|user| member(user, app)).collect())
     }
 
-    /// Gives somebody a role in the app; who is not a user yet is made one, with the secret of a link.
+    /// Gives somebody a role in the app. An owner of the instance can name who is not a user yet: they are made one, with the
+    /// secret of a link.
     pub async fn add_member(
         &self,
         actor: &Actor,
@@ -60,6 +62,10 @@ impl Engine {
         let email = new.email.trim();
         let found = self.store.find_user(&UserKey::Email(email.to_owned())).await?;
         let Some(user) = found else {
+            let is_unknown = "belongs to nobody who is a user here; ask an owner of the instance to \
+                 add them, and come back then";
+            let may_make = actor.may_instance(Scope::Admin);
+            faultless((!may_make).then(|| fault("/email", is_unknown)))?;
             let name = if new.name.trim().is_empty() { email } else { &new.name };
             let new = NewUser {
                 email: email.to_owned(),

@@ -24,7 +24,7 @@ const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 const SALT_BYTES: usize = 16;
-/// Hashes that are made at once: no more than there are processors, and no more than this.
+/// Hashes that are made at once: on half of the processors, and no more than this.
 const AT_ONCE_MAX: usize = 4;
 /// How long somebody waits for their turn.
 const TURN_WAIT: Duration = Duration::from_secs(5);
@@ -38,7 +38,7 @@ pub(crate) struct Passwords {
 impl Passwords {
     pub(crate) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { turns: Arc::new(Semaphore::new(processors.min(AT_ONCE_MAX))) }
+        Self { turns: Arc::new(Semaphore::new((processors / 2).clamp(1, AT_ONCE_MAX))) }
     }
 
     pub(crate) async fn hash(&self, password: &str) -> Result<String, Refusal> {

@@ -4,7 +4,9 @@
 //! once a minute. Whoever signs in sweeps some of what is over, so that the table stays as long as it is used.
 
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use sluice_flow::id::UserId;
+use sluice_flow::question::email::is_email;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
     At, Change, Holder, PeopleWrite, SessionRow, StoreResult, TokenHash, User, UserKey, Write,
@@ -41,9 +43,22 @@ pub struct Session {
 impl Engine {
     /// Who a secret is the session of, now. Each use keeps it for longer.
     pub async fn session(&self, secret: &str) -> StoreResult<Option<Session>> {
-        let Some(row) = self.store.find_session(&hash_of(secret)).await? else { return Ok(None) };
+        let Some((row, session)) = self.session_row(secret).await? else { return Ok(None) };
         let now = self.now();
-        if row.expires_at <= now {
+        if now.as_millis() - row.used_at.as_millis() >= TOUCH_MILLIS {
+            self.touch(&row, now).await;
+        }
+        Ok(Some(session))
+    }
+
+    /// The same for what a page does by itself while nobody uses it: that keeps nobody signed in.
+    pub async fn session_unused(&self, secret: &str) -> StoreResult<Option<Session>> {
+        Ok(self.session_row(secret).await?.map(|(_, session)| session))
+    }
+
+    async fn session_row(&self, secret: &str) -> StoreResult<Option<(SessionRow, Session)>> {
+        let Some(row) = self.store.find_session(&hash_of(secret)).await? else { return Ok(None) };
+        if row.expires_at <= self.now() {
             return Ok(None);
         }
         let session = match row.holder {
@@ -58,18 +73,17 @@ impl Engine {
                     expires_at: row.expires_at,
                 })
             }
-            Holder::Token(hash) => self.holder_of(&hash).await?.map(|(actor, who)| Session {
-                actor,
-                who,
-                email: None,
-                user_id: None,
-                expires_at: row.expires_at,
-            }),
+            Holder::Token(hash) => {
+                self.holder_of(&self.token_of(hash, secret)).await?.map(|(actor, who)| Session {
+                    actor,
+                    who,
+                    email: None,
+                    user_id: None,
+                    expires_at: row.expires_at,
+                })
+            }
         };
-        if session.is_some() && now.as_millis() - row.used_at.as_millis() >= TOUCH_MILLIS {
-            self.touch(&row, now).await;
-        }
-        Ok(session)
+        Ok(session.map(|session| (row, session)))
     }
 
     /// Begins a session of whoever holds an admin token; ends the one that the browser had.
@@ -80,7 +94,17 @@ impl Engine {
     ) -> Result<Secret, Refusal> {
         let hash = hash_of(token);
         let (actor, _) = self.holder_of(&hash).await?.ok_or(Refusal::Wrong)?;
-        Ok(self.begin(&actor, Holder::Token(hash), "token", replaces).await?)
+        let secret = Secret::random();
+        // The token of the environment may be chosen by a person, and so be guessed from its hash.
+        let is_chosen = self.environment_token == Some(hash);
+        let held = if is_chosen { fingerprint(&hash, &secret.0) } else { hash };
+        Ok(self.begin(secret, &actor, Holder::Token(held), "token", replaces).await?)
+    }
+
+    /// The hash of the token that a session is held by.
+    fn token_of(&self, held: TokenHash, secret: &str) -> TokenHash {
+        let environment = self.environment_token.as_ref();
+        environment.copied().filter(|hash| fingerprint(hash, secret) == held).unwrap_or(held)
     }
 
     /// Begins a session of a user; ends the one that the browser had.
@@ -90,7 +114,12 @@ impl Engine {
         password: &str,
         replaces: Option<&str>,
     ) -> Result<Secret, Refusal> {
-        let user = self.store.find_user(&UserKey::Email(email.trim().to_owned())).await?;
+        // What is no address is nobody's, and costs as much.
+        let email = email.trim();
+        let user = match is_email(email) {
+            true => self.store.find_user(&UserKey::Email(email.to_owned())).await?,
+            false => None,
+        };
         let hash = user.as_ref().and_then(|user| user.row.password.clone());
         let is_right = self.passwords.verify(password, hash).await?;
         let user = user.filter(|user| is_right && user.row.disabled_at.is_none());
@@ -115,17 +144,18 @@ impl Engine {
         replaces: Option<&str>,
     ) -> StoreResult<Secret> {
         let holder = Holder::User { user_id: user.row.user_id, epoch: user.row.epoch };
-        self.begin(&Actor::of_user(user), holder, by, replaces).await
+        self.begin(Secret::random(), &Actor::of_user(user), holder, by, replaces).await
     }
 
     async fn begin(
         &self,
+        secret: Secret,
         actor: &Actor,
         holder: Holder,
         by: &str,
         replaces: Option<&str>,
     ) -> StoreResult<Secret> {
-        let (secret, now) = (Secret::random(), self.now());
+        let now = self.now();
         let row = SessionRow {
             hash: hash_of(&secret.0),
             holder,
@@ -168,6 +198,14 @@ impl Engine {
         });
         Ok(valid.map(|token| (Actor::of_token(token.clone()), token.name)))
     }
+}
+
+/// A token as it is known by whoever has the session's secret, and by nobody who has the database alone.
+fn fingerprint(token: &TokenHash, secret: &str) -> TokenHash {
+    let mut hash = Sha256::new();
+    hash.update(token);
+    hash.update(secret);
+    hash.finalize().into()
 }
 
 fn later(time: Timestamp, millis: i64) -> Timestamp {

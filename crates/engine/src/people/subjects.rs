@@ -1,7 +1,8 @@
 //! Signing in by an OpenID provider: only who is a user already comes in.
 //!
 //! The first time somebody is known by the address that the provider has verified; from then on by the name that the
-//! provider gave them, so that an address that changes hands there opens nothing here.
+//! provider gave them, so that an address that changes hands there opens nothing here. From then on the provider is the only
+//! way in, too, until an owner sends a link.
 
 use serde_json::json;
 use sluice_store::{PeopleWrite, StoreError, Subject, User, UserKey, UserRow};
@@ -40,14 +41,20 @@ impl Engine {
             if user.row.disabled_at.is_some() {
                 return Ok(None);
             }
-            let row = UserRow { subject: Some(subject.clone()), ..user.row.clone() };
+            // Whatever was made of this address before by somebody else ends here: password, link and sessions.
+            let row = UserRow {
+                subject: Some(subject.clone()),
+                password: None,
+                epoch: user.row.epoch + 1,
+                ..user.row.clone()
+            };
             let entry = Entry {
                 action: "user.subject_bound",
                 app_id: None,
                 detail: json!({ "issuer": issuer }),
             };
             let (actor, id) = (Actor::of_user(&user), row.user_id);
-            let writes = vec![PeopleWrite::User(row.clone())];
+            let writes = vec![PeopleWrite::User(row.clone()), PeopleWrite::Unlink(id)];
             if self.write_people(&actor, revision, id, writes, entry).await? {
                 return Ok(Some(User { row, grants: user.grants }));
             }

@@ -224,7 +224,8 @@ impl Engine {
         Err(StoreError::Conflict.into())
     }
 
-    /// Makes another link to set a password: the one before is over, the password stays until it is used.
+    /// Makes another link to set a password: the one before is over, and so are their sessions. The password stays until the link
+    /// is used.
     pub async fn reset_user(&self, actor: &Actor, id: UserId) -> AdminResult<Secret> {
         actor.need_instance(Scope::Admin)?;
         for _ in 0..CONFLICT_RETRIES {
@@ -237,7 +238,9 @@ impl Engine {
             let (secret, link) = self.new_link(id);
             let detail = json!({"email": found.row.email});
             let entry = Entry { action: "user.link_made", app_id: None, detail };
-            if self.write_people(actor, revision, id, vec![PeopleWrite::Link(link)], entry).await? {
+            let row = UserRow { epoch: found.row.epoch + 1, ..found.row };
+            let writes = vec![PeopleWrite::User(row), PeopleWrite::Link(link)];
+            if self.write_people(actor, revision, id, writes, entry).await? {
                 return Ok(secret);
             }
         }

@@ -10,7 +10,7 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Day, Timestamp};
 use sluice_store::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Mood {
     Failing,
     /// Keys, apps, flows and versions are looked for in vain, for this long.
     Hanging(Duration),
+    /// Responses are listed in vain, for this long.
+    HidingResponses(Duration),
     /// Nothing of this app can be expired.
     FailingToExpire(AppId),
     /// Writes are made, and then the store says that it does not know.
@@ -66,7 +68,7 @@ impl Store for FaultyStore {
         self.commits.fetch_add(1, Ordering::SeqCst);
         let mood = *self.mood.lock().unwrap();
         match mood {
-            Mood::Well | Mood::Hanging(_) | Mood::FailingToExpire(_) => {
+            Mood::Well | Mood::Hanging(_) | Mood::HidingResponses(_) | Mood::FailingToExpire(_) => {
                 self.inner.commit(responses).await
             }
             Mood::Slow(pause) => {
@@ -133,6 +135,11 @@ impl Store for FaultyStore {
         self.inner.list_versions(app, flow, before, limit).await
     }
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
+        let mood = *self.mood.lock().unwrap();
+        if let Mood::HidingResponses(deadline) = mood {
+            tokio::time::sleep(deadline).await;
+            return Err(StoreError::Failed("no answer within the deadline".into()));
+        }
         self.inner.list_responses(query).await
     }
     async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount> {
@@ -168,6 +175,9 @@ impl Store for FaultyStore {
         page: Page<ResponseId>,
     ) -> StoreResult<Vec<ConsentRow>> {
         self.inner.list_consents(app, respondent, page).await
+    }
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        self.inner.make_blocks(place, now).await
     }
     async fn list_responses_of(
         &self,
@@ -253,8 +263,8 @@ impl Store for FaultyStore {
     ) -> StoreResult<FlowCounts> {
         self.inner.read_counts(app, flow, segment).await
     }
-    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>> {
-        self.inner.count_by_day(app).await
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        self.inner.count_by_day(app, from).await
     }
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
         self.inner.tend_counts(limit).await
@@ -272,7 +282,11 @@ impl Store for FaultyStore {
         match *self.mood.lock().unwrap() {
             Mood::LosingTrack => return Err(StoreError::Unknown("sync failed".into())),
             Mood::Failing => return Err(StoreError::Failed("disk full".into())),
-            Mood::Well | Mood::Slow(_) | Mood::Hanging(_) | Mood::FailingToExpire(_) => {}
+            Mood::Well
+            | Mood::Slow(_)
+            | Mood::Hanging(_)
+            | Mood::HidingResponses(_)
+            | Mood::FailingToExpire(_) => {}
         }
         self.inner.check().await
     }

@@ -4,6 +4,8 @@
 //! mended for the eye: a text that is missing gets a stand-in, and anything else goes, with as little around it
 //! as will do. What comes of it is never stored or published.
 
+use std::cmp::Reverse;
+
 use serde_json::{Value, json};
 
 use super::{Definition, check};
@@ -25,7 +27,7 @@ pub fn presentable(draft: &Value) -> Option<(Definition, Vec<String>)> {
         };
         // From the last to the first, so that what goes from a list does not move what is still to go.
         let mut pointers: Vec<Vec<String>> = faults.iter().map(|it| steps(&it.pointer)).collect();
-        pointers.sort_by(|one, other| place_of(other).cmp(&place_of(one)));
+        pointers.sort_by_key(|pointer| Reverse(place_of(pointer)));
         pointers.dedup();
         let mut last = None;
         for pointer in pointers {

@@ -71,6 +71,30 @@ pub(super) async fn folding_changes_nothing_that_is_read(store: TheStore) {
     survey.assert_exact(&store, &nobody()).await;
 }
 
+pub(super) async fn no_flow_waits_until_all_of_another_is_folded_and_no_walk_either(
+    store: TheStore,
+) {
+    let (busy, quiet, moved) =
+        (Survey::open(&store).await, Survey::open(&store).await, Survey::open(&store).await);
+    busy.store(&store, 0..20).await;
+    quiet.store(&store, 0..3).await;
+    moved.move_in(&store, 0..5).await;
+    let tended = store.tend_counts(2).await.unwrap();
+    assert!(tended.folded >= 23 && tended.walked > 0 && !tended.is_done, "{tended:?}");
+    // More comes in all the time: it is done all the same.
+    for number in 20..40 {
+        busy.store(&store, [number]).await;
+        if store.tend_counts(2).await.unwrap().is_done {
+            break;
+        }
+    }
+    let tended = store.tend_counts(2).await.unwrap();
+    assert!(tended.is_done, "{tended:?}");
+    for survey in [busy, quiet, moved] {
+        survey.assert_exact(&store, &nobody()).await;
+    }
+}
+
 pub(super) async fn what_is_deleted_is_taken_away(store: TheStore) {
     let survey = Survey::open(&store).await;
     let ids = survey.store(&store, 0..10).await;
@@ -250,7 +274,8 @@ pub(super) async fn counts_are_exact_after_whatever_happened(store: TheStore) {
                         _ => survey.response(&store, number).await,
                     };
                     // Every so often a key that was used before.
-                    one.idempotency_key = (number % 2 == 0).then(|| [dice.below(40) as u8; 32]);
+                    one.idempotency_key =
+                        number.is_multiple_of(2).then(|| [dice.below(40) as u8; 32]);
                     batch.push(one);
                 }
                 store.commit(batch).await.unwrap();

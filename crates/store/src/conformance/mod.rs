@@ -12,6 +12,7 @@
 
 mod apply;
 mod apps;
+mod blocks;
 mod commit;
 mod counts;
 mod expiry;
@@ -118,6 +119,15 @@ cases! {
         a_filter_finds_the_one_row_behind_many_others
         a_page_of_long_texts_is_short_and_goes_on
         responses_are_counted_with_the_names_of_their_tags;
+    blocks:
+        blocks_change_nothing_that_is_listed
+        a_rare_value_is_found_within_few_rows
+        what_is_young_is_in_no_block
+        of_a_response_that_was_deleted_no_block_keeps_anything
+        what_expires_leaves_no_block_behind
+        what_is_stored_with_an_older_id_is_listed
+        of_a_person_who_was_erased_no_block_keeps_anything
+        what_is_put_in_between_is_listed;
     respondents:
         a_claim_is_linked_by_the_rules
         a_stored_claim_makes_a_profile_with_its_consent
@@ -155,6 +165,7 @@ cases! {
         a_stored_response_is_counted_at_once
         what_is_not_stored_is_not_counted
         folding_changes_nothing_that_is_read
+        no_flow_waits_until_all_of_another_is_folded_and_no_walk_either
         what_is_deleted_is_taken_away
         what_is_erased_is_taken_away_with_its_tags
         what_expires_is_taken_away

@@ -16,9 +16,9 @@ use super::world::{
     response_row, token_row, user_row,
 };
 use crate::{
-    App, At, Change, ConsentRow, FeedPosition, IdentityKeyKind, IdentityRow, IdentityVerification,
-    NewResponse, Outcome, PeopleWrite, Place, Record, RespondentRow, Role, Scope, StoreError,
-    Subject, Table, UsedKeyRow, Write,
+    App, AppRow, At, Change, ConsentRow, FeedPosition, IdentityKeyKind, IdentityRow,
+    IdentityVerification, NewResponse, Outcome, PeopleWrite, Place, Record, RespondentRow, Role,
+    Scope, StoreError, Subject, Table, UsedKeyRow, UserRow, Write,
 };
 
 pub(super) async fn what_was_stored_is_read_out_once_and_in_order(store: TheStore) {
@@ -283,12 +283,9 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
 /// Records with every column filled on one and empty on another, in order.
 fn records() -> Vec<Record> {
     let mut records = vec![Record::Audit(audit_row(None)), Record::Token(token_row())];
-    let (mut owner, bare) = (user_row(), user_row());
-    owner.password = Some("$argon2id$".into());
-    owner.subject = Some(Subject { issuer: "https://id.example".into(), subject: "7".into() });
-    (owner.epoch, owner.disabled_at) = (3, Some(at(4)));
+    let owner = owner();
     records.push(Record::Grant(grant_row(&owner, None, Role::Owner)));
-    records.extend([Record::User(owner.clone()), Record::User(bare)]);
+    records.extend([Record::User(owner.clone()), Record::User(user_row())]);
     for number in [1_u8, 2] {
         let full = number == 1;
         let mut app = App { row: app_row(), revision: 41, public_revision: 10 + u64::from(number) };
@@ -302,12 +299,7 @@ fn records() -> Vec<Record> {
         let (plain_flow, plain_version) = (flow.clone(), retired.clone());
         let mut invited = invitation_row(&flow);
         if full {
-            app.row.identity_verification = IdentityVerification::Enforce;
-            app.row.allowed_origins = vec!["https://a.example".into(), "https://b.example".into()];
-            app.row.grace_window_seconds = Some(0);
-            app.row.retention_days = Some(90);
-            app.row.token_lifetime_seconds = Some(86_400);
-            app.row.hosted = Some(r#"{"spamProtection":false}"#.into());
+            fill_app(&mut app.row);
             identity_key.kind = IdentityKeyKind::Jwks;
             identity_key.material = "https://id.example/keys".into();
             identity_key.issuer = Some("https://id.example".into());
@@ -358,6 +350,26 @@ fn records() -> Vec<Record> {
     }
     records.sort_by_key(Record::place);
     records
+}
+
+fn fill_app(row: &mut AppRow) {
+    row.identity_verification = IdentityVerification::Enforce;
+    row.allowed_origins = vec!["https://a.example".into(), "https://b.example".into()];
+    row.grace_window_seconds = Some(0);
+    row.retention_days = Some(90);
+    row.token_lifetime_seconds = Some(86_400);
+    row.hosted = Some(r#"{"spamProtection":false}"#.into());
+}
+
+/// A user with every column filled.
+fn owner() -> UserRow {
+    UserRow {
+        password: Some("$argon2id$".into()),
+        subject: Some(Subject { issuer: "https://id.example".into(), subject: "7".into() }),
+        epoch: 3,
+        disabled_at: Some(at(4)),
+        ..user_row()
+    }
 }
 
 /// Somebody who is known by two identities, a consent, and the key of a response that was erased.

@@ -18,6 +18,8 @@ use sluice_flow::time::Timestamp;
 
 pub(crate) use census::Census;
 pub use sieve::folded;
+#[cfg(test)]
+pub(crate) use sieve::tests::query_of_all;
 pub(crate) use sieve::{Candidate, Sieve};
 pub(crate) use span::Span;
 pub(crate) use walk::Walk;

@@ -186,14 +186,14 @@ fn fold_into(room: &mut String, text: &str) {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use sluice_flow::id::{AppId, FlowId, v7};
     use sluice_flow::time::Timestamp;
 
     use super::*;
     use crate::Order;
 
-    pub(in super::super) fn query_of_all() -> ResponseQuery {
+    pub(crate) fn query_of_all() -> ResponseQuery {
         let id = v7(Timestamp::from_millis(1), 0, 0);
         ResponseQuery {
             app_id: AppId::from_uuid(id),

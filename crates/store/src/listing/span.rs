@@ -39,6 +39,11 @@ impl Span {
         (span.first <= span.last).then_some(span)
     }
 
+    /// Both, and what lies between them.
+    pub(crate) fn joined_with(self, other: Self) -> Self {
+        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
+    }
+
     /// What of the span comes up to and with `id`, which is in it.
     pub(crate) fn up_to(self, id: u128, order: Order) -> Self {
         match order {

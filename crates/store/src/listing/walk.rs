@@ -6,7 +6,8 @@ use sluice_flow::id::ResponseId;
 use uuid::Uuid;
 
 use super::{Census, ResponseCount, ResponsePage, ResponseQuery, Sieve, Span};
-use crate::ResponseRow;
+use crate::blocks::Narrowed;
+use crate::{Order, ResponseRow};
 
 /// How long one call may look; at least one slice is always looked at.
 const LOOK_TIME: Duration = Duration::from_millis(100);
@@ -77,6 +78,25 @@ impl Walk {
         self.seen = up_to;
         self.rest =
             self.rest.and_then(|span| up_to.and_then(|id| span.beyond(id, self.query.order)));
+    }
+
+    /// The part of the rest that is to be walked next; what can be passed over before it is.
+    pub(crate) fn narrowed(&mut self, narrowed: Narrowed) -> Option<Span> {
+        match narrowed {
+            Narrowed::To(part) => return Some(part),
+            Narrowed::PassedTo(id) => self.looked(0, Some(id)),
+            Narrowed::Nothing => self.looked(0, None),
+        }
+        None
+    }
+
+    /// Where a part of the rest ends, if the walk goes on behind it.
+    pub(crate) fn end_of(&self, part: Span) -> Option<u128> {
+        let rest = self.rest?;
+        match self.query.order {
+            Order::Asc => (part.last < rest.last).then_some(part.last),
+            Order::Desc => (part.first > rest.first).then_some(part.first),
+        }
     }
 
     fn is_full(&self) -> bool {

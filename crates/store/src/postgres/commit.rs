@@ -26,11 +26,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use sluice_flow::id::{AppId, AssignmentId, ResponseId};
+use sluice_flow::id::{AppId, AssignmentId, ResponseId, v7};
+use sluice_flow::time::Timestamp;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
+use super::blocks;
 use super::claims::{self, Links};
 use super::codec::Cells;
 use super::counts;
@@ -44,6 +46,8 @@ use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResul
 /// How often a transaction that lost against another one is tried.
 const TRIES: u32 = 5;
 
+/// Columns of [`SET_AND_QUEUE`] before the time.
+const SET_COLUMNS: usize = 3;
 /// For the apps after the first; see [`SET_AND_QUEUE`].
 const QUEUE: &str = "SELECT pg_advisory_xact_lock_shared($1)";
 /// A statement of its own after the lock, so that it sees what was committed while waiting for it.
@@ -118,12 +122,13 @@ async fn attempt(
     responses: &Arc<Vec<NewResponse>>,
 ) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
-    let Decided { outcomes, to_store, links, way, count } =
+    let Decided { outcomes, to_store, links, way, count, unfill, old } =
         match decide(&transaction, responses).await {
             Ok(decided) => decided,
             Err(stop) => return Err(transaction.stop(stop).await.into()),
         };
-    let last = Last { responses: claims::linked(responses, &links), to_store, count };
+    let responses = claims::linked(responses, &links);
+    let last = Last { responses, to_store, count, unfill, old };
     match way {
         Some(Way::Copy(copy)) => {
             let copied =
@@ -150,6 +155,9 @@ struct Decided {
     way: Option<Way>,
     /// What counts them.
     count: Statement,
+    /// What takes the filter from blocks that they fall into, where an id is not beyond this one.
+    unfill: Statement,
+    old: u128,
 }
 
 async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<Decided, Stop> {
@@ -171,7 +179,8 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     };
     // Before a copy is begun, which nothing else may be sent during.
     let count = transaction.prepare(counts::ADD).await?;
-    let (newest, copy) = begin_and_lock(transaction, &apps, with).await?;
+    let unfill = transaction.prepare(blocks::UNFILL).await?;
+    let Begun { newest, copy, now } = begin_and_lock(transaction, &apps, with).await?;
     let mut outcomes = vec![Outcome::Stale; responses.len()];
     let mut to_store = Vec::with_capacity(apps.len());
     let mut links = Links::new();
@@ -203,7 +212,8 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
         }
         (true, None) => Some(Way::Copy(Box::pin(transaction.copy(&COPY).await?))),
     };
-    Ok(Decided { outcomes, to_store, links, way, count })
+    let old = v7(blocks::old_at(now), 0, 0).as_u128();
+    Ok(Decided { outcomes, to_store, links, way, count, unfill, old })
 }
 
 /// What goes with the first exchange.
@@ -216,12 +226,21 @@ enum With {
     Copy,
 }
 
+/// A transaction that has begun.
+struct Begun {
+    /// The public revision of each app.
+    newest: Vec<Option<u64>>,
+    copy: Option<Copying>,
+    /// What time it is for the server.
+    now: Timestamp,
+}
+
 /// Begins, and locks the apps in the order given; everything for the first goes in one exchange.
 async fn begin_and_lock(
     transaction: &Transaction,
     apps: &[AppId],
     with: With,
-) -> Result<(Vec<Option<u64>>, Option<Copying>), Stop> {
+) -> Result<Begun, Stop> {
     let begin = transaction.prepare(BEGIN).await?;
     let read = if with == With::RowLock { READ_AND_LOCK } else { READ };
     let read = transaction.prepare(read).await?;
@@ -231,6 +250,7 @@ async fn begin_and_lock(
     }
     let mut newest = Vec::with_capacity(apps.len());
     let mut copy = None;
+    let mut now = Timestamp::from_millis(0);
     for (index, app) in apps.iter().enumerate() {
         let queue = if index == 0 { SET_AND_QUEUE } else { QUEUE };
         let queue = transaction.prepare(queue).await?;
@@ -256,14 +276,17 @@ async fn begin_and_lock(
             }
         );
         let refused = copying.is_err();
-        let locked = begun.and(queued.map(drop)).and(read).and_then(|row| Ok((row, copying?)));
+        let locked = begun.and(queued).and_then(|row| Ok((row, read?, copying?)));
         // Whatever was refused first: where the copy was, too, the connection is out of step.
-        let (row, copying) =
+        let (queued, row, copying) =
             locked.map_err(|stop| if refused { stop.out_of_step() } else { stop })?;
         newest.push(row.first().map(|row| Cells::of(row).revision()).transpose()?);
         copy = copying.map(Box::pin);
+        if let (0, Some(row)) = (index, queued.first()) {
+            now = Timestamp::from_millis(Cells::after(row, SET_COLUMNS).take()?);
+        }
     }
-    Ok((newest, copy))
+    Ok(Begun { newest, copy, now })
 }
 
 /// The rows of one app, and what is known of them so far.

@@ -13,6 +13,7 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
+use super::blocks;
 use super::codec::{self, Cells, RESPONSE};
 use super::failure::Stop;
 use super::pool::{Params, Pool};
@@ -55,8 +56,9 @@ const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
 const TOTALS: &str = "SELECT flow_id, day, sum(responses)::bigint FROM ( \
      SELECT counts.flow_id, day, responses FROM flows JOIN counts \
      ON counts.app_id = flows.app_id AND counts.flow_id = flows.flow_id AND segment = '' \
-     WHERE flows.app_id = $1 \
-     UNION ALL SELECT flow_id, day, responses FROM count_deltas WHERE app_id = $1) AS days \
+     AND day >= $2 WHERE flows.app_id = $1 \
+     UNION ALL SELECT flow_id, day, responses FROM count_deltas \
+     WHERE app_id = $1 AND day >= $2) AS days \
      GROUP BY flow_id, day ORDER BY flow_id, day";
 
 /// The columns of [`ADD`] after the first two.
@@ -116,7 +118,7 @@ pub(super) struct Gone {
     pub(super) stays: Option<ResponseRow>,
 }
 
-/// Appends what goes in this transaction, as far as it is counted.
+/// Appends what goes in this transaction, as far as it is counted, and takes it out of what lists pass over.
 pub(super) async fn take_away(
     transaction: &Transaction,
     app: AppId,
@@ -125,6 +127,8 @@ pub(super) async fn take_away(
     if gone.is_empty() {
         return Ok(());
     }
+    let ids = gone.iter().map(|it| (it.row.flow_id.uuid(), it.row.response_id.uuid()));
+    blocks::unfill(transaction, app, &ids.collect::<Vec<_>>()).await?;
     let mut flows: Vec<Uuid> = gone.iter().map(|it| it.row.flow_id.uuid()).collect();
     flows.sort();
     flows.dedup();
@@ -178,25 +182,33 @@ async fn definitions<'r>(
     Ok(definitions)
 }
 
-/// One part of the work in the background: deltas of one flow, or else responses that a walk has not passed.
+/// Flows that one pass of the work in the background visits; the next one begins anew.
+const FLOWS_A_PASS: usize = 1_000;
+
+/// One pass of the work in the background: some deltas of each flow, and some responses that a walk has not passed.
 pub(super) async fn tend(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Tended> {
     let of_flow =
         |cells: &mut Cells| Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?));
-    let deltas = "SELECT app_id, flow_id FROM count_deltas LIMIT 1";
-    if let Some((app, flow)) = pool.one(deltas, &[], of_flow).await? {
+    let deltas = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT $1";
+    let mut tended = Tended { is_done: true, ..Tended::default() };
+    for (app, flow) in pool.many(deltas, &[&limit(FLOWS_A_PASS)], of_flow).await? {
         // Where another node is at it, there is nothing to do here.
-        let folded = fold(pool, app, flow).await?;
-        return Ok(Tended { folded, is_done: folded == 0, ..Tended::default() });
+        let (folded, is_all) = fold(pool, app, flow).await?;
+        tended.folded += folded;
+        tended.is_done &= is_all;
     }
     let walks = "SELECT app_id, flow_id FROM count_walks WHERE passed IS NOT NULL LIMIT 1";
-    match pool.one(walks, &[], of_flow).await? {
-        Some((app, flow)) => match walk(pool, app, flow, rows_max).await? {
-            Some(walked) => Ok(Tended { walked, ..Tended::default() }),
-            None => Ok(Tended { is_done: true, ..Tended::default() }),
-        },
-        None => Ok(Tended { is_done: true, ..Tended::default() }),
+    if let Some((app, flow)) = pool.one(walks, &[], of_flow).await?
+        && let Some(walked) = walk(pool, app, flow, rows_max).await?
+    {
+        tended.walked = walked;
+        tended.is_done = false;
     }
+    Ok(tended)
 }
+
+/// How often it is tried to fold what was removed, while others may be adding to it.
+const REMOVAL_ROUNDS: usize = 20;
 
 /// Folds what was removed of an app, so that no text of its tags outlives it. What cannot be folded now is folded in the
 /// background.
@@ -204,8 +216,14 @@ pub(super) async fn fold_removals(pool: &Arc<Pool>, app: AppId) {
     let sql = "SELECT DISTINCT flow_id FROM count_deltas WHERE app_id = $1 AND removal";
     let folding = async {
         let read = |cells: &mut Cells| cells.id(FlowId::from_uuid);
-        for flow in pool.many(sql, &[&app.uuid()], read).await? {
-            while fold(pool, app, flow).await? > 0 {}
+        for _ in 0..REMOVAL_ROUNDS {
+            let flows = pool.many(sql, &[&app.uuid()], read).await?;
+            if flows.is_empty() {
+                break;
+            }
+            for flow in flows {
+                fold(pool, app, flow).await?;
+            }
         }
         Ok::<(), StoreError>(())
     };
@@ -214,14 +232,14 @@ pub(super) async fn fold_removals(pool: &Arc<Pool>, app: AppId) {
     }
 }
 
-/// Folds some deltas of a flow and says how many; none where another node is at it.
-async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<u64> {
+/// Folds some deltas of a flow and says how many, and whether that was all; none where another node is at it.
+async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, bool)> {
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
     let body = async {
         match lock(&transaction, app, flow).await? {
             Some(_) => fold_some(&transaction, app, flow).await,
-            None => Ok(0),
+            None => Ok((0, true)),
         }
     };
     let body = body.await;
@@ -247,18 +265,25 @@ async fn lock(
     Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
 }
 
-async fn fold_some(transaction: &Transaction, app: AppId, flow: FlowId) -> Result<u64, Stop> {
+async fn fold_some(
+    transaction: &Transaction,
+    app: AppId,
+    flow: FlowId,
+) -> Result<(u64, bool), Stop> {
     let (app_id, flow_id) = (app.uuid(), flow.uuid());
     let mut by_sheet: BTreeMap<SheetKey, Vec<u8>> = BTreeMap::new();
     let (mut removals, mut ids, mut size) = (Vec::new(), Vec::new(), 0);
-    for row in transaction.query(DELTAS, &[&app_id, &flow_id, &FOLD_ROWS_MAX]).await? {
-        let mut cells = Cells::of(&row);
+    let rows = transaction.query(DELTAS, &[&app_id, &flow_id, &FOLD_ROWS_MAX]).await?;
+    let mut is_all = (rows.len() as i64) < FOLD_ROWS_MAX;
+    for row in &rows {
+        let mut cells = Cells::of(row);
         let (removal, delta_id): (bool, Uuid) = (cells.take()?, cells.take()?);
         let flow_version_id = cells.id(FlowVersionId::from_uuid)?;
         let day = Day::from_number(cells.take()?);
         let body: &[u8] = cells.take()?;
         size += body.len();
         if size > FOLD_BYTES_MAX && !ids.is_empty() {
+            is_all = false;
             break;
         }
         let key = SheetKey { app_id: app, flow_id: flow, flow_version_id, day };
@@ -272,7 +297,7 @@ async fn fold_some(transaction: &Transaction, app: AppId, flow: FlowId) -> Resul
     if !ids.is_empty() {
         transaction.execute(FORGET, &[&app_id, &flow_id, &removals, &ids]).await?;
     }
-    Ok(ids.len() as u64)
+    Ok((ids.len() as u64, is_all))
 }
 
 /// Puts deltas onto one sheet.
@@ -437,7 +462,11 @@ fn row(cells: &mut Cells) -> StoreResult<ReadRow> {
 }
 
 /// How many responses each flow of an app has on each day.
-pub(super) async fn totals(pool: &Arc<Pool>, app: AppId) -> StoreResult<Vec<DayTotal>> {
+pub(super) async fn totals(
+    pool: &Arc<Pool>,
+    app: AppId,
+    from: Option<Day>,
+) -> StoreResult<Vec<DayTotal>> {
     let read = |cells: &mut Cells| {
         Ok(DayTotal {
             flow_id: cells.id(FlowId::from_uuid)?,
@@ -445,5 +474,6 @@ pub(super) async fn totals(pool: &Arc<Pool>, app: AppId) -> StoreResult<Vec<DayT
             responses: cells.take()?,
         })
     };
-    pool.many(TOTALS, &[&app.uuid()], read).await
+    let from = from.map_or(i32::MIN, Day::number);
+    pool.many(TOTALS, &[&app.uuid(), &from], read).await
 }

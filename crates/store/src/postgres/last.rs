@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, SinkExt};
 use sluice_flow::id::AppId;
 use tokio_postgres::error::{DbError, Severity};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{CopyInSink, Error, Statement};
 use uuid::Uuid;
 
@@ -40,6 +41,9 @@ pub(super) struct Last {
     pub(super) to_store: Vec<(AppId, Vec<usize>)>,
     /// [`counts::ADD`]: what is stored is counted in the same transaction.
     pub(super) count: Statement,
+    /// [`blocks::UNFILL`], for responses with ids that are not beyond `old`.
+    pub(super) unfill: Statement,
+    pub(super) old: u128,
 }
 
 /// How the rows go in. It is begun before, since until COMMIT is sent a failure leaves no doubt.
@@ -57,11 +61,12 @@ impl Last {
         let rows = copy::of(places.map(|&place| &self.responses[place]));
         copy.feed(rows).await.map_err(|error| NotCommitted::Before(error.into()))?;
         let counted = self.counted();
+        let late = self.late();
         // Each is sent when it is first polled, and they are polled from left to right.
         let (copied, (counts, committed)) = tokio::join!(
             biased;
             copy.as_mut().finish(),
-            count_and_commit(&self.count, &counted, lease),
+            self.count_and_commit(&counted, &late, lease),
         );
         settled(copied, sent)?;
         for (of_app, counts) in counted.iter().zip(counts) {
@@ -79,6 +84,18 @@ impl Last {
         self.to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect()
     }
 
+    /// By app, the flows and ids of what is stored so late that it may fall into a block.
+    fn late(&self) -> Vec<(Uuid, Vec<Uuid>, Vec<Uuid>)> {
+        let of_app = |(app, places): &(AppId, Vec<usize>)| {
+            let rows = places.iter().map(|&place| &self.responses[place].row);
+            let late = rows.filter(|row| row.response_id.uuid().as_u128() <= self.old);
+            let (flows, ids): (Vec<Uuid>, Vec<Uuid>) =
+                late.map(|row| (row.flow_id.uuid(), row.response_id.uuid())).unzip();
+            (!ids.is_empty()).then(|| (app.uuid(), flows, ids))
+        };
+        self.to_store.iter().filter_map(of_app).collect()
+    }
+
     pub(super) async fn insert_and_commit(self, store: Statement, lease: &Lease) -> Ended {
         let of_app = |(app, places): &(AppId, Vec<usize>)| {
             let rows = places.iter().map(|&place| &self.responses[place]);
@@ -90,11 +107,12 @@ impl Last {
         let params: Vec<_> = columns.iter().map(Columns::params).collect();
         let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
         let counted = self.counted();
+        let late = self.late();
         // Each is sent when it is first polled, and they are polled from left to right.
         let (stored, (counts, committed)) = tokio::join!(
             biased;
             in_order(stores.collect()),
-            count_and_commit(&self.count, &counted, lease),
+            self.count_and_commit(&counted, &late, lease),
         );
         for (of_app, stored) in columns.iter().zip(stored) {
             settled(stored, of_app.len())?;
@@ -104,17 +122,29 @@ impl Last {
         }
         committed.map_err(|error| NotCommitted::At(error.into()))
     }
-}
 
-/// Sends what the rows of each app add to the counts, and COMMIT after it.
-async fn count_and_commit(
-    count: &Statement,
-    counted: &[(Uuid, counts::Columns)],
-    lease: &Lease,
-) -> (Vec<Result<u64, Error>>, Result<(), Error>) {
-    let params: Vec<_> = counted.iter().map(|(app, it)| it.params(app, &false)).collect();
-    let counts = params.iter().map(|params| lease.execute(count, params).boxed());
-    tokio::join!(biased; in_order(counts.collect()), lease.batch_execute("COMMIT"))
+    /// Sends what the rows of each app add to the counts, what is to be said of those that are late, and COMMIT after it.
+    async fn count_and_commit(
+        &self,
+        counted: &[(Uuid, counts::Columns)],
+        late: &[(Uuid, Vec<Uuid>, Vec<Uuid>)],
+        lease: &Lease,
+    ) -> (Vec<Result<u64, Error>>, Result<(), Error>) {
+        let params: Vec<_> = counted.iter().map(|(app, it)| it.params(app, &false)).collect();
+        let counts = params.iter().map(|params| lease.execute(&self.count, params).boxed());
+        let late: Vec<[&(dyn ToSql + Sync); 3]> =
+            late.iter().map(|(app, flows, ids)| [app as _, flows as _, ids as _]).collect();
+        let late = late.iter().map(|params| lease.execute(&self.unfill, params).boxed());
+        let (counts, late, committed) = tokio::join!(
+            biased;
+            in_order(counts.collect()),
+            in_order(late.collect()),
+            lease.batch_execute("COMMIT")
+        );
+        // Where it was refused, so was the COMMIT.
+        let refused = late.into_iter().find_map(Result::err);
+        (counts, refused.map_or(committed, Err))
+    }
 }
 
 /// Whether all rows were taken. COMMIT is on its way already: it may have been carried out wherever

@@ -10,6 +10,7 @@
 //! sequence or a trigger.
 
 mod apply;
+mod blocks;
 mod claims;
 mod codec;
 mod columns;
@@ -45,17 +46,17 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Day, Timestamp};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::{
-    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, DayTotal, Digest, Erasure, Expired,
-    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
-    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page,
-    Place, Record, Removed, Respondent, ResponseCount, ResponsePage, ResponseQuery, ResponseRow,
-    SecretHash, SessionRow, Store, StoreError, StoreResult, Tended, TokenHash, TokenRow, User,
-    UserKey, VersionRow, VersionState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
+    Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
+    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
+    ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError,
+    StoreResult, Tended, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -283,6 +284,10 @@ impl Store for PgStore {
         to_the_end(async move { expiry::part(&pool, &expiry).await }).await
     }
 
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        blocks::make(&self.pool, place, now).await
+    }
+
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
         invitations::by_id(&self.pool, id).await
     }
@@ -328,8 +333,8 @@ impl Store for PgStore {
         counts::read(&self.pool, app, flow, segment).await
     }
 
-    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>> {
-        counts::totals(&self.pool, app).await
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        counts::totals(&self.pool, app, from).await
     }
 
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {

@@ -40,7 +40,11 @@ const BEGIN_AND_SET: &str = concat!(begin!(), "; ", set!());
 /// The same in two statements, for those that prepare them: there the server need not read them anew.
 pub(super) const BEGIN: &str = begin!();
 /// Fair against changes, see [`super::commit`]; `$1` is the number of the app's queue.
-pub(super) const SET_AND_QUEUE: &str = concat!(set!(), ", pg_advisory_xact_lock_shared($1)");
+/// The last column is what time it is for the server.
+pub(super) const SET_AND_QUEUE: &str = concat!(
+    set!(),
+    ", pg_advisory_xact_lock_shared($1), (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+);
 
 /// How long a connection is kept on which a COMMIT hangs.
 const HANGING_MAX: Duration = Duration::from_secs(120);

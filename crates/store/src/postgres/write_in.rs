@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::AppId;
 
+use super::blocks;
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::columns::{Columns, GIVEN, NAMES};
 use super::counts;
@@ -69,6 +70,7 @@ async fn put_all(
         let flows: BTreeSet<_> = rows.iter().map(|(row, _)| row.flow_id).collect();
         for flow in flows {
             counts::begin_walk(transaction, app, flow).await?;
+            blocks::forget(transaction, app, flow).await?;
         }
         put_responses(transaction, app, &rows).await?;
     }

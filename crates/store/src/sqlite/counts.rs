@@ -7,17 +7,18 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::counts::{Damaged, Gathered, Part, Sheet};
-use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
+use super::blocks;
 use super::codec::{self, Cells, RESPONSE, bytes};
 use super::read::{limit, many};
 use super::transaction::{Stop, Then};
 use crate::counting::{
     self, Counted, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, Removed, SheetKey,
 };
-use crate::{DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow, StoreError, Tended};
+use crate::{DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow, StoreError};
 
 const ADD: &str = "INSERT INTO count_deltas (app_id, flow_id, delta_id, flow_version_id, day, \
      responses, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -35,8 +36,8 @@ const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
 const TOTALS: &str = "SELECT flow_id, day, sum(responses) FROM ( \
      SELECT counts.flow_id, day, responses FROM flows CROSS JOIN counts \
      ON counts.app_id = flows.app_id AND counts.flow_id = flows.flow_id AND segment = x'' \
-     WHERE flows.app_id = ?1 \
-     UNION ALL SELECT flow_id, day, responses FROM count_deltas WHERE app_id = ?1) \
+     AND day >= ?2 WHERE flows.app_id = ?1 \
+     UNION ALL SELECT flow_id, day, responses FROM count_deltas WHERE app_id = ?1 AND day >= ?2) \
      GROUP BY flow_id, day ORDER BY flow_id, day";
 
 /// Appends what the responses of a commit that were stored add.
@@ -65,13 +66,14 @@ pub(super) fn add(
     Ok(())
 }
 
-/// What goes in one transaction, to be taken away from the counts at its end.
+/// What goes in one transaction, to be taken away at its end from the counts and from what lists pass over.
 #[derive(Debug, Default)]
 pub(super) struct Going {
     definitions: Definitions,
     /// Where the walk of a flow stands.
     walks: BTreeMap<(AppId, FlowId), Option<[u8; 16]>>,
     removed: Removed,
+    ids: BTreeMap<(AppId, FlowId), Vec<ResponseId>>,
 }
 
 impl Going {
@@ -84,6 +86,7 @@ impl Going {
         stays: Option<&ResponseRow>,
     ) -> Result<()> {
         let flow = (row.app_id, row.flow_id);
+        self.ids.entry(flow).or_default().push(row.response_id);
         let passed = match self.walks.get(&flow) {
             Some(passed) => *passed,
             None => *self.walks.entry(flow).or_insert(walk_of(connection, flow)?),
@@ -104,6 +107,9 @@ impl Going {
         }
         for ((app, flow), removed) in by_flow {
             fold(connection, app, flow, usize::MAX, &removed)?;
+        }
+        for ((app, flow), ids) in self.ids {
+            blocks::unfill(connection, app, flow, ids)?;
         }
         Ok(())
     }
@@ -131,17 +137,18 @@ fn know(connection: &Connection, definitions: &mut Definitions, row: &ResponseRo
     Ok(())
 }
 
-/// Puts up to so many bytes of a flow's deltas onto their sheets, and `more` after them; says how many it were.
+/// Puts up to so many bytes of a flow's deltas onto their sheets, and `more` after them; says how many it were, and whether
+/// that was all.
 fn fold(
     connection: &Connection,
     app: AppId,
     flow: FlowId,
     bytes_max: usize,
     more: &Removed,
-) -> Result<u64, Stop> {
+) -> Result<(u64, bool), Stop> {
     let ids = (bytes!(app), bytes!(flow));
     let mut by_sheet: BTreeMap<SheetKey, Vec<u8>> = BTreeMap::new();
-    let (mut folded, mut last, mut size) = (0, None, 0);
+    let (mut folded, mut last, mut size, mut is_all) = (0, None, 0, true);
     {
         let mut select = connection.prepare_cached(DELTAS)?;
         let mut rows = select.query(params![ids.0, ids.1])?;
@@ -153,6 +160,7 @@ fn fold(
             let body: Vec<u8> = cells.take()?;
             size += body.len();
             if size > bytes_max && folded > 0 {
+                is_all = false;
                 break;
             }
             let key = SheetKey { app_id: app, flow_id: flow, flow_version_id, day };
@@ -171,7 +179,7 @@ fn fold(
     if let Some(last) = last {
         connection.prepare_cached(FORGET)?.execute(params![ids.0, ids.1, last])?;
     }
-    Ok(folded)
+    Ok((folded, is_all))
 }
 
 /// Puts deltas onto one sheet.
@@ -216,24 +224,37 @@ fn damaged(damaged: Damaged) -> Stop {
     Stop::Answer(StoreError::from(damaged))
 }
 
-/// One part of the work in the background: deltas of one flow, or else responses that a walk has not passed.
-pub(super) fn tend(connection: &Connection, rows_max: usize) -> Result<(Tended, Then), Stop> {
-    let of_flow =
-        |cells: &mut Cells| Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?));
-    let first = |table: &str| {
-        let sql = format!("SELECT app_id, flow_id FROM {table} LIMIT 1");
-        many(connection, &sql, [], of_flow).map(|found| found.into_iter().next())
-    };
-    if let Some((app, flow)) = first("count_deltas")? {
-        let folded = fold(connection, app, flow, FOLD_BYTES_MAX, &Removed::new())?;
-        return Ok((Tended { folded, ..Tended::default() }, Then::Commit));
-    }
-    match first("count_walks")? {
-        Some((app, flow)) => {
-            let walked = walk(connection, app, flow, rows_max)?;
-            Ok((Tended { walked, ..Tended::default() }, Then::Commit))
-        }
-        None => Ok((Tended { is_done: true, ..Tended::default() }, Then::Forget)),
+/// Flows that one pass of the work in the background visits; the next one begins anew.
+const FLOWS_A_PASS: usize = 1_000;
+
+/// The flows of which something is to be folded, and whether there is anything to walk.
+pub(super) fn to_tend(connection: &Connection) -> Result<(Vec<(AppId, FlowId)>, bool)> {
+    let sql = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT ?1";
+    let flows = many(connection, sql, [limit(FLOWS_A_PASS)], |cells: &mut Cells| {
+        Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
+    })?;
+    let walks = connection.prepare_cached("SELECT 1 FROM count_walks LIMIT 1")?.exists([])?;
+    Ok((flows, walks))
+}
+
+/// Folds some of a flow's deltas; says how many, and whether that was all.
+pub(super) fn fold_part(
+    connection: &Connection,
+    (app, flow): (AppId, FlowId),
+) -> Result<((u64, bool), Then), Stop> {
+    let folded = fold(connection, app, flow, FOLD_BYTES_MAX, &Removed::new())?;
+    Ok((folded, Then::Commit))
+}
+
+/// Takes the first walk some responses further; says how many it looked at.
+pub(super) fn walk_part(connection: &Connection, rows_max: usize) -> Result<(u64, Then), Stop> {
+    let sql = "SELECT app_id, flow_id FROM count_walks LIMIT 1";
+    let first = many(connection, sql, [], |cells: &mut Cells| {
+        Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
+    })?;
+    match first.first() {
+        Some((app, flow)) => Ok((walk(connection, *app, *flow, rows_max)?, Then::Commit)),
+        None => Ok((0, Then::Forget)),
     }
 }
 
@@ -331,8 +352,13 @@ pub(super) fn read(
 }
 
 /// How many responses each flow of an app has on each day.
-pub(super) fn totals(connection: &Connection, app: AppId) -> Result<Vec<DayTotal>> {
-    many(connection, TOTALS, [bytes!(app)], |cells: &mut Cells| {
+pub(super) fn totals(
+    connection: &Connection,
+    app: AppId,
+    from: Option<Day>,
+) -> Result<Vec<DayTotal>> {
+    let from = from.map_or(i32::MIN, Day::number);
+    many(connection, TOTALS, params![bytes!(app), from], |cells: &mut Cells| {
         Ok(DayTotal {
             flow_id: cells.id(FlowId::from_uuid)?,
             day: Day::from_number(cells.take()?),

@@ -8,6 +8,7 @@
 //! Deliberately absent: any retry of a failed write. What failed is said; what is unknown stops us.
 
 mod apply;
+mod blocks;
 mod claims;
 mod codec;
 mod commit;
@@ -34,16 +35,16 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Day, Timestamp};
 
 use crate::listing::Walk;
 use crate::{
-    App, At, AuditQuery, AuditRow, Change, Changes, ConsentRow, DayTotal, Digest, Erasure, Expired,
-    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
-    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, NewResponse, Outcome, Page,
-    Place, Record, Removed, Respondent, ResponseCount, ResponsePage, ResponseQuery, ResponseRow,
-    SecretHash, SessionRow, Store, StoreResult, Tended, TokenHash, TokenRow, User, UserKey,
-    VersionRow, VersionState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
+    Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
+    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
+    ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreResult, Tended,
+    TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use read::{apps, flows, instance, out, respondents, responses};
 
@@ -213,6 +214,16 @@ impl Store for SqliteStore {
         self.writer.expire(expiry).await
     }
 
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        let work = self.readers.read(move |it| blocks::work(it, place, now)).await?;
+        let Some(flow) = work.flow else { return Ok(Blocked { made: 0, next: None }) };
+        let made = Blocked::at(place, flow, work.filled.len(), work.laid.len());
+        if made.made > 0 {
+            self.writer.put_blocks(work).await?;
+        }
+        Ok(made)
+    }
+
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
         self.readers.read(move |it| invitations::by_id(it, id)).await
     }
@@ -260,12 +271,22 @@ impl Store for SqliteStore {
         self.readers.read(move |it| counts::read(it, app, flow, segment)).await
     }
 
-    async fn count_by_day(&self, app: AppId) -> StoreResult<Vec<DayTotal>> {
-        self.readers.read(move |it| counts::totals(it, app)).await
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        self.readers.read(move |it| counts::totals(it, app, from)).await
     }
 
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
-        self.writer.tend_counts(limit).await
+        let (flows, walks) = self.readers.read(counts::to_tend).await?;
+        let mut tended = Tended { is_done: !walks, ..Tended::default() };
+        for flow in flows {
+            let (folded, is_all) = self.writer.fold_counts(flow).await?;
+            tended.folded += folded;
+            tended.is_done &= is_all;
+        }
+        if walks {
+            tended.walked = self.writer.walk_counts(limit).await?;
+        }
+        Ok(tended)
     }
 
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {

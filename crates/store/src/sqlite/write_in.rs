@@ -14,7 +14,7 @@ use super::claims::{put_consent, put_identity, put_respondent};
 use super::codec::bytes;
 use super::removal::put_used_key;
 use super::transaction::{Stop, Then};
-use super::{commit, counts, invitations, people};
+use super::{blocks, commit, counts, invitations, people};
 use crate::{App, Record};
 
 /// The columns in the order of [`commit::put`].
@@ -40,6 +40,7 @@ pub(super) fn records(connection: &Connection, records: &[Record]) -> Result<(()
     });
     for (app, flow) in flows.collect::<BTreeSet<_>>() {
         counts::begin_walk(connection, app, flow)?;
+        blocks::forget(connection, app, flow)?;
     }
     let mut put_response = connection.prepare_cached(PUT_RESPONSE)?;
     for record in records {

@@ -13,14 +13,15 @@ use std::time::{Duration, Instant};
 use rusqlite::hooks::Wal;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};
+use sluice_flow::id::{AppId, FlowId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::open::OpenError;
 use super::transaction::{self, Then};
-use super::{apply, commit, counts, expiry, removal, write_in};
+use super::{apply, blocks, commit, counts, expiry, removal, write_in};
 use crate::{
     At, Change, Erasure, Expired, Expiry, NewResponse, Next, Outcome, Record, Removed, StoreError,
-    StoreResult, Tended,
+    StoreResult,
 };
 
 /// Jobs that wait for the writer; a caller beyond them waits for room.
@@ -42,7 +43,9 @@ enum Job {
     WriteIn(Vec<Record>, Reply<()>),
     Erase(Erasure, Reply<Removed>),
     Expire(Expiry, Reply<Expired>),
-    Tend(usize, Reply<Tended>),
+    Blocks(blocks::Work, Reply<()>),
+    Fold((AppId, FlowId), Reply<(u64, bool)>),
+    Walk(usize, Reply<u64>),
     Check(Reply<()>),
     Close(Reply<()>),
 }
@@ -85,8 +88,16 @@ impl Writer {
         self.ask(|reply| Job::Expire(expiry, reply)).await
     }
 
-    pub(super) async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
-        self.ask(|reply| Job::Tend(limit, reply)).await
+    pub(super) async fn put_blocks(&self, work: blocks::Work) -> StoreResult<()> {
+        self.ask(|reply| Job::Blocks(work, reply)).await
+    }
+
+    pub(super) async fn fold_counts(&self, flow: (AppId, FlowId)) -> StoreResult<(u64, bool)> {
+        self.ask(|reply| Job::Fold(flow, reply)).await
+    }
+
+    pub(super) async fn walk_counts(&self, limit: usize) -> StoreResult<u64> {
+        self.ask(|reply| Job::Walk(limit, reply)).await
     }
 
     pub(super) async fn check(&self) -> StoreResult<()> {
@@ -118,6 +129,7 @@ struct Thread {
     written_at: Option<Instant>,
     /// The log may hold what was removed from the database: it is to be emptied, not just begun anew.
     must_empty_log: bool,
+    late: blocks::Late,
 }
 
 impl Thread {
@@ -129,7 +141,14 @@ impl Thread {
             Ok(())
         };
         connection.wal_hook(Some(hook))?;
-        Ok(Self { connection, log_pages, stopped: false, written_at: None, must_empty_log: false })
+        Ok(Self {
+            connection,
+            log_pages,
+            stopped: false,
+            written_at: None,
+            must_empty_log: false,
+            late: blocks::Late::default(),
+        })
     }
 
     /// Makes one durable write before anything is answered.
@@ -189,9 +208,7 @@ impl Thread {
     fn answer(&mut self, job: Job) {
         // A caller who has gone away does not undo what was written, so a failed send is no error.
         let _gone = match job {
-            Job::Commit(responses, reply) => reply
-                .send(self.write(|connection| commit::responses(connection, &responses)))
-                .is_err(),
+            Job::Commit(responses, reply) => reply.send(self.commit(&responses)).is_err(),
             Job::Apply(at, change, reply) => {
                 let removed = self.write(|connection| apply::change(connection, at, change));
                 self.must_empty_log |= matches!(removed, Ok(true));
@@ -209,16 +226,40 @@ impl Thread {
                 self.must_empty_log |= matches!(expired, Ok(Expired { next: Next::Done, .. }));
                 reply.send(expired).is_err()
             }
-            Job::Tend(limit, reply) => {
-                reply.send(self.write(|connection| counts::tend(connection, limit))).is_err()
+            Job::Fold(flow, reply) => {
+                reply.send(self.write(|connection| counts::fold_part(connection, flow))).is_err()
+            }
+            Job::Walk(limit, reply) => {
+                reply.send(self.write(|connection| counts::walk_part(connection, limit))).is_err()
             }
             Job::WriteIn(records, reply) => reply
                 .send(self.write(|connection| write_in::records(connection, &records)))
                 .is_err(),
+            Job::Blocks(work, reply) => {
+                let written = self.write(|connection| blocks::write(connection, &work));
+                if written.is_ok() {
+                    self.late.laid_out(&work);
+                }
+                reply.send(written).is_err()
+            }
             Job::Check(reply) => reply.send(self.check()).is_err(),
             Job::Close(reply) => reply.send(Ok(())).is_err(),
         };
         self.checkpoint();
+    }
+
+    fn commit(&mut self, responses: &[NewResponse]) -> StoreResult<Vec<Outcome>> {
+        let mut late = std::mem::take(&mut self.late);
+        let committed = self.write(|connection| {
+            let (outcomes, then) = commit::responses(connection, responses)?;
+            late.settle(connection, responses, &outcomes)?;
+            Ok((outcomes, then))
+        });
+        // What failed is asked anew the next time.
+        if committed.is_ok() {
+            self.late = late;
+        }
+        committed
     }
 
     fn write<T>(

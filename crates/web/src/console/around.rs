@@ -1,5 +1,7 @@
 //! What stands around a page in its side bar: the apps that the visitor may see, and the flows of the one they are in.
 
+use std::collections::HashMap;
+
 use sluice_engine::rows::{AppRow, FlowState, Page};
 use sluice_engine::{AdminError, AdminResult, Missing};
 use sluice_flow::id::{AppId, FlowId};
@@ -12,6 +14,8 @@ use super::session::Visitor;
 /// Apps and flows that the side bar shows at most; the rest is on the pages that list them.
 const APPS_SHOWN: usize = 100;
 const FLOWS_SHOWN: usize = 30;
+/// Days of their spark lines.
+const DAYS_SHOWN: u32 = 14;
 
 /// What is known around a page.
 #[derive(Debug, Clone)]
@@ -30,6 +34,8 @@ pub(super) struct Neighbour {
     pub(super) flow_id: FlowId,
     pub(super) name: String,
     pub(super) status: Status,
+    /// Responses of the last days, the newest last.
+    pub(super) days: Vec<u64>,
 }
 
 impl Around {
@@ -39,7 +45,12 @@ impl Around {
         let own = engine.get_app(&visitor.actor, app).await?.row;
         let page = Page { after: None, limit: FLOWS_SHOWN };
         let flows = engine.newest_flows(&visitor.actor, app, false, page).await?;
-        around.flows = flows.iter().map(|state| around.neighbour(state)).collect();
+        let sparks = engine.recent_sparks(&visitor.actor, app, DAYS_SHOWN).await?;
+        let mut days: HashMap<FlowId, Vec<u64>> =
+            sparks.into_iter().map(|spark| (spark.flow_id, spark.days)).collect();
+        let mut of = |flow| days.remove(&flow).unwrap_or_default();
+        let shown = flows.iter().map(|state| around.neighbour(state, of(state.flow.flow_id)));
+        around.flows = shown.collect();
         around.app = Some(own);
         Ok(around)
     }
@@ -68,10 +79,10 @@ impl Around {
         self.app.as_ref().ok_or(AdminError::NotFound(Missing::App))
     }
 
-    fn neighbour(&self, state: &FlowState) -> Neighbour {
+    fn neighbour(&self, state: &FlowState, days: Vec<u64>) -> Neighbour {
         let flow = &state.flow;
         let status = Status::of(state, self.now);
-        Neighbour { flow_id: flow.flow_id, name: flow.name.clone(), status }
+        Neighbour { flow_id: flow.flow_id, name: flow.name.clone(), status, days }
     }
 }
 

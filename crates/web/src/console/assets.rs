@@ -90,6 +90,11 @@ pub(super) fn address(name: &str) -> String {
     format!("/console/assets/{}/{name}", FILES.version)
 }
 
+/// What stands in the address of every file.
+pub(super) fn version() -> &'static str {
+    &FILES.version
+}
+
 /// A file and its type, by its plain name.
 pub(super) fn file(name: &str) -> Option<&'static (&'static str, Served)> {
     FILES.by_name.get(name)

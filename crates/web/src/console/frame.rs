@@ -9,6 +9,7 @@ use sluice_engine::rows::{FlowState, Scope};
 
 use super::around::{Around, Status};
 use super::assets;
+use super::chart;
 use super::parts::icon;
 use super::reply::{self, Kind};
 use super::session::Visitor;
@@ -19,10 +20,10 @@ pub(super) enum Place<'f> {
     Flows,
     New,
     Flow(&'f FlowState, Tab),
-    /// A page of the app's settings, by the last part of its address.
-    Settings(&'f str),
-    /// A page about the whole instance, by the last part of its address.
-    Instance(&'f str),
+    /// A page of the app's settings.
+    Settings,
+    /// A page about the whole instance.
+    Instance,
 }
 
 /// The tabs of a flow.
@@ -215,6 +216,7 @@ impl<'f> Frame<'f> {
                                 span class={ "dot " (flow.status.class()) } {}
                                 span.name { (flow.name) }
                                 span.unseen { (flow.status.word()) }
+                                @if flow.days.iter().any(|&count| count > 0) { (chart::spark(&flow.days)) }
                             }
                         }
                     }
@@ -222,7 +224,7 @@ impl<'f> Frame<'f> {
                         li { a href={ (base) "/new" } aria-current=[is(matches!(self.place, Place::New))] { span.name { "+ New flow" } } }
                     }
                     li {
-                        a href={ (base) "/settings" } aria-current=[is(matches!(self.place, Place::Settings(_)))] { span.name { "Settings" } }
+                        a href={ (base) "/settings" } aria-current=[is(matches!(self.place, Place::Settings))] { span.name { "Settings" } }
                     }
                 }
             }
@@ -238,7 +240,7 @@ impl<'f> Frame<'f> {
         html! {
             div.foot {
                 ul {
-                    li { a href="/console/settings" aria-current=[matches!(self.place, Place::Instance(_)).then_some("page")] { span.name { "Instance" } } }
+                    li { a href="/console/settings" aria-current=[matches!(self.place, Place::Instance).then_some("page")] { span.name { "Instance" } } }
                     li { a href="/docs" { span.name { "API" } } }
                 }
                 p.who { "Signed in as " (self.visitor.who) }

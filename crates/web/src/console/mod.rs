@@ -133,8 +133,10 @@ async fn home(
     Ok(reply::see_other(&done.map_or(place.clone(), |word| format!("{place}?done={word}"))))
 }
 
-async fn asset(Path((_, name)): Path<(String, String)>, request: HeaderMap) -> Answer {
-    let (content_type, served) = assets::file(&name).ok_or(Refused::NoSuchPage)?;
+async fn asset(Path((version, name)): Path<(String, String)>, request: HeaderMap) -> Answer {
+    // Under any other version it would be kept for ever by those who ask for what another node serves.
+    let found = assets::file(&name).filter(|_| version == assets::version());
+    let (content_type, served) = found.ok_or(Refused::NoSuchPage)?;
     Ok(reply::file(content_type, served, &request))
 }
 

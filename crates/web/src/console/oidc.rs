@@ -163,7 +163,7 @@ async fn come_back(
 async fn signed_in(console: &Console, from: &From, headers: &HeaderMap, query: &Fields) -> Answer {
     let provider = console.provider.as_ref().ok_or(Refused::NoSuchPage)?;
     let no = |why: NotSignedIn| Err(Refused::Provider(why));
-    if let Some(seconds) = console.attempts.from_address(from, headers) {
+    if let Some(seconds) = console.attempts.of_address(from, headers) {
         return Err(Refused::Limited(seconds));
     }
     let Some(asked) = Asked::of(headers) else { return no(NotSignedIn::Stale) };

@@ -15,6 +15,10 @@ use crate::{Limits, query};
 
 /// The longest form, in bytes: a definition of 1 MiB.
 const FORM_BYTES_MAX: usize = 1024 * 1024;
+/// The longest form of somebody who is not signed in.
+const SMALL_FORM_BYTES_MAX: usize = 8 * 1024;
+/// The most fields of any form.
+const FIELDS_MAX: usize = 2_000;
 
 /// An id that stands in a path. A text that is no id is answered like an id that is unknown.
 pub(super) trait PathId: FromStr {
@@ -110,16 +114,38 @@ impl<S: Send + Sync> FromRequest<S> for Form {
     type Rejection = Refused;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
-        let bytes = read_whole(request).await?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| Refused::Unreadable)?;
-        Ok(Self(Fields::of(text)))
+        fields(&read_whole(request).await?).map(Self)
     }
+}
+
+/// The fields of a form that anybody can send.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SmallForm(pub(super) Fields);
+
+impl<S: Send + Sync> FromRequest<S> for SmallForm {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        fields(&read_up_to(SMALL_FORM_BYTES_MAX, request).await?).map(Self)
+    }
+}
+
+fn fields(bytes: &[u8]) -> Result<Fields, Refused> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Refused::Unreadable)?;
+    if text.bytes().filter(|&byte| byte == b'&').count() >= FIELDS_MAX {
+        return Err(Refused::TooLarge);
+    }
+    Ok(Fields::of(text))
 }
 
 /// The whole body of a request, within the limit of a form.
 pub(super) async fn read_whole(request: Request) -> Result<bytes::Bytes, Refused> {
+    read_up_to(FORM_BYTES_MAX, request).await
+}
+
+async fn read_up_to(body_bytes_max: usize, request: Request) -> Result<bytes::Bytes, Refused> {
     let (head, body) = request.into_parts();
-    let limits = Limits { body_bytes_max: FORM_BYTES_MAX, ..Limits::default() };
+    let limits = Limits { body_bytes_max, ..Limits::default() };
     body::read(&head.headers, body, &limits).await.map_err(|unread| match unread {
         Unread::TooLarge => Refused::TooLarge,
         Unread::TooSlow | Unread::Broken => Refused::Unreadable,

@@ -107,6 +107,12 @@ pub(super) async fn same_origin(request: Request, next: Next) -> Response {
     }
 }
 
+/// Whether a browser says that another site has it send this. For reads that cost something, or leave a trace.
+pub(super) fn is_sent_by_others(headers: &HeaderMap) -> bool {
+    let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+    sites.any(|site| !matches!(site.to_str(), Ok("same-origin" | "none")))
+}
+
 /// Every browser names the origin of a write. One that does not is no browser of ours.
 fn is_from_here(headers: &HeaderMap, authority: Option<&str>) -> bool {
     let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());

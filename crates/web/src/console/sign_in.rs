@@ -19,7 +19,7 @@ use super::attempts::From;
 use super::oidc::{self, Provider};
 use super::parts::field::Field;
 use super::reply::{self, Answer, Kind, Refused};
-use super::request::{Fields, Form, Query};
+use super::request::{Fields, Query, SmallForm};
 use super::{Console, frame, session};
 use crate::negotiate;
 
@@ -28,7 +28,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const WRONG_PASSWORD: &str =
     "This e-mail address and password do not match anybody who may sign in.";
 const WRONG_TOKEN: &str = "This token is not valid. It may be mistyped, revoked or expired.";
-const NEEDS_HTTPS: &str = "Your browser reached this page over plain HTTP. The cookie that keeps you signed in is only \
+pub(super) const NEEDS_HTTPS: &str = "Your browser reached this page over plain HTTP. The cookie that keeps you signed in is only \
      sent over HTTPS, so signing in cannot work here. Open the console under its https:// address, or, on the machine \
      itself, under http://127.0.0.1 or http://localhost.";
 
@@ -78,7 +78,7 @@ async fn sign_in(
     State(console): State<Arc<Console>>,
     from: From,
     headers: HeaderMap,
-    Form(form): Form,
+    SmallForm(form): SmallForm,
 ) -> Answer {
     let typed = Typed {
         back: form.get("to").unwrap_or_default(),
@@ -111,9 +111,9 @@ async fn sign_in(
 }
 
 fn wait(console: &Console, from: &From, headers: &HeaderMap, typed: Typed) -> Option<u64> {
-    console.attempts.from_address(from, headers).or_else(|| match typed.with_token {
+    console.attempts.of_address(from, headers).or_else(|| match typed.with_token {
         true => None,
-        false => console.attempts.to_account(typed.email),
+        false => console.attempts.of_account(typed.email, from, headers),
     })
 }
 
@@ -168,6 +168,8 @@ fn password_form(typed: Typed) -> Markup {
         autocomplete: Some("username"),
         ..Field::default()
     };
+    // Where people have another way in, that is the first.
+    let look = if typed.provider.is_some() { "button" } else { "button primary" };
     let password = Field {
         id: "password",
         label: "Password",
@@ -181,9 +183,10 @@ fn password_form(typed: Typed) -> Markup {
             input type="hidden" name="to" value=(typed.back);
             (email.draw())
             (password.draw())
-            button.button.primary type="submit" { "Sign in" }
+            button class=(look) type="submit" { "Sign in" }
         }
-        p.muted { "Forgotten? An owner can send you a new link. " a href=(other(typed.back, "token")) { "Use an admin token instead" } }
+        p.muted { "Forgotten? An owner can send you a new link." }
+        p.muted { a href=(other(typed.back, "token")) { "Use an admin token instead" } }
     }
 }
 
@@ -220,7 +223,7 @@ fn may_be_plain_http(headers: &HeaderMap) -> bool {
 }
 
 /// A form that was sent from a page over plain HTTP, elsewhere than on the machine itself.
-fn is_plain_http(headers: &HeaderMap) -> bool {
+pub(super) fn is_plain_http(headers: &HeaderMap) -> bool {
     let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()).unwrap_or_default();
     origin.strip_prefix("http://").is_some_and(|host| !is_loopback(host))
 }

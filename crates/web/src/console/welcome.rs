@@ -18,8 +18,8 @@ use sluice_flow::definition::Fault;
 use super::attempts::From;
 use super::parts::field::Field;
 use super::reply::{self, Answer, Kind, Refused};
-use super::request::Form;
-use super::{Console, frame, parts, session};
+use super::request::SmallForm;
+use super::{Console, frame, parts, session, sign_in};
 use crate::negotiate;
 
 const PAGE: &str = "/console/welcome";
@@ -37,10 +37,14 @@ async fn set(
     State(console): State<Arc<Console>>,
     from: From,
     headers: HeaderMap,
-    Form(form): Form,
+    SmallForm(form): SmallForm,
 ) -> Answer {
     let code = form.get("code").map(code_in).unwrap_or_default();
-    if let Some(seconds) = console.attempts.from_address(&from, &headers) {
+    if sign_in::is_plain_http(&headers) {
+        let faults = [fault("code", sign_in::NEEDS_HTTPS)];
+        return Ok(page(Kind::Unfinished, code, &faults, &headers));
+    }
+    if let Some(seconds) = console.attempts.of_address(&from, &headers) {
         let text = format!("too many attempts; try again in {seconds} seconds");
         return Ok(page(Kind::Limited(seconds), code, &[fault("code", text)], &headers));
     }

@@ -3,13 +3,19 @@
 //! A page is read as text; how it looks and works in a browser is tested in `tests/browser`.
 
 #![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "two services, for two kinds of tests, open their stores alike"
+)]
 
 mod desk;
 mod editor;
 mod flows;
+mod frame;
 mod oidc;
 mod preview;
 mod responses;
+mod results;
 mod settings;
 mod share;
 #[path = "../support/mod.rs"]

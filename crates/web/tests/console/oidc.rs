@@ -1,10 +1,6 @@
 //! ID tokens that are forged, stale or for somebody else. The whole way, through a real provider's pages, is in
 //! `tests/browser`.
 
-#[path = "../support/tokens.rs"]
-#[allow(dead_code, reason = "each test file uses its own part")]
-mod tokens;
-
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -12,8 +8,8 @@ use serde_json::{Value, json};
 use sluice_engine::verify::{Checked, IdTokens, Invalid, KeySource, NotProven};
 use sluice_flow::time::Timestamp;
 
+use crate::shop::tokens::Signer;
 use crate::support::{START, Site};
-use tokens::Signer;
 
 const ISSUER: &str = "https://id.example";
 const CLIENT: &str = "sluice";

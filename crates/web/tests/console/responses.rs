@@ -289,6 +289,25 @@ async fn an_editor_exports_the_view_and_sees_how_far_it_is() {
     assert_eq!(viewer.get(&address).await.status, 403);
     assert!(!viewer.get(&world.list()).await.ok().contains("Export responses"));
     assert_eq!(editor.get(&format!("{}/export?format=pdf", world.list())).await.status, 404);
+    let elsewhere = editor.request("GET", &address).header("sec-fetch-site", "cross-site");
+    let started = editor.send(elsewhere.body(Body::empty()).unwrap()).await;
+    assert_eq!(started.status, 403, "another site has started it");
+}
+
+#[tokio::test]
+async fn whoever_was_signed_out_is_told_of_nothing_more() {
+    let world = World::new().await;
+    let shown = world.respond(json!({"answers": {"nps": "9"}})).await;
+    let viewer = world.as_a(Role::Viewer).await;
+    let address = format!("{}/live?since={shown}", world.list());
+    let request = viewer.request("GET", &address).body(Body::empty()).unwrap();
+    let mut body = world.site.router.clone().oneshot(request).await.unwrap().into_body();
+    until(&mut body, "retry:").await;
+    viewer.post("/console/sign-out", &[]).await.to();
+    let late = world.respond(json!({"answers": {"nps": "1"}})).await;
+    let rest = tokio::time::timeout(Duration::from_secs(20), body.collect()).await;
+    let rest = rest.expect("the stream goes on").unwrap().to_bytes();
+    assert!(!String::from_utf8_lossy(&rest).contains(&late.to_string()));
 }
 
 /// Reads events until one of them holds the text; gives what was read.

@@ -145,7 +145,7 @@ async fn a_respondent_is_found_exported_and_erased_after_a_confirmation() {
 }
 
 #[tokio::test]
-async fn an_owner_of_an_app_adds_somebody_who_then_signs_in() {
+async fn somebody_is_added_to_an_app_and_signs_in() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     let owner = site.signed_in(Some(app), Role::Owner).await;
@@ -153,7 +153,11 @@ async fn an_owner_of_an_app_adds_somebody_who_then_signs_in() {
     let wrong = owner.post(&path, &[("email", "bob"), ("role", "editor")]).await;
     assert_eq!(wrong.status, 422);
     let form = [("email", "bob@mail.example"), ("name", "Bob"), ("role", "editor")];
-    let added = owner.post(&path, &form).await.ok();
+    // Users are made by owners of the instance.
+    let unknown = owner.post(&path, &form).await;
+    assert_eq!(unknown.status, 422);
+    assert!(unknown.text.contains("ask an owner of the instance"));
+    let added = site.root().await.post(&path, &form).await.ok();
     let start = format!("{ORIGIN}/console/welcome#");
     let code = added.split(&start).nth(1).unwrap().split('<').next().unwrap().to_owned();
     let bob = site.browser();

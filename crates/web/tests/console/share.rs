@@ -1,7 +1,7 @@
 //! Sharing a flow: the link and its code, the snippet, the calls with real ids, invitations.
 
 use serde_json::{Value, json};
-use sluice_engine::rows::{IdentityKeyKind, IdentityVerification, Role};
+use sluice_engine::rows::{IdentityKeyKind, IdentityVerification, Role, Scope};
 use sluice_engine::{AppPatch, NewFlow, NewIdentityKey, Receipt};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId};
@@ -154,7 +154,7 @@ async fn people_are_invited_once_listed_and_withdrawn() {
     assert_eq!(made[0].row.times.expires_at.unwrap().to_string(), "2026-12-02T00:00:00.000Z");
     let page = root.get(&share(flow)).await.ok();
     assert!(page.contains("ada@mail.example") && page.contains(&made[0].link), "{page}");
-    let csv = root.get(&format!("{}/invitations.csv", share(flow))).await;
+    let csv = root.post(&format!("{}/invitations.csv", share(flow)), &[]).await;
     assert_eq!(csv.headers["content-disposition"], "attachment; filename=\"invitations.csv\"");
     assert_eq!(csv.text.lines().count(), 3, "{}", csv.text);
     let one = made[0].row.assignment_id;
@@ -201,18 +201,48 @@ async fn an_invitation_is_withdrawn_only_under_its_own_flow() {
 }
 
 #[tokio::test]
-async fn a_viewer_sees_links_and_no_forms() {
+async fn a_viewer_sees_who_is_invited_and_neither_links_nor_forms() {
     let (site, app, flow) = opened().await;
-    site.root().await.post(&format!("{}/invitations", share(flow)), &[("people", "7")]).await;
+    site.root()
+        .await
+        .post(&format!("{}/invitations", share(flow)), &[("people", "ada@mail.example")])
+        .await;
+    let made = site.engine.list_invitations(&actor(), flow, None, None, 10).await.unwrap();
     let viewer = site.signed_in(Some(app), Role::Viewer).await;
     let page = viewer.get(&share(flow)).await.ok();
     assert!(
-        page.contains("Copy link") && !page.contains("Invite people") && !page.contains(">Revoke<"),
+        page.contains("ada@mail.example") && !page.contains(&made[0].row.assignment_id.to_string()),
         "{page}"
     );
+    for form in ["Invite people", "/revoke\"", "Copy link", "invitations.csv"] {
+        assert!(!page.contains(form), "{form}: {page}");
+    }
     // Refused before anything of the form is judged.
     assert_eq!(
         viewer.post(&format!("{}/invitations", share(flow)), &[("people", "")]).await.status,
         403
     );
+}
+
+#[tokio::test]
+async fn taking_all_links_needs_the_right_to_export_and_is_on_record() {
+    let (site, app, flow) = opened().await;
+    let people = "=cmd|' /C calc'!A0\n+49 30\nada@mail.example";
+    site.root().await.post(&format!("{}/invitations", share(flow)), &[("people", people)]).await;
+    let file = format!("{}/invitations.csv", share(flow));
+    let exported = async || {
+        let entries = site.engine.list_audit(&actor(), Some(app), None, 100).await.unwrap();
+        entries.iter().filter(|entry| entry.action == "invitations.exported").count()
+    };
+    for scopes in [&[Scope::Read][..], &[Scope::Read, Scope::Write]] {
+        let token = site.token(scopes, Some(app)).await;
+        assert_eq!(site.with_token(&token).await.post(&file, &[]).await.status, 403, "{scopes:?}");
+    }
+    assert_eq!(exported().await, 0);
+    let editor = site.signed_in(Some(app), Role::Editor).await;
+    let csv = editor.post(&file, &[]).await.ok();
+    assert_eq!(exported().await, 1);
+    // No cell is a formula to a spreadsheet.
+    assert!(csv.lines().any(|line| line.starts_with("'=cmd")), "{csv}");
+    assert!(csv.lines().any(|line| line.starts_with("'+49 30")), "{csv}");
 }

@@ -2,9 +2,6 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-#[path = "../../../store/tests/support/either.rs"]
-mod either;
-
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
@@ -76,7 +73,7 @@ impl Site {
 
     pub(crate) async fn with(console: ConsoleOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = either::open(folder.path()).await;
+        let store = crate::shop::either::open(folder.path()).await;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
         let options = Options {
             admin_token: Some(ROOT.to_owned()),

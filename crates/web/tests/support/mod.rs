@@ -4,7 +4,7 @@
 //! engine's own use cases, since the admin API has tests of its own.
 
 #[path = "../../../store/tests/support/either.rs"]
-mod either;
+pub(crate) mod either;
 #[allow(dead_code, reason = "each test file uses its own part")]
 pub(crate) mod tokens;
 

@@ -162,7 +162,7 @@ impl Survey {
         for ((day, _), rows) in &expected {
             *days.entry(*day).or_default() += rows.len() as i64;
         }
-        let totals = store.count_by_day(app).await.unwrap();
+        let totals = store.count_by_day(app, None).await.unwrap();
         let totals = totals.iter().filter(|it| it.flow_id == flow && it.responses != 0);
         assert_eq!(totals.map(|it| (it.day, it.responses)).collect::<BTreeMap<_, _>>(), days);
     }

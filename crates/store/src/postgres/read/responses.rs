@@ -9,9 +9,11 @@ use sluice_flow::id::ResponseId;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use super::super::blocks;
 use super::super::codec::{self, Cells, RESPONSE};
 use super::super::pool::Pool;
 use super::limit;
+use crate::blocks::{BLOCK_ROWS, BLOCKS_WALKED};
 use crate::listing::{Candidate, Span, Walk};
 use crate::{Order, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
 
@@ -35,6 +37,11 @@ pub(in super::super) async fn list(
     let mut walk = Walk::of(query);
     let is_open = walk.sieve.is_open();
     while let Some((span, look)) = walk.slice(SLICE_ROWS) {
+        let narrowed = blocks::narrowed(pool, &walk, span).await?;
+        let Some(span) = walk.narrowed(narrowed) else { continue };
+        let end = walk.end_of(span);
+        // Few blocks at the most, unless it is all that is left.
+        let look = if end.is_some() { look.min(BLOCK_ROWS * BLOCKS_WALKED) } else { look };
         let (slice_end, rows_max) = match is_open {
             // One more than asked for says whether the list goes on.
             true => (None, look.min(query.limit.saturating_add(1))),
@@ -46,7 +53,9 @@ pub(in super::super) async fn list(
         let cut = (candidates.len() >= rows_max).then(|| candidates.last()).flatten();
         let (looked, up_to) = match cut {
             Some(last) => (candidates.len(), Some(last.response_id.uuid().as_u128())),
-            None => (look, slice_end),
+            // How many it were is not known; within blocks it is mostly one of them.
+            None if slice_end.is_none() && end.is_some() => (look.min(BLOCK_ROWS), end),
+            None => (look, slice_end.or(end)),
         };
         for row in candidates {
             if (is_open || walk.sieve.passes(&candidate(&row))) && !walk.take(row) {
@@ -66,8 +75,11 @@ pub(in super::super) async fn count(
     let mut walk = Walk::of(query);
     let is_open = walk.sieve.is_open();
     while let Some((span, look)) = walk.slice(SLICE_ROWS) {
+        let narrowed = blocks::narrowed(pool, &walk, span).await?;
+        let Some(span) = walk.narrowed(narrowed) else { continue };
         let slice_end = slice_end(pool, query, span, look).await?;
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
+        let slice_end = slice_end.or(walk.end_of(span));
         if is_open {
             let found = pool.one(COUNTING, &refs(&place(query, slice)), counted).await?;
             let (responses, names) = found.unwrap_or_default();

@@ -9,6 +9,7 @@ use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use uuid::Uuid;
 
+use super::super::blocks;
 use super::super::codec::{self, Cells, RESPONSE, bytes};
 use super::{limit, one};
 use crate::listing::{Candidate, Span, Walk};
@@ -36,7 +37,12 @@ pub(in super::super) fn by_id(
 /// who has gone away is not searched for any more.
 pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<Walk> {
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
-    let mut statement = connection.prepare_cached(&walking(RESPONSE, walk.query.order))?;
+    // One instant for both: a filter may be taken away in between, and its block be made anew.
+    let instant = connection.unchecked_transaction()?;
+    let narrowed = blocks::narrowed(&instant, &walk, span)?;
+    let Some(span) = walk.narrowed(narrowed) else { return Ok(walk) };
+    let end = walk.end_of(span);
+    let mut statement = instant.prepare_cached(&walking(RESPONSE, walk.query.order))?;
     let mut rows = statement.query(place(&walk, span, rows_max))?;
     let is_open = walk.sieve.is_open();
     let (mut looked, mut last) = (0, None);
@@ -49,19 +55,23 @@ pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<
         }
     }
     // A slice that came to its own end leaves nothing; one that was cut leaves what is beyond.
-    walk.looked(looked, last.filter(|_| looked >= rows_max));
+    walk.looked(looked, last.filter(|_| looked >= rows_max).or(end));
     Ok(walk)
 }
 
 /// The same for those who only count: of an open list nothing is read but ids and tags.
 pub(in super::super) fn step_counting(connection: &Connection, mut walk: Walk) -> Result<Walk> {
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
+    let instant = connection.unchecked_transaction()?;
+    let narrowed = blocks::narrowed(&instant, &walk, span)?;
+    let Some(span) = walk.narrowed(narrowed) else { return Ok(walk) };
+    let end = walk.end_of(span);
     let is_open = walk.sieve.is_open();
     let (columns, id_at, tags_at) = match is_open {
         true => ("response_id, tags", 0, 1),
         false => (RESPONSE, ID_AT, TAGS_AT),
     };
-    let mut statement = connection.prepare_cached(&walking(columns, walk.query.order))?;
+    let mut statement = instant.prepare_cached(&walking(columns, walk.query.order))?;
     let mut rows = statement.query(place(&walk, span, rows_max))?;
     let (mut looked, mut last) = (0, None);
     while let Some(row) = rows.next()? {
@@ -71,7 +81,7 @@ pub(in super::super) fn step_counting(connection: &Connection, mut walk: Walk) -
             walk.census.add(row.get_ref(tags_at)?.as_str_or_null()?);
         }
     }
-    walk.looked(looked, last.filter(|_| looked >= rows_max));
+    walk.looked(looked, last.filter(|_| looked >= rows_max).or(end));
     Ok(walk)
 }
 

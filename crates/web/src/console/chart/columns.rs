@@ -43,6 +43,8 @@ pub(in crate::console) struct Columns<'c> {
     pub(in crate::console) axis: &'c str,
     /// What is counted: one, and many.
     pub(in crate::console) unit: (&'c str, &'c str),
+    /// Whether columns that are few bear their counts; else they bear their shares of all.
+    pub(in crate::console) counted: bool,
     /// What the ends of a scale mean, such as "Poor" and "Excellent".
     pub(in crate::console) ends: Option<(&'c str, &'c str)>,
     pub(in crate::console) columns: Vec<Column>,
@@ -87,6 +89,8 @@ impl Columns<'_> {
 
     fn column(&self, at: usize, column: &Column, scale: &Scale, few: bool) -> Markup {
         let filled = if few { 0.72 } else { 0.84 };
+        let value =
+            if self.counted { grouped(column.count) } else { share(column.count, self.sum()) };
         let room = self.room();
         let x = room * (at as f64 + (1.0 - filled) / 2.0);
         let height = PLOT * scale.at(column.count as f64);
@@ -101,7 +105,7 @@ impl Columns<'_> {
             }
             @if few {
                 (sized(&Percent(room * (at as f64 + 0.5)).to_string(), top - 5.0, "middle",
-                    if column.count > 0 { Tone::Ink } else { Tone::Muted }, 12.0, &share(column.count, self.sum())))
+                    if column.count > 0 { Tone::Ink } else { Tone::Muted }, 12.0, &value))
             }
         }
     }

@@ -34,7 +34,7 @@ pub(in crate::console) fn share(part: u64, of: u64) -> String {
     } else if part < of && percent >= 99.5 {
         ">99%".to_owned()
     } else {
-        format!("{percent:.0}%")
+        format!("{}%", percent.round())
     }
 }
 
@@ -91,6 +91,7 @@ mod tests {
             (1_000, 1_000, "100%"),
             (1, 3, "33%"),
             (2, 3, "67%"),
+            (1, 8, "13%"),
         ] {
             assert_eq!(share(part, of), text, "{part} of {of}");
         }

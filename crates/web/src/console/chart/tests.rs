@@ -62,6 +62,7 @@ fn scale() -> Chart {
         title: "How good is our documentation?",
         axis: "Rating",
         unit: ("answer", "answers"),
+        counted: false,
         ends: Some(("Poor", "Excellent")),
         columns: columns.collect(),
     }
@@ -79,6 +80,7 @@ fn histogram() -> Chart {
         title: "Your age",
         axis: "Years",
         unit: ("answer", "answers"),
+        counted: false,
         ends: None,
         columns: columns.collect(),
     }
@@ -98,6 +100,7 @@ fn days() -> Chart {
         title: "Responses",
         axis: series.step.name(),
         unit: ("response", "responses"),
+        counted: false,
         ends: None,
         columns: columns.collect(),
     }

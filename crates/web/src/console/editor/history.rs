@@ -170,7 +170,7 @@ pub(super) async fn version(
             div.panes {
                 section.write aria-label="Questions" {
                     @if let Some(definition) = definition_of(&row) {
-                        h2 { (definition.title()) }
+                        h2 { "Version " (row.number) ": " (definition.title()) }
                         (questions::list(&definition))
                     }
                 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{Path, State};
+use http::HeaderMap;
 use maud::{Markup, html};
 use serde_json::json;
 use sluice_engine::export::{ExportFormat, Progress};
@@ -13,7 +14,7 @@ use super::view::{Part, View};
 use crate::console::Console;
 use crate::console::reply::{self, Answer, Kind, Refused};
 use crate::console::request::{At, Query};
-use crate::console::session::Visitor;
+use crate::console::session::{self, Visitor};
 use crate::download;
 
 /// Downloads whose progress is remembered, in this process.
@@ -99,7 +100,12 @@ pub(super) async fn download(
     visitor: Visitor,
     At(flow): At<FlowId>,
     Query(query): Query,
+    headers: HeaderMap,
 ) -> Answer {
+    // It is on record, and takes a place that others wait for.
+    if session::is_sent_by_others(&headers) {
+        return Err(Refused::ForeignOrigin);
+    }
     let format = query.get("format").and_then(ExportFormat::named).ok_or(Refused::NoSuchPage)?;
     let filter = View::of(&query).filter();
     let export = console.engine.export(&visitor.actor, flow, format, &filter).await?;

@@ -144,7 +144,7 @@ pub(super) fn words_of(admission: Admission) -> &'static str {
 fn chips(flow: FlowId, asked: &Asked, view: &View) -> Markup {
     let plain = view.with_part(Part::Newest);
     let out = |without: View, words: Markup| {
-        html! { a.chip.on href=(without.address(flow)) { (words) " " span aria-hidden="true" { "×" } span.unseen { "remove this filter" } } }
+        html! { a.chip.on href=(without.address(flow)) { span.chip-words { (words) } span aria-hidden="true" { "×" } span.unseen { "remove this filter" } } }
     };
     let without = |list: &[(String, String)], at: usize| {
         let others = list.iter().enumerate().filter(|(index, _)| *index != at);

@@ -1,7 +1,8 @@
 //! Arrivals, told to a page as they come: a stream of events, each one row of the table.
 //!
-//! A stream ends by itself after some minutes, and the browser asks again: so whoever was signed out meanwhile is told
-//! nothing more. All streams end when the server stops.
+//! Before anything is told, it is asked whether the visitor is still signed in and may still see the flow; whoever is not is
+//! told nothing more. A stream ends by itself after some minutes, and the browser asks again. All streams end when the server
+//! stops.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -10,10 +11,11 @@ use std::time::Duration;
 use axum::extract::State;
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
+use http::HeaderMap;
 use serde_json::json;
 use sluice_engine::Asked;
 use sluice_engine::live::Watch;
-use sluice_engine::{AdminError, AdminResult};
+use sluice_engine::{AdminError, AdminResult, Missing};
 use sluice_flow::id::{FlowId, ResponseId};
 use tokio::time::Instant;
 
@@ -22,7 +24,7 @@ use super::view::{Part, View};
 use crate::console::Console;
 use crate::console::reply::{self, Answer};
 use crate::console::request::{At, Query};
-use crate::console::session::Visitor;
+use crate::console::session::{self, Visitor};
 
 /// Where nothing arrives, a sign that the stream is still there.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -46,6 +48,7 @@ pub(super) async fn stream(
     visitor: Visitor,
     At(flow): At<FlowId>,
     Query(query): Query,
+    headers: HeaderMap,
 ) -> Answer {
     let engine = &console.engine;
     let view = View::of(&query);
@@ -58,11 +61,17 @@ pub(super) async fn stream(
         Err(error) => return Err(error.into()),
     };
     let asked = engine.asked_in(&visitor.actor, flow).await?;
-    let live = Live { watch, asked, flow, view, until: Instant::now() + LIFE };
-    Ok(reply::events(events(live, console.stopping.subscribe())))
+    let secret = session::secret(&headers).unwrap_or_default().to_owned();
+    let stopping = console.stopping.subscribe();
+    let until = Instant::now() + LIFE;
+    let live = Live { console, secret, watch, asked, flow, view, until };
+    Ok(reply::events(events(live, stopping)))
 }
 
 struct Live {
+    console: Arc<Console>,
+    /// Of the visitor's session.
+    secret: String,
     watch: Watch,
     asked: Asked,
     flow: FlowId,
@@ -73,9 +82,13 @@ struct Live {
 impl Live {
     /// What to send next.
     async fn next(&mut self) -> AdminResult<String> {
-        let Ok(rows) = tokio::time::timeout(HEARTBEAT, self.watch.next()).await else {
-            return Ok(":\n\n".to_owned());
-        };
+        let rows = tokio::time::timeout(HEARTBEAT, self.watch.next()).await;
+        let engine = &self.console.engine;
+        let session = engine.session_unused(&self.secret).await?;
+        let actor = session.map(|session| session.actor);
+        let actor = actor.ok_or(AdminError::NotFound(Missing::Flow))?;
+        engine.get_flow(&actor, self.flow).await?;
+        let Ok(rows) = rows else { return Ok(":\n\n".to_owned()) };
         let columns = Columns::of(&self.asked);
         let events = rows?.into_iter().map(|row| {
             let markup = table::row(self.flow, &columns, &self.view, &row).into_string();

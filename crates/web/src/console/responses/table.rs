@@ -94,10 +94,14 @@ fn tags(row: &ResponseRow) -> Markup {
     let tags = entries(row.tags.as_deref().unwrap_or("{}"));
     html! {
         @if tags.is_empty() { span.muted { "–" } }
-        @for (name, texts) in tags.iter().take(TAGS_MAX) {
-            span.tag { bdi { (cut(name)) } ": " bdi { (cut(&texts.join(", "))) } } " "
+        @else {
+            span.response-tags {
+                @for (name, texts) in tags.iter().take(TAGS_MAX) {
+                    span.tag { bdi { (cut(name)) } ": " bdi { (cut(&texts.join(", "))) } } " "
+                }
+                @if tags.len() > TAGS_MAX { span.muted { "+" (tags.len() - TAGS_MAX) } }
+            }
         }
-        @if tags.len() > TAGS_MAX { span.muted { "+" (tags.len() - TAGS_MAX) } }
     }
 }
 

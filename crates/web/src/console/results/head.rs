@@ -7,7 +7,7 @@ use sluice_flow::id::FlowId;
 use super::card::tools;
 use super::picture::over_days;
 use super::report::Report;
-use super::view::written;
+use super::view::{Period, written};
 use crate::console::chart::{self, Chart, Series, decimal, share};
 use crate::console::parts::number;
 
@@ -88,6 +88,8 @@ pub(super) fn chart(report: &Report) -> Option<Chart> {
     // A period that was chosen is shown whole, whether or not something came at its ends.
     let (from, to) = report.view.period.days(report.today());
     let (from, to) = (from.unwrap_or(first).min(first), to.unwrap_or(last).max(last));
+    // A flow of yesterday has a week to be seen in.
+    let from = if report.view.period == Period::All { from.min(to.plus(-6)) } else { from };
     let day = |it: &DayCount| chart::Day {
         day: it.day.number().into(),
         count: it.responses,

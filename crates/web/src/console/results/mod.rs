@@ -49,11 +49,11 @@ async fn page(
     let view = View::of(&query);
     let report = Report::read(&console.engine, &visitor.actor, flow, view).await?;
     let content =
-        if report.has_anything() { shown(&state, &report) } else { nothing_yet(&around, &state) };
+        if report.has_anything { shown(&state, &report) } else { nothing_yet(&around, &state) };
     let title = format!("Results · {}", state.flow.name);
     let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::Results), &title);
     let print = html! { button.button type="button" data-print hidden { "Print report" } };
-    let frame = if report.has_anything() { frame.actions(print) } else { frame };
+    let frame = if report.has_anything { frame.actions(print) } else { frame };
     Ok(frame.done(query.get("done")).script("results.js").page(Kind::Shown, content))
 }
 

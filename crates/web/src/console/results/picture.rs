@@ -165,7 +165,7 @@ pub(super) fn points(question: &QuestionSummary) -> Option<Chart> {
 }
 
 fn columns_of(title: &str, axis: &str, columns: Vec<Column>) -> Chart {
-    Columns { title, axis, unit: ANSWERS, ends: None, columns }.chart()
+    Columns { title, axis, unit: ANSWERS, counted: false, ends: None, columns }.chart()
 }
 
 fn bars(question: &QuestionSummary, options: &[OptionCount], other: u64) -> Chart {
@@ -217,12 +217,15 @@ pub(super) fn over_time(question: &QuestionSummary) -> Option<Chart> {
     Some(line(&series, &measure))
 }
 
+/// What of a day is followed.
+type OfDay<'q> = Box<dyn Fn(&DayPicture) -> Option<f64> + 'q>;
+
 /// What is followed over time.
 struct Measure<'q> {
     title: String,
     name: String,
     limits: Option<(f64, f64)>,
-    of: Box<dyn Fn(&DayPicture) -> Option<f64> + 'q>,
+    of: OfDay<'q>,
 }
 
 fn measure(question: &QuestionSummary) -> Option<Measure<'_>> {
@@ -288,5 +291,5 @@ pub(super) fn over_days(title: &str, unit: (&str, &str), series: &Series) -> Cha
         Column { label, name, count: part.count, tone: Tone::Accent }
     };
     let columns = series.parts.iter().map(column).collect();
-    Columns { title, axis: series.step.name(), unit, ends: None, columns }.chart()
+    Columns { title, axis: series.step.name(), unit, counted: true, ends: None, columns }.chart()
 }

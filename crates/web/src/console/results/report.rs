@@ -26,6 +26,8 @@ pub(super) struct Report {
     /// Where something is compared: each part with its own summary.
     pub(super) parts: Vec<(Part, Summary)>,
     pub(super) texts: Texts,
+    /// Whether the flow has any response at all.
+    pub(super) has_anything: bool,
 }
 
 /// A question with the name of its charts.
@@ -56,18 +58,14 @@ impl Report {
             .collect();
         let texts = engine.texts(actor, flow, &filter, &asking).await?;
         let parts = parts.into_iter().zip(summaries).collect();
-        Ok(Self { view, now, summary, lately, parts, texts })
+        let has_anything = summary.responses > 0
+            || !view.is_everything()
+                && engine.summary(actor, flow, &SummaryFilter::default()).await?.responses > 0;
+        Ok(Self { view, now, summary, lately, parts, texts, has_anything })
     }
 
     pub(super) fn today(&self) -> Day {
         self.now.day()
-    }
-
-    /// Whether the flow has any response at all.
-    pub(super) fn has_anything(&self) -> bool {
-        self.summary.responses > 0
-            || !self.view.is_everything()
-                && self.summary.versions.iter().any(|version| version.responses > 0)
     }
 
     /// What is looked at, in words.

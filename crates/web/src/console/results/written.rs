@@ -17,7 +17,7 @@ pub(super) fn texts(flow: FlowId, report: &Report, question: &QuestionSummary) -
             Some(written) => {
                 // Addresses and numbers of people are no words.
                 @if is_prose(question) { (words(flow, report, written)) }
-                (newest(written))
+                (newest(flow, written))
                 p.hint { (source(report, written)) }
             }
             None => p.muted { (nothing(report)) },
@@ -53,14 +53,14 @@ fn size(count: u64, most: u64) -> u64 {
     (4 * count).div_ceil(most).clamp(1, 4)
 }
 
-fn newest(written: &Written) -> Markup {
+fn newest(flow: FlowId, written: &Written) -> Markup {
     html! {
         h3 { "Newest answers" }
         ul.quotes {
             @for (response, text) in &written.newest {
                 li {
                     blockquote dir="auto" { (cut(text)) }
-                    p.hint { a href={ "/console/responses/" (response) } { (time(response.made_at())) } }
+                    p.hint { a href={ "/console/flows/" (flow) "/responses/" (response) } { (time(response.made_at())) } }
                 }
             }
         }

@@ -11,6 +11,7 @@ use sluice_flow::definition::Fault;
 
 use super::super::Console;
 use super::super::around::Around;
+use super::super::attempts::From;
 use super::super::parts;
 use super::super::parts::field::Field;
 use super::super::reply::{self, Answer, Kind, Refused};
@@ -32,13 +33,14 @@ pub(super) async fn show(
 pub(super) async fn change(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
+    from: From,
     headers: HeaderMap,
     Form(form): Form,
 ) -> Answer {
     let Some(user) = visitor.user_id else {
         return Err(Refused::NoSuchPage);
     };
-    if let Some(seconds) = console.attempts.to_account(&user.to_string()) {
+    if let Some(seconds) = console.attempts.of_account(&user.to_string(), &from, &headers) {
         return Err(Refused::Limited(seconds));
     }
     let (old, new) = (form.raw("old"), form.raw("password"));

@@ -84,22 +84,30 @@ fn table(entries: &[AuditEntry], of_all: bool, around: &Around) -> Markup {
                         tr {
                             td { (time(entry.row.audit_id.made_at())) }
                             td { (entry.who) }
-                            td {
-                                (sentences::told(&entry.row))
-                                details.more {
-                                    summary { "Details" }
-                                    dl.facts {
-                                        dt { "Action" } dd { code { (entry.row.action) } }
-                                        dt { "Subject" } dd { code { (entry.row.subject) } }
-                                        dt { "By" } dd { code { (entry.row.actor) } }
-                                        @if entry.row.detail != "{}" { dt { "Particulars" } dd { code { (entry.row.detail) } } }
-                                    }
-                                }
-                            }
+                            td { (entry_of(entry)) }
                             @if of_all { td { @if let Some(app) = entry.row.app_id { (app_name(app)) } } }
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// The sentence, which opens to what the log has.
+fn entry_of(entry: &AuditEntry) -> Markup {
+    let row = &entry.row;
+    html! {
+        details.entry {
+            summary { (sentences::told(row)) }
+            dl.facts {
+                dt { "Action" } dd { code { (row.action) } }
+                dt { "Subject" } dd {
+                    @if row.subject.starts_with("fl_") { a href={ "/console/flows/" (row.subject) } { code { (row.subject) } } }
+                    @else { code { (row.subject) } }
+                }
+                dt { "By" } dd { code { (row.actor) } }
+                @if row.detail != "{}" { dt { "Particulars" } dd { code { (row.detail) } } }
             }
         }
     }

@@ -303,8 +303,8 @@ fn make(app: AppId, page: &View) -> Markup {
             (parts::errors(faults, field_of))
             form.form method="post" action={ "/console/apps/" (app) "/settings/identity/keys" } {
                 (select("type", "Kind", &kinds, page.typed.get("type").unwrap_or("hs256")))
-                (Field { lines: 3, mono: true, ..own("pem", "Public key", "For a public key: RSA with 2048 bits or more, P-256 or Ed25519, as -----BEGIN PUBLIC KEY-----.", &pem) }.draw())
-                (own("url", "Address", "For a key set: an https address, such as https://id.example/.well-known/jwks.json.", &url).draw())
+                div data-kind="publicKey" { (Field { lines: 3, mono: true, ..own("pem", "Public key", "For a public key: RSA with 2048 bits or more, P-256 or Ed25519, as -----BEGIN PUBLIC KEY-----.", &pem) }.draw()) }
+                div data-kind="jwks" { (own("url", "Address", "For a key set: an https address, such as https://id.example/.well-known/jwks.json.", &url).draw()) }
                 details.more {
                     summary { "More" }
                     div.form {

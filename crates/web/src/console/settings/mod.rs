@@ -115,8 +115,9 @@ fn app_page(
         ("people", "People", is_owner),
         ("audit", "Audit log", is_owner),
     ];
-    let whole = html! { (tabs("Settings of the app", &base, &parts, part)) (content) };
-    let frame = Frame::new(visitor, around, Place::Settings(part), "Settings");
+    let whole =
+        html! { (tabs("Settings of the app", &base, &parts, part)) div.settings { (content) } };
+    let frame = Frame::new(visitor, around, Place::Settings, "Settings");
     frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
 }
 
@@ -137,8 +138,9 @@ fn instance_page(
         ("audit", "Audit log", is_owner),
         ("account", "Your account", true),
     ];
-    let whole = html! { (tabs("Instance", "/console/settings", &parts, part)) (content) };
-    let frame = Frame::new(visitor, around, Place::Instance(part), "Instance");
+    let whole =
+        html! { (tabs("Instance", "/console/settings", &parts, part)) div.settings { (content) } };
+    let frame = Frame::new(visitor, around, Place::Instance, "Instance");
     frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
 }
 

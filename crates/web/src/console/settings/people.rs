@@ -99,7 +99,7 @@ async fn view(
     let content = html! {
         @if let Some(link) = &link { (told_link(link)) }
         (list(app, visitor, &members))
-        (form(app, &page))
+        (form(app, visitor, &page))
     };
     Ok(app_page(visitor, &around, PART, kind, done, content))
 }
@@ -148,7 +148,7 @@ fn list(app: AppId, visitor: &Visitor, members: &[Member]) -> Markup {
     }
 }
 
-fn form(app: AppId, page: &View) -> Markup {
+fn form(app: AppId, visitor: &Visitor, page: &View) -> Markup {
     let field_of = |pointer: &str| pointer.split('/').nth(1).map(str::to_owned);
     let email = Field {
         id: "email",
@@ -173,7 +173,8 @@ fn form(app: AppId, page: &View) -> Markup {
             (parts::errors(&page.faults, field_of))
             form.form method="post" action={ "/console/apps/" (app) "/settings/people" } {
                 (email.draw())
-                (name.draw())
+                @if visitor.actor.may_instance(Scope::Admin) { (name.draw()) }
+                @else { p.hint { "Somebody who is not a user yet is added by an owner of the instance first." } }
                 (select("role", "Role", roles::ALL, page.typed.get("role").unwrap_or("viewer")))
                 div.buttons { button.button.primary type="submit" { "Add" } }
             }

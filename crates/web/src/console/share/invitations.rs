@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Response;
 use maud::{Markup, html};
 use sluice_engine::rows::{InvitationCounts, Scope};
 use sluice_engine::{
@@ -25,9 +24,6 @@ use crate::console::session::Visitor;
 
 /// Invitations of one page of the list.
 const PAGE: usize = 25;
-/// Invitations that are read in one go for the file, and how many it has at most.
-const FILE_PAGE: usize = 1_000;
-const FILE_MAX: usize = invitation_files::FILE_LINES_MAX;
 
 /// What was typed into the form, where it is shown again.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +31,13 @@ pub(super) struct Typed<'t> {
     pub(super) people: &'t str,
     pub(super) until: &'t str,
     pub(super) faults: Vec<Fault>,
+}
+
+/// What the visitor may do with them, besides looking.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct May {
+    pub(super) write: bool,
+    pub(super) export: bool,
 }
 
 /// A page of the list, and how many there are.
@@ -70,7 +73,7 @@ impl Invitations {
     pub(super) fn card(
         &self,
         flow: FlowId,
-        may_write: bool,
+        may: May,
         is_published: bool,
         typed: &Typed<'_>,
     ) -> Markup {
@@ -79,15 +82,17 @@ impl Invitations {
             section.card aria-labelledby="invitations" {
                 header {
                     h2 id="invitations" { "Invitations" }
-                    @if all > 0 {
-                        a.button.small href={ "/console/flows/" (flow) "/share/invitations.csv" } download { "Download all links (CSV)" }
+                    @if all > 0 && may.export {
+                        form method="post" action={ "/console/flows/" (flow) "/share/invitations.csv" } {
+                            button.button.small type="submit" { "Download all links (CSV)" }
+                        }
                     }
                 }
                 p.muted { "A personal link for each person. It counts once, and says who has answered without saying what." }
-                @if !is_published && may_write { p.hint { "Links can be made now; they work as soon as the flow is published." } }
-                @if may_write { (form(flow, all == 0 || !typed.faults.is_empty(), typed)) }
-                @if all > 0 { (self.states(flow)) (self.table(flow, may_write)) }
-                @else if !may_write { p { "Nobody is invited yet." } }
+                @if !is_published && may.write { p.hint { "Links can be made now; they work as soon as the flow is published." } }
+                @if may.write { (form(flow, all == 0 || !typed.faults.is_empty(), typed)) }
+                @if all > 0 { (self.states(flow)) (self.table(flow, may)) }
+                @else if !may.write { p { "Nobody is invited yet." } }
             }
         }
     }
@@ -120,16 +125,16 @@ impl Invitations {
         }
     }
 
-    fn table(&self, flow: FlowId, may_write: bool) -> Markup {
+    fn table(&self, flow: FlowId, may: May) -> Markup {
         let state =
             self.state.map(|state| format!("state={}&", word_of(state))).unwrap_or_default();
         html! {
             @if self.items.is_empty() { p.muted { "None in this state." } }
             @else {
-                div.scroll tabindex="0" role="region" aria-label="Invitations" {
+                div.scroll tabindex="0" role="group" aria-label="List of invitations" {
                     table.table {
                         thead { tr { th scope="col" { "Who" } th scope="col" { "State" } th scope="col" { "Made" } th scope="col" { "Link" } } }
-                        tbody { @for invitation in &self.items { (row(flow, may_write, invitation)) } }
+                        tbody { @for invitation in &self.items { (row(flow, may, invitation)) } }
                     }
                 }
             }
@@ -141,9 +146,9 @@ impl Invitations {
     }
 }
 
-fn row(flow: FlowId, may_write: bool, invitation: &Invitation) -> Markup {
+fn row(flow: FlowId, may: May, invitation: &Invitation) -> Markup {
     let Invitation { row, state, link } = invitation;
-    let id = row.assignment_id;
+    let (id, name) = (row.assignment_id, who(&row.invitee).unwrap_or_default());
     let is_open = matches!(state, InvitationState::Sent | InvitationState::Opened);
     html! {
         tr {
@@ -155,14 +160,13 @@ fn row(flow: FlowId, may_write: bool, invitation: &Invitation) -> Markup {
             td { (day(row.created_at)) }
             td {
                 div.buttons {
-                    span.unseen id={ "link-" (id) } { (link) }
-                    @if is_open {
-                        button.button.small type="button" data-copy={ "link-" (id) } aria-label={ "Copy the link of " (who(&row.invitee).unwrap_or_default()) } { "Copy link" }
-                        @if may_write {
-                            form method="post" action={ "/console/flows/" (flow) "/share/invitations/" (id) "/revoke" }
-                                data-confirm="Withdraw this invitation? Its link takes no answer from then on." {
-                                button.button.small.danger type="submit" aria-label={ "Revoke the invitation of " (who(&row.invitee).unwrap_or_default()) } { "Revoke" }
-                            }
+                    // Whoever has the link answers as that person: only those see it who could make another.
+                    @if is_open && may.write {
+                        span.unseen id={ "link-" (id) } { (link) }
+                        button.button.small type="button" data-copy={ "link-" (id) } { "Copy link" span.unseen { " of " (name) } }
+                        form method="post" action={ "/console/flows/" (flow) "/share/invitations/" (id) "/revoke" }
+                            data-confirm="Withdraw this invitation? Its link takes no answer from then on." {
+                            button.button.small.danger type="submit" { "Revoke" span.unseen { " the invitation of " (name) } }
                         }
                     } @else { span.muted { "–" } }
                 }
@@ -304,23 +308,13 @@ pub(super) async fn revoke(
     Ok(reply::see_other(&format!("/console/flows/{flow}/share?done=revoked#invitations")))
 }
 
-/// Every invitation with its link, to be sent out.
+/// Every invitation with its link, to be sent out. It goes on record, so it is no plain link.
 pub(super) async fn file(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     At(flow): At<FlowId>,
-) -> Result<Response, reply::Refused> {
-    let mut all: Vec<Invitation> = Vec::new();
-    loop {
-        let after = all.last().map(InvitationCursor::at);
-        let page =
-            console.engine.list_invitations(&visitor.actor, flow, None, after, FILE_PAGE).await?;
-        let is_last = page.len() < FILE_PAGE;
-        all.extend(page);
-        if is_last || all.len() >= FILE_MAX {
-            break;
-        }
-    }
+) -> Answer {
+    let all = console.engine.export_invitations(&visitor.actor, flow).await?;
     Ok(reply::table_file("invitations.csv", invitation_files::write(&all)))
 }
 

@@ -160,7 +160,7 @@ impl Link {
                     } @else {
                         "Only pages of " (app.allowed_origins.join(", ")) " may embed it. "
                     }
-                    a href={ "/console/apps/" (app.app_id) "/settings/origins" } { "Allowed origins" }
+                    a href={ "/console/apps/" (app.app_id) "/settings#allowedOrigins" } { "Allowed origins" }
                 }
             }
         }

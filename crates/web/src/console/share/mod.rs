@@ -17,7 +17,7 @@ use sluice_engine::rows::{AppRow, FlowState, IdentityVerification, Scope};
 use sluice_engine::{AppDetail, HostedFlow};
 use sluice_flow::id::FlowId;
 
-use self::invitations::{Invitations, Typed};
+use self::invitations::{Invitations, May, Typed};
 use self::link::Link;
 use super::Console;
 use super::around::{Around, Status};
@@ -32,7 +32,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/share", get(show))
         .route("/console/flows/{flowId}/share/code.svg", get(link::code_file))
         .route("/console/flows/{flowId}/share/invitations", post(invitations::invite))
-        .route("/console/flows/{flowId}/share/invitations.csv", get(invitations::file))
+        .route("/console/flows/{flowId}/share/invitations.csv", post(invitations::file))
         .route(
             "/console/flows/{flowId}/share/invitations/{flowAssignmentId}/revoke",
             post(invitations::revoke),
@@ -61,7 +61,11 @@ async fn page(
     let app = engine.get_app(&visitor.actor, state.flow.app_id).await?;
     let hosted = engine.hosted(&flow.to_string()).await?.ok();
     let invitations = Invitations::read(engine, visitor, flow, query).await?;
-    let may_write = visitor.actor.may(Scope::Write, state.flow.app_id);
+    let (app_id, is_living) = (state.flow.app_id, state.flow.archived_at.is_none());
+    let may = May {
+        write: is_living && visitor.actor.may(Scope::Write, app_id),
+        export: visitor.actor.may(Scope::Export, app_id),
+    };
     let kind = if typed.faults.is_empty() { Kind::Shown } else { Kind::Unfinished };
     let content = html! {
         (state_note(&around, &state))
@@ -69,7 +73,7 @@ async fn page(
             (verification_note(&app.row))
             (published(engine.public_url(), &app, hosted, query))
         }
-        (invitations.card(flow, may_write && state.flow.archived_at.is_none(), hosted.is_some(), &typed))
+        (invitations.card(flow, may, hosted.is_some(), &typed))
     };
     let title = format!("Share · {}", state.flow.name);
     let frame = Frame::new(visitor, &around, Place::Flow(&state, Tab::Share), &title);

@@ -21,7 +21,7 @@ export function localTimes(root) {
 async function copy(button) {
   const source = document.getElementById(button.dataset.copy);
   const said = document.getElementById("said");
-  const words = button.textContent;
+  const words = [...button.childNodes];
   try {
     await navigator.clipboard.writeText("value" in source ? source.value : source.textContent);
     button.textContent = "Copied";
@@ -31,7 +31,7 @@ async function copy(button) {
     getSelection().selectAllChildren(source);
     said.textContent = "Selected: press Ctrl+C to copy.";
   }
-  setTimeout(() => (button.textContent = words), 1500);
+  setTimeout(() => button.replaceChildren(...words), 1500);
 }
 
 const themes = ["", "light", "dark"];

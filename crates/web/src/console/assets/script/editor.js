@@ -18,9 +18,9 @@ import { Texts } from "./editor/texts.js";
 
 function start(root) {
   const area = document.getElementById("definition");
-  // What the server gave is always an object; what a reload has kept in the field may be anything.
-  const given = wrongWith(area.value) ? area.defaultValue : area.value;
-  const draft = new Draft(JSON.parse(given));
+  // What the server gave, not what a browser has kept in the field. What cannot be read is mended as JSON first.
+  if (wrongWith(area.defaultValue)) return;
+  const draft = new Draft(JSON.parse(area.defaultValue));
   const { types, published } = JSON.parse(root.dataset.about);
   const saving = new Saving(draft, { address: root.dataset.save, tag: root.dataset.tag });
   const faults = new Faults(document.getElementById("faults"), draft, root);
@@ -37,7 +37,7 @@ function start(root) {
   new List(place("questions"), draft, context);
   new Texts(place("texts"), draft, context);
   new Languages(place("languages"), draft, context);
-  new Json(area, draft, document.getElementById("json-wrong"));
+  new Json(area, draft, document.getElementById("json-wrong"), sections);
   new Look(document.getElementById("look"), draft, saving);
   new Bar(document.getElementById("bar"), saving, faults);
   schedule(document.getElementById("schedule"));

@@ -1,5 +1,6 @@
 /*
- * What the pages of settings add with a script: a picture is read here and put into the form as text.
+ * What the pages of settings add with a script: a picture is read here and put into the form as text, and of the kinds of keys only
+ * the fields of the chosen one are shown.
  */
 const BYTES_MAX = 64 * 1024;
 
@@ -19,4 +20,13 @@ for (const chooser of document.querySelectorAll("input[data-logo]")) {
     reader.addEventListener("load", () => (field.value = reader.result));
     reader.readAsDataURL(file);
   });
+}
+
+const kind = document.getElementById("type");
+function showKind() {
+  for (const part of document.querySelectorAll("[data-kind]")) part.hidden = part.dataset.kind !== kind.value;
+}
+if (kind) {
+  kind.addEventListener("change", showKind);
+  showKind();
 }

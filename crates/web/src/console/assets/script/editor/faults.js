@@ -30,7 +30,7 @@ export class Faults extends EventTarget {
     this.place.hidden = count === 0;
     const title = count === 1 ? "One thing keeps this from being published" : `${count} things keep this from being published`;
     const items = this.all.map((fault) => el("li", {},
-      el("a", { href: "#", onclick: (event) => { event.preventDefault(); this.goTo(fault.pointer) } }, `${this.where(fault.pointer)}: ${fault.message}`)));
+      el("a", { href: "#", onclick: (event) => { event.preventDefault(); this.goTo(fault.pointer) } }, `${this.where(fault.pointer)}: ${told(fault)}`)));
     const wasOpen = this.place.querySelector("details")?.open ?? true;
     this.place.replaceChildren(el("details", { open: wasOpen }, el("summary", {}, title), el("ul", {}, items)));
   }
@@ -66,10 +66,10 @@ export class Faults extends EventTarget {
     for (const [at, fault] of this.all.entries()) {
       const control = this.controlOf(fault.pointer);
       if (!control) continue;
-      const told = el("p", { className: "error fault", id: `fault-${at}` }, fault.message);
-      if (control.matches("fieldset")) control.append(told);
-      else if (control.type === "checkbox") control.closest("label").after(told);
-      else control.after(told);
+      const beside = el("p", { className: "error fault", id: `fault-${at}` }, sentence(told(fault)));
+      if (control.matches("fieldset")) control.append(beside);
+      else if (control.type === "checkbox") control.closest("label").after(beside);
+      else control.after(beside);
       control.dataset.faulty = "";
       if (!control.matches("fieldset, td")) control.setAttribute("aria-invalid", "true");
     }
@@ -78,7 +78,7 @@ export class Faults extends EventTarget {
   /** Where a fault is, as an author would say it. */
   where(text) {
     const [first, second, ...rest] = pathOf(text);
-    const names = { title: "Title", description: "Description", ending: "Ending", defaultLocale: "Language", redirectUrl: "Address", body: "Text", prompt: "question", label: "words" };
+    const names = { title: "Title", description: "Description", ending: "Ending", defaultLocale: "Language", redirectUrl: "Address", body: "Text", prompt: "words", label: "words" };
     const named = (part) => names[part] ?? part;
     if (first === "questions" && second !== undefined) {
       const question = this.draft.questions[second];
@@ -91,6 +91,11 @@ export class Faults extends EventTarget {
     return [first, second, ...rest].filter((part) => part !== undefined).map(named).join(", ") || "The whole";
   }
 }
+
+/** What is wrong, without the names that fields have in JSON. */
+const told = ({ message }) => (/^\w+ is required$/.test(message) ? "is missing" : message);
+
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 
 function* ancestors(element) {
   for (let each = element?.parentElement; each; each = each.parentElement) yield each;

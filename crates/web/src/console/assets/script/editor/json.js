@@ -35,9 +35,10 @@ export function wrongWith(text) {
 }
 
 export class Json {
-  constructor(area, draft, said) {
+  constructor(area, draft, said, sections) {
     Object.assign(this, { area, draft, said });
     draft.addEventListener("change", () => this.follow());
+    sections.addEventListener("shown", () => this.follow());
     area.addEventListener("input", () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.take(), REST_MS);
@@ -47,7 +48,8 @@ export class Json {
   }
 
   follow() {
-    if (this.isTaking || document.activeElement === this.area) return;
+    const isOutOfView = this.area.closest("[hidden]");
+    if (this.isTaking || isOutOfView || document.activeElement === this.area) return;
     this.area.value = written(this.draft.definition);
     this.tell("");
   }

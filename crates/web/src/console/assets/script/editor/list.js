@@ -10,7 +10,7 @@ import { inWords, quoted } from "./words.js";
 export class List {
   constructor(place, draft, context) {
     Object.assign(this, { place, draft, context });
-    draft.addEventListener("change", ({ detail }) => (detail.shape ? this.draw() : this.refreshHead()));
+    draft.addEventListener("change", ({ detail }) => (detail.shape ? this.draw() : this.refreshHead(draft.selected)));
     draft.addEventListener("select", () => this.draw());
     place.addEventListener("keydown", (event) => this.onKey(event));
     this.followFaults();
@@ -63,11 +63,11 @@ export class List {
         question.visibleIf && el("span", { className: "tag", title: inWords(question.visibleIf, this.draft.questions) }, "Only if …")));
   }
 
-  /** The heads follow what is being typed, without the forms being touched. */
-  refreshHead() {
+  /** The heads, or one of them, follow what is being typed, without the forms being touched. */
+  refreshHead(only) {
     this.place.querySelectorAll(".item").forEach((item, at) => {
       const question = this.draft.questions[at];
-      if (question) this.fillHead(item.querySelector(".open"), question, at);
+      if (question && (only === undefined || only === at)) this.fillHead(item.querySelector(".open"), question, at);
     });
   }
 

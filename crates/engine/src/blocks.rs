@@ -1,0 +1,61 @@
+//! What lists of responses pass over is made in the background, so that no submission pays for it.
+//!
+//! Every node looks, flow by flow with pauses. What two of them make of the same responses is the same; what is not made
+//! yet is walked. There is no plan that could be lost: what is to be done is asked anew each time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_store::{Store, StoreError, StoreResult};
+use tokio::sync::watch;
+
+use crate::clock::Clock;
+use crate::engine::Engine;
+
+/// From the start of the process to the first look, and between two looks.
+const FIRST_LOOK: Duration = Duration::from_secs(20);
+const INTERVAL: Duration = Duration::from_secs(60);
+/// After a call that wrote something, so that submissions get their turn; and after one that did not.
+const PAUSE: Duration = Duration::from_millis(20);
+const STEP_PAUSE: Duration = Duration::from_millis(1);
+
+pub(crate) struct Blocks {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) lost: watch::Sender<bool>,
+}
+
+impl Engine {
+    /// Makes now what lists can pass over; the server does this by itself every minute. Says how much was made.
+    pub async fn make_blocks(&self) -> StoreResult<u64> {
+        self.blocks.look().await
+    }
+}
+
+impl Blocks {
+    pub(crate) async fn run(self: Arc<Self>) {
+        tokio::time::sleep(FIRST_LOOK).await;
+        loop {
+            if let Err(error) = self.look().await {
+                let source = std::error::Error::source(&error).map(ToString::to_string);
+                tracing::warn!(%error, source, "no blocks were made; it is tried again");
+                if matches!(error, StoreError::Unknown(_) | StoreError::Closed) {
+                    self.lost.send_replace(true);
+                    return;
+                }
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    async fn look(&self) -> StoreResult<u64> {
+        let (mut place, mut made) = (None, 0);
+        loop {
+            let blocked = self.store.make_blocks(place, self.clock.now()).await?;
+            made += blocked.made;
+            let Some(next) = blocked.next else { return Ok(made) };
+            place = next;
+            tokio::time::sleep(if blocked.made > 0 { PAUSE } else { STEP_PAUSE }).await;
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Exports: that they end when they should, and say so when they cannot.
+
+#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
+
+mod support;
+
+use std::time::Duration;
+
+use sluice_engine::export::{Export, ExportFormat};
+use sluice_engine::{AdminError, ResponseFilter};
+use sluice_flow::id::FlowId;
+use support::{Mood, World, accepted, submission};
+
+/// A flow with so many responses.
+async fn filled(world: &World, responses: usize) -> FlowId {
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    for _ in 0..responses {
+        accepted(world.submit(&view, &submission(version)).await);
+    }
+    flow
+}
+
+async fn begin(world: &World, flow: FlowId, format: ExportFormat) -> Result<Export, AdminError> {
+    world.engine.export(&world.actor, flow, format, &ResponseFilter::default()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_format_is_written_to_its_end() {
+    let world = World::new().await;
+    let flow = filled(&world, 3).await;
+    for format in ExportFormat::ALL {
+        let mut export = begin(&world, flow, *format).await.unwrap();
+        let mut bytes = 0;
+        while let Some(chunk) = export.chunks.recv().await {
+            bytes += chunk.unwrap().len();
+        }
+        assert!(bytes > 100, "{format:?}");
+        assert_eq!(export.progress.rows(), 3, "{format:?}");
+        assert_eq!(export.progress.total, Some(3), "{format:?}");
+        assert!(export.progress.has_ended(), "{format:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_are_only_so_many_exports_at_once_and_one_that_nobody_takes_ends() {
+    let world = World::new().await;
+    let flow = filled(&world, 1).await;
+    // Held up, so that none of them ends by itself.
+    world.faults.set(Mood::HidingResponses(Duration::from_secs(600)));
+    let mut under_way = Vec::new();
+    let refused = loop {
+        match begin(&world, flow, ExportFormat::Csv).await {
+            Ok(export) => under_way.push(export),
+            Err(error) => break error,
+        }
+        assert!(under_way.len() < 100, "there is no end");
+    };
+    assert!(matches!(refused, AdminError::Conflict { code: "too_many_exports", .. }), "{refused}");
+    drop(under_way);
+    let again = async {
+        while begin(&world, flow, ExportFormat::Csv).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(30), again).await.is_ok(), "no place is free");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_cannot_be_read_ends_the_file_in_an_error() {
+    let world = World::new().await;
+    let flow = filled(&world, 2).await;
+    world.faults.set(Mood::HidingResponses(Duration::from_millis(10)));
+    for format in ExportFormat::ALL {
+        let mut export = begin(&world, flow, *format).await.unwrap();
+        let mut last = None;
+        while let Some(chunk) = export.chunks.recv().await {
+            last = Some(chunk);
+        }
+        assert!(matches!(last, Some(Err(_))), "{format:?}: {last:?}");
+        assert!(!export.progress.has_ended(), "{format:?}");
+    }
+}

@@ -1,0 +1,150 @@
+//! What a response can be found by, and what a filter asks for.
+
+use sluice_flow::submission::{Texts, each_entry};
+
+use super::filter::{Term, filter_of, may_hold};
+use crate::ResponseQuery;
+
+/// An answer that is longer is a text of its own; nobody looks for all of it.
+const ANSWER_BYTES_MAX: usize = 64;
+/// What a chosen "other" starts with, before its text; and the value that stands for all of them.
+const OTHER: &str = "other:";
+const ANY_OTHER: &str = "other";
+
+fn of_tag(name: &str, value: &str) -> Term {
+    Term::of(["tag", name, value])
+}
+
+fn of_answer(question: &str, value: &str) -> Term {
+    Term::of(["answer", question, value])
+}
+
+fn of_other(question: &str) -> Term {
+    Term::of(["other", question, ""])
+}
+
+/// The terms of the responses of one block.
+#[derive(Debug, Default)]
+pub(crate) struct Terms {
+    all: Vec<Term>,
+    is_unreadable: bool,
+}
+
+impl Terms {
+    /// Adds those of a response, as its columns are stored.
+    pub(crate) fn add(&mut self, answers: &str, tags: Option<&str>) {
+        let all = &mut self.all;
+        let answered = each_entry(answers, |question, texts| {
+            for value in each(&texts) {
+                if value == ANY_OTHER || value.starts_with(OTHER) {
+                    all.push(of_other(&question));
+                }
+                if value.len() <= ANSWER_BYTES_MAX {
+                    all.push(of_answer(&question, value));
+                }
+            }
+        });
+        let tagged = each_entry(tags.unwrap_or("{}"), |name, texts| {
+            all.extend(each(&texts).map(|value| of_tag(&name, value)));
+        });
+        self.is_unreadable |= answered.is_err() || tagged.is_err();
+    }
+
+    /// The filter of them all. What cannot be read cannot be ruled out either.
+    pub(crate) fn filter(mut self) -> Vec<u8> {
+        if self.is_unreadable {
+            return Vec::new();
+        }
+        self.all.sort_unstable();
+        self.all.dedup();
+        filter_of(&self.all)
+    }
+}
+
+fn each<'t>(texts: &'t Texts<'_>) -> impl Iterator<Item = &'t str> {
+    let texts = match texts {
+        Texts::One(text) => std::slice::from_ref(text),
+        Texts::Many(texts) => texts,
+    };
+    texts.iter().map(|text| &**text)
+}
+
+/// The terms that every response has that passes a query. Where there is none, no block can be ruled out.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted(Vec<Term>);
+
+impl Wanted {
+    pub(crate) fn of(query: &ResponseQuery) -> Self {
+        let tags = query.tags.iter().map(|(name, value)| of_tag(name, value));
+        let short = query.answers.iter().filter(|(_, value)| value.len() <= ANSWER_BYTES_MAX);
+        let answers = short.map(|(question, value)| match value.as_str() {
+            ANY_OTHER => of_other(question),
+            value => of_answer(question, value),
+        });
+        Self(tags.chain(answers).collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The terms themselves, for a backend that asks its database.
+    pub(crate) fn terms(&self) -> &[Term] {
+        &self.0
+    }
+
+    /// Whether a block with this filter may have a response that passes.
+    pub(crate) fn may_be_in(&self, filter: &[u8]) -> bool {
+        self.0.iter().all(|&term| may_hold(filter, term))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::listing::query_of_all;
+
+    fn filter(answers: &str, tags: Option<&str>) -> Vec<u8> {
+        let mut terms = Terms::default();
+        terms.add(answers, tags);
+        terms.filter()
+    }
+
+    #[test]
+    fn a_block_is_ruled_out_only_if_no_response_in_it_can_pass() {
+        let long = "x".repeat(ANSWER_BYTES_MAX + 1);
+        let answers = format!(
+            r#"{{"nps":"9","use":["api","other:my own way"],"caf\u00e9":"cr\u00e8me","why":"{long}"}}"#
+        );
+        let block = filter(&answers, Some(r#"{"plan":"pro","team":["a","b"]}"#));
+        let pairs = |all: &[(&str, &str)]| {
+            all.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+        };
+        for (answers, tags, expected) in [
+            (&[][..], &[][..], true),
+            (&[("nps", "9")], &[], true),
+            (&[("nps", "8")], &[], false),
+            (&[("use", "api")], &[("plan", "pro")], true),
+            (&[("use", "api")], &[("plan", "free")], false),
+            (&[("use", "other")], &[], true),
+            (&[("nps", "other")], &[], false),
+            (&[("use", "other:my own way")], &[], true),
+            (&[("café", "crème")], &[], true),
+            (&[("why", &long)], &[], true),
+            (&[("use", "pro")], &[], false),
+            (&[], &[("team", "b")], true),
+            (&[], &[("team", "c")], false),
+        ] {
+            let query =
+                ResponseQuery { answers: pairs(answers), tags: pairs(tags), ..query_of_all() };
+            assert_eq!(Wanted::of(&query).may_be_in(&block), expected, "{answers:?} {tags:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_ruled_out() {
+        let query = ResponseQuery { tags: vec![("a".into(), "b".into())], ..query_of_all() };
+        assert!(Wanted::of(&query).may_be_in(&filter("{", None)));
+        assert!(!Wanted::of(&query).may_be_in(&filter("{}", None)));
+    }
+}

@@ -1,0 +1,266 @@
+//! What lists pass over: the same responses with it and without, and nothing kept of what went.
+
+use sluice_flow::id::ResponseId;
+use sluice_flow::submission::Admission;
+
+use super::respondents::claim;
+use super::responses::all_pages;
+use super::world::{
+    Shop, TheStore, apply, at, audit_row, new_response, public_revision, response_row,
+};
+use crate::{
+    Answers, BlockPlace, Erasure, Expiry, ExpiryPlace, NewResponse, Next, Order, Outcome, Person,
+    Record, ResponsePage, ResponseQuery, ResponseRow, Write,
+};
+
+/// More than four blocks.
+const ROWS: usize = 4_500;
+/// The only ones with their tag and their answer.
+const RARE: usize = 2_222;
+/// When all of them are old enough, and when what was laid out then may be filled.
+const OLD_MILLIS: i64 = 3_600_000;
+const SETTLED_MILLIS: i64 = OLD_MILLIS + 3_600_000;
+
+async fn filled(store: &TheStore, shop: &Shop) -> Vec<ResponseId> {
+    let public_revision = public_revision(store, shop.app()).await;
+    let mut rows = Vec::with_capacity(ROWS);
+    for number in 0..ROWS {
+        let mut row = response_row(&shop.flow, &shop.version, i64::try_from(number).unwrap());
+        let rare = if number == RARE { r#","rare":"yes""# } else { "" };
+        row.tags = Some(format!(r#"{{"plan":"{}"{rare}}}"#, ["a", "b", "c"][number % 3]));
+        row.answers = format!(r#"{{"n":"{number}","use":["x","other:{}"]}}"#, number % 7);
+        rows.push(new_response(row, public_revision));
+    }
+    let ids = rows.iter().map(|response| response.row.response_id).collect();
+    for part in rows.chunks(500) {
+        let outcomes = store.commit(part.to_vec()).await.unwrap();
+        assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Stored));
+    }
+    ids
+}
+
+/// Looks at every flow until there is nothing more to do; says how much was done.
+async fn look(store: &TheStore, millis: i64) -> u64 {
+    let (mut place, mut made): (BlockPlace, u64) = (None, 0);
+    loop {
+        let blocked = store.make_blocks(place, at(millis)).await.unwrap();
+        made += blocked.made;
+        let Some(next) = blocked.next else { return made };
+        place = next;
+    }
+}
+
+/// Lays out blocks and fills them.
+async fn block(store: &TheStore) -> u64 {
+    look(store, OLD_MILLIS).await + look(store, SETTLED_MILLIS).await
+}
+
+fn tagged(shop: &Shop, name: &str, value: &str) -> ResponseQuery {
+    ResponseQuery { tags: vec![(name.to_owned(), value.to_owned())], ..shop.query() }
+}
+
+fn answered(shop: &Shop, question: &str, value: &str) -> ResponseQuery {
+    ResponseQuery { answers: vec![(question.to_owned(), value.to_owned())], ..shop.query() }
+}
+
+/// Whether it can be said at once that nothing passes.
+async fn is_ruled_out(store: &TheStore, query: &ResponseQuery) -> bool {
+    let short = ResponseQuery { look: 1, to: Some(at(4_000)), ..query.clone() };
+    store.list_responses(&short).await.unwrap() == ResponsePage::default()
+}
+
+pub(super) async fn blocks_change_nothing_that_is_listed(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let ids = filled(&store, &shop).await;
+    let mut queries = vec![
+        shop.query(),
+        tagged(&shop, "rare", "yes"),
+        tagged(&shop, "plan", "b"),
+        tagged(&shop, "plan", "z"),
+        answered(&shop, "n", "4444"),
+        answered(&shop, "n", "17"),
+        answered(&shop, "use", "other"),
+        answered(&shop, "use", "other:3"),
+        answered(&shop, "n", "other"),
+    ];
+    queries.push(ResponseQuery { tags: vec![("plan".into(), "a".into())], ..queries[4].clone() });
+    let mut wanted = Vec::new();
+    for query in queries {
+        for (from, to) in [(None, None), (Some(1_500), Some(3_001)), (Some(4_400), None)] {
+            for (order, look) in
+                [(Order::Asc, 1_000_000), (Order::Desc, 1_000_000), (Order::Desc, 700)]
+            {
+                let (from, to) = (from.map(at), to.map(at));
+                let query = ResponseQuery { order, look, limit: 400, from, to, ..query.clone() };
+                wanted.push((all_pages(&store, query.clone()).await, query));
+            }
+        }
+    }
+    assert!(block(&store).await >= 8);
+    for (expected, query) in &wanted {
+        assert_eq!(all_pages(&store, query.clone()).await, *expected, "{query:?}");
+    }
+    // A place may lie within a block.
+    for order in [Order::Asc, Order::Desc] {
+        let after = Some(ids[RARE]);
+        let query = ResponseQuery { order, after, limit: 3, ..tagged(&shop, "plan", "a") };
+        let mut beyond: Vec<ResponseId> = match order {
+            Order::Asc => ids[RARE + 1..].to_vec(),
+            Order::Desc => ids[..RARE].iter().rev().copied().collect(),
+        };
+        beyond.retain(|id| ids.iter().position(|one| one == id).unwrap() % 3 == 0);
+        let page = store.list_responses(&query).await.unwrap();
+        let listed: Vec<_> = page.rows.iter().map(|row| row.response_id).collect();
+        assert_eq!(listed, beyond[..3], "{order:?}");
+    }
+}
+
+pub(super) async fn a_rare_value_is_found_within_few_rows(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let ids = filled(&store, &shop).await;
+    for order in [Order::Asc, Order::Desc] {
+        for query in [tagged(&shop, "rare", "yes"), answered(&shop, "n", &RARE.to_string())] {
+            // As much as what is too young for a block may count for, and one block.
+            let query = ResponseQuery { order, look: 2_100, ..query };
+            assert_eq!(store.list_responses(&query).await.unwrap().rows, []);
+        }
+    }
+    block(&store).await;
+    for order in [Order::Asc, Order::Desc] {
+        for query in [tagged(&shop, "rare", "yes"), answered(&shop, "n", &RARE.to_string())] {
+            let query = ResponseQuery { order, look: 2_100, ..query };
+            let page = store.list_responses(&query).await.unwrap();
+            assert_eq!(page.rows.len(), 1, "{query:?}");
+            assert_eq!(page.rows[0].response_id, ids[RARE]);
+        }
+    }
+    assert!(is_ruled_out(&store, &tagged(&shop, "rare", "no")).await);
+    assert!(!is_ruled_out(&store, &tagged(&shop, "rare", "yes")).await);
+}
+
+pub(super) async fn what_is_young_is_in_no_block(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    filled(&store, &shop).await;
+    assert_eq!(look(&store, 500_000).await, 0);
+    // Laid out, and not filled at once.
+    let laid = look(&store, OLD_MILLIS).await;
+    assert_eq!((laid, look(&store, OLD_MILLIS).await), (4, 0));
+    assert_eq!(look(&store, SETTLED_MILLIS).await, 4);
+    assert_eq!(look(&store, SETTLED_MILLIS).await, 0);
+}
+
+pub(super) async fn of_a_response_that_was_deleted_no_block_keeps_anything(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let ids = filled(&store, &shop).await;
+    block(&store).await;
+    let rare = [tagged(&shop, "rare", "yes"), answered(&shop, "n", &RARE.to_string())];
+    apply(&store, shop.app(), vec![Write::DeleteResponse(ids[RARE])]).await;
+    for query in &rare {
+        assert_eq!(all_pages(&store, query.clone()).await, []);
+    }
+    assert_eq!(look(&store, SETTLED_MILLIS).await, 1);
+    for query in &rare {
+        assert!(is_ruled_out(&store, query).await, "{query:?}");
+    }
+    assert!(!is_ruled_out(&store, &answered(&shop, "n", &(RARE + 1).to_string())).await);
+}
+
+pub(super) async fn what_expires_leaves_no_block_behind(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let ids = filled(&store, &shop).await;
+    block(&store).await;
+    let mut place = ExpiryPlace::default();
+    loop {
+        let expiry = Expiry {
+            app_id: shop.app(),
+            before: at(3_000),
+            place,
+            limit: 500,
+            audit: audit_row(Some(shop.app())),
+        };
+        match store.expire(expiry).await.unwrap().next {
+            Next::At(next) => place = next,
+            Next::Done | Next::LeftToAnother => break,
+        }
+    }
+    assert_eq!(all_pages(&store, answered(&shop, "use", "other:2")).await.len(), 214);
+    // Two are empty; the third has lost some.
+    assert_eq!(look(&store, SETTLED_MILLIS).await, 3);
+    assert!(is_ruled_out(&store, &tagged(&shop, "rare", "yes")).await);
+    assert_eq!(all_pages(&store, answered(&shop, "n", "4444")).await, [ids[4_444]]);
+    assert_eq!(all_pages(&store, shop.query()).await, ids[3_000..]);
+}
+
+pub(super) async fn what_is_stored_with_an_older_id_is_listed(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let ids = filled(&store, &shop).await;
+    block(&store).await;
+    // Within a block, just before and just behind one, and before all of them.
+    let mut late = Vec::new();
+    for millis in [-5, 500, 1_023, 1_024, 3_999] {
+        let row = response_row(&shop.flow, &shop.version, millis);
+        let row = ResponseRow { tags: Some(r#"{"rare":"late"}"#.to_owned()), ..row };
+        late.push(row.response_id);
+        let response = new_response(row, public_revision(&store, shop.app()).await);
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+        for order in [Order::Asc, Order::Desc] {
+            let query = ResponseQuery { order, ..tagged(&shop, "rare", "late") };
+            let mut listed = all_pages(&store, query).await;
+            listed.sort_unstable();
+            assert_eq!(listed, late, "{millis}");
+        }
+    }
+    look(&store, SETTLED_MILLIS).await;
+    assert_eq!(all_pages(&store, tagged(&shop, "rare", "late")).await, late);
+    assert_eq!(all_pages(&store, tagged(&shop, "rare", "yes")).await, [ids[RARE]]);
+    // One at the end may be of a clock that was ahead.
+    assert!(is_ruled_out(&store, &tagged(&shop, "rare", "no")).await);
+}
+
+pub(super) async fn of_a_person_who_was_erased_no_block_keeps_anything(store: TheStore) {
+    for answers in [Answers::Delete, Answers::Keep] {
+        let shop = Shop::open(&store).await;
+        filled(&store, &shop).await;
+        let row = response_row(&shop.flow, &shop.version, 100);
+        let row = ResponseRow {
+            admission: Admission::Admitted,
+            identities: Some(r#"[{"type":"userId","value":"u-42"}]"#.to_owned()),
+            tags: Some(r#"{"account":"u-42","plan":"z"}"#.to_owned()),
+            ..row
+        };
+        let claim = claim(&["user=u-42"], 100);
+        let respondent = claim.as_ref().unwrap().new_id;
+        let response =
+            NewResponse { claim, ..new_response(row, public_revision(&store, shop.app()).await) };
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+        block(&store).await;
+        let theirs = tagged(&shop, "account", "u-42");
+        assert!(!is_ruled_out(&store, &theirs).await);
+        let erasure = Erasure {
+            app_id: shop.app(),
+            person: Person::Respondent(respondent),
+            answers,
+            audit: audit_row(Some(shop.app())),
+            limit: 100,
+        };
+        assert!(store.erase(erasure).await.unwrap().done);
+        assert_eq!(all_pages(&store, theirs.clone()).await, []);
+        look(&store, SETTLED_MILLIS).await;
+        assert!(is_ruled_out(&store, &theirs).await, "{answers:?}");
+        let kept = all_pages(&store, tagged(&shop, "plan", "z")).await.len();
+        assert_eq!(kept, usize::from(answers == Answers::Keep));
+    }
+}
+
+pub(super) async fn what_is_put_in_between_is_listed(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    filled(&store, &shop).await;
+    block(&store).await;
+    let mut row = shop.response(&store, 1_000).await.row;
+    row.tags = Some(r#"{"rare":"late"}"#.to_owned());
+    let id = row.response_id;
+    store.write_in(vec![Record::Response { row, idempotency_key: None }]).await.unwrap();
+    assert_eq!(all_pages(&store, tagged(&shop, "rare", "late")).await, [id]);
+    block(&store).await;
+    assert_eq!(all_pages(&store, tagged(&shop, "rare", "late")).await, [id]);
+}

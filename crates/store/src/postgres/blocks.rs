@@ -1,0 +1,328 @@
+//! Blocks of responses: laid out, filled, emptied, and used by a walk. See [`crate::blocks`].
+//!
+//! The server itself asks the filters, so that they need not be sent; the bits of a term are where
+//! [`crate::blocks::Term`] has them, and a test holds both ways against one another.
+
+use std::sync::Arc;
+
+use sluice_flow::id::{AppId, FlowId, v7};
+use sluice_flow::time::Timestamp;
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+use super::codec::Cells;
+use super::failure::Stop;
+use super::pool::Pool;
+use super::read::limit;
+use super::transaction::{Transaction, end};
+use crate::blocks::{
+    BLOCK_ROWS, BLOCKS_A_STEP, BLOCKS_WALKED, BlockPlace, Blocked, FILLED_A_CALL, LAID_OUT_A_CALL,
+    Narrowed, PROBES, Terms, Wanted, laid_out, settled_by, young_from,
+};
+use crate::listing::{Span, Walk};
+use crate::{Order, ResponseQuery, StoreResult};
+
+/// Far below the age at which responses are put in blocks, so that the clocks of nodes may differ.
+const OLD_MILLIS: i64 = 60_000;
+
+type Param = Box<dyn ToSql + Sync + Send>;
+
+/// A block that was made of its responses.
+struct Filled {
+    last: Uuid,
+    generation: i64,
+    filter: Vec<u8>,
+}
+
+/// Looks at the flow after this one, if there is any.
+pub(super) async fn make(
+    pool: &Arc<Pool>,
+    place: BlockPlace,
+    now: Timestamp,
+) -> StoreResult<Blocked> {
+    let Some((app, flow)) = next_flow(pool, place).await? else {
+        return Ok(Blocked { made: 0, next: None });
+    };
+    let filled = filled(pool, app, flow, settled_by(now)).await?;
+    let laid = unblocked(pool, app, flow, young_from(now)).await?;
+    let made = Blocked::at(place, (app, flow), filled.len(), laid.len());
+    if made.made > 0 {
+        pool.may_commit()?;
+        let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+        let written = write(&transaction, (app, flow), &filled, &laid, now).await;
+        end(transaction, written).await?;
+    }
+    Ok(made)
+}
+
+async fn next_flow(pool: &Pool, place: BlockPlace) -> StoreResult<Option<(AppId, FlowId)>> {
+    let (app, flow) =
+        place.map_or((Uuid::nil(), Uuid::nil()), |(app, flow)| (app.uuid(), flow.uuid()));
+    let sql = "SELECT app_id, flow_id FROM flows WHERE (app_id, flow_id) > ($1, $2) \
+         ORDER BY app_id, flow_id LIMIT 1";
+    pool.one(sql, &[&app, &flow], |cells| {
+        Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
+    })
+    .await
+}
+
+/// The blocks that are to be filled, with what they are to be filled with.
+async fn filled(
+    pool: &Pool,
+    app: AppId,
+    flow: FlowId,
+    settled: Timestamp,
+) -> StoreResult<Vec<Filled>> {
+    let sql = "SELECT first_id, last_id, generation FROM response_blocks WHERE app_id = $1 \
+         AND flow_id = $2 AND filter IS NULL AND since <= $3 LIMIT $4";
+    let (app, flow) = (app.uuid(), flow.uuid());
+    let params: [&(dyn ToSql + Sync); 4] =
+        [&app, &flow, &settled.as_millis(), &limit(FILLED_A_CALL)];
+    let empty = pool
+        .many(sql, &params, |cells| {
+            Ok((cells.take::<Uuid>()?, cells.take::<Uuid>()?, cells.take::<i64>()?))
+        })
+        .await?;
+    let mut filled = Vec::with_capacity(empty.len());
+    for (first, last, generation) in empty {
+        let sql = "SELECT answers, tags FROM responses WHERE app_id = $1 AND flow_id = $2 \
+             AND response_id BETWEEN $3 AND $4";
+        let rows = pool.many(sql, &[&app, &flow, &first, &last], texts).await?;
+        let mut terms = Terms::default();
+        rows.iter().for_each(|(answers, tags)| terms.add(answers, tags.as_deref()));
+        filled.push(Filled { last, generation, filter: terms.filter() });
+    }
+    Ok(filled)
+}
+
+fn texts(cells: &mut Cells) -> StoreResult<(String, Option<String>)> {
+    Ok((cells.take()?, cells.take()?))
+}
+
+/// Whole blocks of the responses beyond the last one.
+async fn unblocked(
+    pool: &Pool,
+    app: AppId,
+    flow: FlowId,
+    before: Timestamp,
+) -> StoreResult<Vec<Span>> {
+    let blocked_to = blocked_to(pool, app, flow).await?;
+    let after = blocked_to.map_or(Uuid::nil(), Uuid::from_u128);
+    let before = before.min(open_since(pool).await?.unwrap_or(before));
+    let young = Uuid::from_u128(v7(before, 0, 0).as_u128() >> 80 << 80);
+    let sql = "SELECT response_id FROM responses WHERE app_id = $1 AND flow_id = $2 \
+         AND response_id > $3 AND response_id < $4 ORDER BY response_id LIMIT $5";
+    let most = limit(BLOCK_ROWS * LAID_OUT_A_CALL);
+    let params: [&(dyn ToSql + Sync); 5] = [&app.uuid(), &flow.uuid(), &after, &young, &most];
+    let ids = pool.many(sql, &params, id).await?;
+    Ok(laid_out(blocked_to, &ids))
+}
+
+/// Some time before the oldest transaction began that may still write: a commit that waits for a standby can become visible
+/// hours later. Without one there is no such time.
+async fn open_since(pool: &Pool) -> StoreResult<Option<Timestamp>> {
+    let sql = "SELECT (extract(epoch FROM min(xact_start)) * 1000)::bigint - 60000 \
+         FROM pg_stat_activity WHERE datname = current_database() AND backend_xid IS NOT NULL";
+    let millis = pool.one(sql, &[], |cells| cells.take::<Option<i64>>()).await?.flatten();
+    Ok(millis.map(|millis| Timestamp::from_millis(millis.max(0))))
+}
+
+fn id(cells: &mut Cells) -> StoreResult<u128> {
+    cells.take::<Uuid>().map(|id| id.as_u128())
+}
+
+/// The last id that is in a block.
+async fn blocked_to(pool: &Pool, app: AppId, flow: FlowId) -> StoreResult<Option<u128>> {
+    let sql = "SELECT last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
+         ORDER BY last_id DESC LIMIT 1";
+    pool.one(sql, &[&app.uuid(), &flow.uuid()], id).await
+}
+
+/// A filter that was made of what has changed since is left out.
+async fn write(
+    transaction: &Transaction,
+    (app, flow): (AppId, FlowId),
+    filled: &[Filled],
+    laid: &[Span],
+    now: Timestamp,
+) -> Result<(), Stop> {
+    let (app, flow) = (app.uuid(), flow.uuid());
+    // A block that a removal is at is left to the next look: nothing here waits for anything.
+    let free = "app_id = $1 AND flow_id = $2 AND last_id IN (SELECT last_id FROM response_blocks \
+         WHERE app_id = $1 AND flow_id = $2 AND last_id = $3 AND generation = $4 \
+         FOR UPDATE SKIP LOCKED)";
+    let fill = &format!("UPDATE response_blocks SET filter = $5 WHERE {free}");
+    for Filled { last, generation, filter } in filled {
+        transaction.execute(fill, &[&app, &flow, last, generation, filter]).await?;
+    }
+    let lay = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
+         SELECT $1, $2, given.*, $5 FROM unnest($3::uuid[], $4::uuid[]) AS given \
+         ON CONFLICT DO NOTHING";
+    let first: Vec<Uuid> = laid.iter().map(|block| Uuid::from_u128(block.first)).collect();
+    let last: Vec<Uuid> = laid.iter().map(|block| Uuid::from_u128(block.last)).collect();
+    transaction.execute(lay, &[&app, &flow, &first, &last, &now.as_millis()]).await.map(|_| ())
+}
+
+/// A response that is stored with an id that is no older than this, by the server's clock, falls into no block.
+pub(super) fn old_at(now: Timestamp) -> Timestamp {
+    Timestamp::from_millis(now.as_millis().saturating_sub(OLD_MILLIS).max(0))
+}
+
+/// Blocks hardly ever overlap: a few beyond each response are looked at, not all. They are locked in one order, so that two
+/// who take filters away do not wait for one another.
+pub(super) const UNFILL: &str = "WITH held AS (SELECT flow_id, last_id FROM response_blocks \
+     WHERE app_id = $1 AND (flow_id, last_id) IN (SELECT near.flow_id, near.last_id \
+     FROM unnest($2::uuid[], $3::uuid[]) AS given (flow_id, response_id), \
+     LATERAL (SELECT flow_id, first_id, last_id FROM response_blocks WHERE app_id = $1 \
+     AND flow_id = given.flow_id AND last_id >= given.response_id \
+     ORDER BY last_id LIMIT 4) AS near WHERE near.first_id <= given.response_id) \
+     ORDER BY flow_id, last_id FOR UPDATE) \
+     UPDATE response_blocks AS block SET filter = NULL, generation = generation + 1 FROM held \
+     WHERE block.app_id = $1 AND block.flow_id = held.flow_id AND block.last_id = held.last_id";
+
+/// Takes their filters from the blocks of these responses, which go or change.
+pub(super) async fn unfill(
+    transaction: &Transaction,
+    app: AppId,
+    responses: &[(Uuid, Uuid)],
+) -> Result<(), Stop> {
+    let (flows, ids): (Vec<Uuid>, Vec<Uuid>) = responses.iter().copied().unzip();
+    transaction.execute(UNFILL, &[&app.uuid(), &flows, &ids]).await.map(|_| ())
+}
+
+/// Takes all blocks of a flow away: something is put in that may lie within them.
+pub(super) async fn forget(
+    transaction: &Transaction,
+    app: AppId,
+    flow: FlowId,
+) -> Result<(), Stop> {
+    let sql = "DELETE FROM response_blocks WHERE app_id = $1 AND flow_id = $2";
+    transaction.execute(sql, &[&app.uuid(), &flow.uuid()]).await.map(|_| ())
+}
+
+/// What of a span is to be walked next.
+pub(super) async fn narrowed(pool: &Pool, walk: &Walk, span: Span) -> StoreResult<Narrowed> {
+    let wanted = Wanted::of(&walk.query);
+    if wanted.is_empty() {
+        return Ok(Narrowed::To(span));
+    }
+    let ResponseQuery { app_id, flow_id, order, .. } = walk.query;
+    let Some(blocked_to) = blocked_to(pool, app_id, flow_id).await? else {
+        return Ok(Narrowed::To(span));
+    };
+    match (span.beyond(blocked_to, Order::Asc), order) {
+        // What is in no block yet comes first, or is all that is left.
+        (Some(young), Order::Desc) => return Ok(Narrowed::To(young)),
+        (Some(young), Order::Asc) if young == span => return Ok(Narrowed::To(span)),
+        _ => {}
+    }
+    let edge = edge(pool, app_id, flow_id, span, order).await?;
+    let (sql, params) = next_blocks(&wanted, app_id, flow_id, (span, edge), order);
+    let refs: Vec<&(dyn ToSql + Sync)> = params.iter().map(|param| &**param as _).collect();
+    let found = pool.many(&sql, &refs, block).await?;
+    if let Some(found) = joined(&found) {
+        let (first, last) = (found.first.max(span.first), found.last.min(span.last));
+        return Ok(Narrowed::To(Span { first, last }));
+    }
+    Ok(match (edge, order) {
+        (Some(edge), _) if span.beyond(edge, order).is_some() => Narrowed::PassedTo(edge),
+        (None, Order::Asc) => {
+            span.beyond(blocked_to, order).map_or(Narrowed::Nothing, Narrowed::To)
+        }
+        _ => Narrowed::Nothing,
+    })
+}
+
+/// The first of them and its neighbours.
+fn joined(blocks: &[Span]) -> Option<Span> {
+    let mut blocks = blocks.iter().copied();
+    let mut joined = blocks.next()?;
+    for block in blocks {
+        let touches = block.first <= joined.last.saturating_add(1)
+            && joined.first <= block.last.saturating_add(1);
+        if !touches {
+            break;
+        }
+        joined = joined.joined_with(block);
+    }
+    Some(joined)
+}
+
+fn block(cells: &mut Cells) -> StoreResult<Span> {
+    Ok(Span { first: id(cells)?, last: id(cells)? })
+}
+
+/// Where the last of the blocks ends that one step looks at; none where there are no more.
+async fn edge(
+    pool: &Pool,
+    app: AppId,
+    flow: FlowId,
+    span: Span,
+    order: Order,
+) -> StoreResult<Option<u128>> {
+    let sql = match order {
+        Order::Asc => format!(
+            "SELECT last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
+             AND last_id >= $3 ORDER BY last_id LIMIT 1 OFFSET {}",
+            BLOCKS_A_STEP - 1
+        ),
+        Order::Desc => format!(
+            "SELECT first_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
+             AND first_id <= $3 ORDER BY last_id DESC LIMIT 1 OFFSET {}",
+            BLOCKS_A_STEP - 1
+        ),
+    };
+    let at = match order {
+        Order::Asc => span.first,
+        Order::Desc => span.last,
+    };
+    pool.one(&sql, &[&app.uuid(), &flow.uuid(), &Uuid::from_u128(at)], id).await
+}
+
+/// The first blocks of the span and before the edge, in this order, that may have what is wanted.
+fn next_blocks(
+    wanted: &Wanted,
+    app: AppId,
+    flow: FlowId,
+    (span, edge): (Span, Option<u128>),
+    order: Order,
+) -> (String, Vec<Param>) {
+    let span = match (edge, order) {
+        (Some(edge), Order::Asc) => Span { last: span.last.min(edge), ..span },
+        (Some(edge), Order::Desc) => Span { first: span.first.max(edge), ..span },
+        (None, _) => span,
+    };
+    let mut params: Vec<Param> = vec![
+        Box::new(app.uuid()),
+        Box::new(flow.uuid()),
+        Box::new(Uuid::from_u128(span.first)),
+        Box::new(Uuid::from_u128(span.last)),
+    ];
+    let mut holds = String::new();
+    for term in wanted.terms() {
+        let (start, step) = term.bits();
+        params.push(Box::new(start));
+        params.push(Box::new(step));
+        let (start, step) = (params.len() - 1, params.len());
+        for probe in 0..PROBES {
+            holds.push_str(&format!(
+                " AND get_bit(filter, (${start}::bigint + {probe} * ${step}::bigint) \
+                 % (octet_length(filter)::bigint * 8)) = 1"
+            ));
+        }
+    }
+    let walked = match order {
+        Order::Asc => "ORDER BY last_id",
+        Order::Desc => {
+            "AND last_id <= coalesce((SELECT last_id FROM response_blocks WHERE app_id = $1 \
+             AND flow_id = $2 AND last_id >= $4 ORDER BY last_id LIMIT 1 OFFSET 3), \
+             'ffffffff-ffff-ffff-ffff-ffffffffffff') ORDER BY last_id DESC"
+        }
+    };
+    let sql = format!(
+        "SELECT first_id, last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
+         AND last_id >= $3 AND first_id <= $4 AND (filter IS NULL OR octet_length(filter) = 0 \
+         OR (true{holds})) {walked} LIMIT {BLOCKS_WALKED}"
+    );
+    (sql, params)
+}

@@ -1,0 +1,267 @@
+//! Blocks of responses: laid out, filled, emptied, and used by a walk. See [`crate::blocks`].
+
+use rusqlite::{Connection, OptionalExtension, Result, params};
+use sluice_flow::id::{AppId, FlowId, ResponseId, v7};
+use sluice_flow::time::Timestamp;
+
+use super::codec::{Cells, bytes};
+use super::read::{limit, many};
+use super::transaction::{Stop, Then};
+use crate::blocks::{
+    BLOCK_ROWS, BlockPlace, FILLED_A_CALL, LAID_OUT_A_CALL, Narrowed, Narrowing, Terms, Wanted,
+    laid_out, settled_by, young_from,
+};
+use crate::listing::{Span, Walk};
+use crate::{NewResponse, Order, Outcome, ResponseQuery};
+
+/// What is to be written about the blocks of one flow.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    pub(super) flow: Option<(AppId, FlowId)>,
+    pub(super) filled: Vec<Filled>,
+    pub(super) laid: Vec<Span>,
+    since: i64,
+}
+
+/// A block that was made of its responses.
+#[derive(Debug)]
+pub(super) struct Filled {
+    last: u128,
+    generation: i64,
+    filter: Vec<u8>,
+}
+
+/// What is to be done about the flow after this one, if there is any.
+pub(super) fn work(connection: &Connection, place: BlockPlace, now: Timestamp) -> Result<Work> {
+    let Some((app, flow)) = next_flow(connection, place)? else { return Ok(Work::default()) };
+    let instant = connection.unchecked_transaction()?;
+    let mut work = Work { flow: Some((app, flow)), since: now.as_millis(), ..Work::default() };
+    let sql = "SELECT first_id, last_id, generation FROM response_blocks \
+         WHERE app_id = ?1 AND flow_id = ?2 AND filter IS NULL AND since <= ?3 LIMIT ?4";
+    let params =
+        params![bytes!(app), bytes!(flow), settled_by(now).as_millis(), limit(FILLED_A_CALL)];
+    let empty =
+        many(&instant, sql, params, |cells| Ok((id(cells)?, id(cells)?, cells.take::<i64>()?)))?;
+    for (first, last, generation) in empty {
+        let filter = filter_of(&instant, app, flow, Span { first, last })?;
+        work.filled.push(Filled { last, generation, filter });
+    }
+    work.laid = unblocked(&instant, app, flow, young_from(now))?;
+    Ok(work)
+}
+
+fn id(cells: &mut Cells) -> Result<u128> {
+    cells.take().map(u128::from_be_bytes)
+}
+
+fn next_flow(connection: &Connection, place: BlockPlace) -> Result<Option<(AppId, FlowId)>> {
+    let (app, flow) = place.map_or(([0; 16], [0; 16]), |(app, flow)| (bytes!(app), bytes!(flow)));
+    connection
+        .prepare_cached(
+            "SELECT app_id, flow_id FROM flows WHERE (app_id, flow_id) > (?1, ?2) \
+             ORDER BY app_id, flow_id LIMIT 1",
+        )?
+        .query_row(params![app, flow], |row| {
+            let mut cells = Cells::of(row);
+            Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
+        })
+        .optional()
+}
+
+fn filter_of(connection: &Connection, app: AppId, flow: FlowId, block: Span) -> Result<Vec<u8>> {
+    let sql = "SELECT answers, tags FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
+         AND response_id BETWEEN ?3 AND ?4";
+    let mut statement = connection.prepare_cached(sql)?;
+    let (first, last) = (block.first.to_be_bytes(), block.last.to_be_bytes());
+    let mut rows = statement.query(params![bytes!(app), bytes!(flow), first, last])?;
+    let mut terms = Terms::default();
+    while let Some(row) = rows.next()? {
+        let (answers, tags) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str_or_null()?);
+        terms.add(answers, tags);
+    }
+    Ok(terms.filter())
+}
+
+/// Whole blocks of the responses beyond the last one.
+fn unblocked(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+    before: Timestamp,
+) -> Result<Vec<Span>> {
+    let blocked_to = blocked_to(connection, app, flow)?;
+    let sql = "SELECT response_id FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
+         AND response_id > ?3 AND response_id < ?4 ORDER BY response_id LIMIT ?5";
+    let young = (v7(before, 0, 0).as_u128() >> 80 << 80).to_be_bytes();
+    let ids = many(
+        connection,
+        sql,
+        params![
+            bytes!(app),
+            bytes!(flow),
+            blocked_to.unwrap_or_default().to_be_bytes(),
+            young,
+            limit(BLOCK_ROWS * LAID_OUT_A_CALL)
+        ],
+        id,
+    )?;
+    Ok(laid_out(blocked_to, &ids))
+}
+
+/// The last id that is in a block.
+fn blocked_to(connection: &Connection, app: AppId, flow: FlowId) -> Result<Option<u128>> {
+    let sql = "SELECT last_id FROM response_blocks WHERE app_id = ?1 AND flow_id = ?2 \
+         ORDER BY last_id DESC LIMIT 1";
+    connection
+        .prepare_cached(sql)?
+        .query_row(params![bytes!(app), bytes!(flow)], |row| id(&mut Cells::of(row)))
+        .optional()
+}
+
+/// Writes what is to be done. A filter that was made of what has changed since is left out.
+pub(super) fn write(connection: &Connection, work: &Work) -> Result<((), Then), Stop> {
+    let Some((app, flow)) = work.flow else { return Ok(((), Then::Forget)) };
+    if work.filled.is_empty() && work.laid.is_empty() {
+        return Ok(((), Then::Forget));
+    }
+    let (app, flow) = (bytes!(app), bytes!(flow));
+    let fill = "UPDATE response_blocks SET filter = ?5 WHERE app_id = ?1 AND flow_id = ?2 \
+         AND last_id = ?3 AND generation = ?4";
+    for Filled { last, generation, filter } in &work.filled {
+        let params = params![app, flow, last.to_be_bytes(), generation, filter];
+        connection.prepare_cached(fill)?.execute(params)?;
+    }
+    let lay = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
+         VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
+    for Span { first, last } in &work.laid {
+        let params = params![app, flow, first.to_be_bytes(), last.to_be_bytes(), work.since];
+        connection.prepare_cached(lay)?.execute(params)?;
+    }
+    Ok(((), Then::Commit))
+}
+
+/// Takes their filters from the blocks of these responses, which go or change.
+pub(super) fn unfill(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+    mut ids: Vec<ResponseId>,
+) -> Result<()> {
+    // Blocks hardly ever overlap: a few beyond the response are looked at, not all.
+    let sql = "UPDATE response_blocks SET filter = NULL, generation = generation + 1 \
+         WHERE app_id = ?1 AND flow_id = ?2 AND last_id IN (SELECT last_id FROM response_blocks \
+         WHERE app_id = ?1 AND flow_id = ?2 AND last_id >= ?3 ORDER BY last_id LIMIT 4) \
+         AND first_id <= ?3 RETURNING last_id";
+    ids.sort_unstable();
+    let mut unfilled_to = [0; 16];
+    for response in ids {
+        let response = bytes!(response);
+        if response > unfilled_to {
+            let params = params![bytes!(app), bytes!(flow), response];
+            let ends = many(connection, sql, params, |cells| cells.take::<[u8; 16]>())?;
+            unfilled_to = ends.into_iter().min().unwrap_or(response);
+        }
+    }
+    Ok(())
+}
+
+/// Whether responses are stored with ids within blocks: never, unless a clock was set back.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    /// The last id that is in a block of any flow, as far as it is known; none where that is to be asked.
+    blocked_to: Option<u128>,
+    /// The last id that was stored.
+    stored_to: u128,
+}
+
+impl Late {
+    /// Blocks were laid out.
+    pub(super) fn laid_out(&mut self, work: &Work) {
+        let last = work.laid.last().map(|block| block.last);
+        self.blocked_to = self.blocked_to.map(|known| known.max(last.unwrap_or_default()));
+    }
+
+    /// Takes their filters from blocks that these responses fall into.
+    pub(super) fn settle(
+        &mut self,
+        connection: &Connection,
+        responses: &[NewResponse],
+        outcomes: &[Outcome],
+    ) -> Result<()> {
+        let id = |response: &NewResponse| response.row.response_id.uuid().as_u128();
+        let Some(first) = responses.iter().map(id).min() else { return Ok(()) };
+        let blocked_to = match self.blocked_to {
+            // A step back in time may be after blocks that another process has made.
+            Some(known) if first > self.stored_to => known,
+            _ => last_blocked(connection)?,
+        };
+        self.blocked_to = Some(blocked_to);
+        self.stored_to = responses.iter().map(id).max().unwrap_or(first);
+        if first > blocked_to {
+            return Ok(());
+        }
+        let stored = responses.iter().zip(outcomes);
+        let late =
+            stored.filter(|(it, outcome)| **outcome == Outcome::Stored && id(it) <= blocked_to);
+        for (NewResponse { row, .. }, _) in late {
+            unfill(connection, row.app_id, row.flow_id, vec![row.response_id])?;
+        }
+        Ok(())
+    }
+}
+
+fn last_blocked(connection: &Connection) -> Result<u128> {
+    let sql = "SELECT coalesce(max(last_id), zeroblob(16)) FROM response_blocks";
+    connection.prepare_cached(sql)?.query_row([], |row| id(&mut Cells::of(row)))
+}
+
+/// Takes all blocks of a flow away: something is put in that may lie within them.
+pub(super) fn forget(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
+    connection
+        .prepare_cached("DELETE FROM response_blocks WHERE app_id = ?1 AND flow_id = ?2")?
+        .execute(params![bytes!(app), bytes!(flow)])
+        .map(|_| ())
+}
+
+/// What of a span is to be walked next.
+pub(super) fn narrowed(connection: &Connection, walk: &Walk, span: Span) -> Result<Narrowed> {
+    let wanted = Wanted::of(&walk.query);
+    if wanted.is_empty() {
+        return Ok(Narrowed::To(span));
+    }
+    let ResponseQuery { app_id, flow_id, order, .. } = walk.query;
+    let mut narrowing = Narrowing::of(span, order);
+    let mut statement = connection.prepare_cached(in_the_order_of(order))?;
+    let at = match order {
+        Order::Asc => span.first,
+        Order::Desc => span.last,
+    };
+    let mut rows = statement.query(params![bytes!(app_id), bytes!(flow_id), at.to_be_bytes()])?;
+    while let Some(row) = rows.next()? {
+        let mut cells = Cells::of(row);
+        let block = Span { first: id(&mut cells)?, last: id(&mut cells)? };
+        let filter = row.get_ref(2)?.as_blob_or_null()?;
+        let may_have = filter.is_none_or(|filter| wanted.may_be_in(filter));
+        if let Some(narrowed) = narrowing.meets(block, may_have) {
+            return Ok(narrowed);
+        }
+    }
+    Ok(narrowing.ends())
+}
+
+/// All blocks from this id on, the one that holds it among them.
+fn in_the_order_of(order: Order) -> &'static str {
+    match order {
+        Order::Asc => {
+            "SELECT first_id, last_id, filter FROM response_blocks WHERE app_id = ?1 \
+             AND flow_id = ?2 AND last_id >= ?3 ORDER BY last_id"
+        }
+        Order::Desc => {
+            "SELECT first_id, last_id, filter FROM response_blocks WHERE app_id = ?1 \
+             AND flow_id = ?2 AND last_id <= coalesce((SELECT last_id FROM response_blocks \
+             WHERE app_id = ?1 AND flow_id = ?2 AND last_id >= ?3 ORDER BY last_id LIMIT 1 \
+             OFFSET 3), x'ffffffffffffffffffffffffffffffff') AND first_id <= ?3 \
+             ORDER BY last_id DESC"
+        }
+    }
+}

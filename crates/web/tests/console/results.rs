@@ -1,0 +1,251 @@
+//! Results: what the page shows is what was counted by hand, whatever was filtered, compared, edited or removed.
+
+use serde_json::{Value, json};
+use sluice_engine::rows::Role;
+use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+
+use crate::support::{Site, actor};
+
+const HOSTILE: &str = "<script>alert(1)</script>\"'&";
+const DAY_MILLIS: i64 = 86_400_000;
+
+fn first() -> Value {
+    json!({"title": "Feedback", "questions": [
+        {"id": "nps", "type": "nps", "prompt": "How likely?"},
+        {"id": "use", "type": "multipleChoice", "prompt": "What do you use?", "allowOther": true,
+         "options": [{"id": "api", "label": "The API"}, {"id": "web", "label": HOSTILE}]},
+        {"id": "docs", "type": "rating", "prompt": "How good are the docs?"},
+        {"id": "why", "type": "longText", "prompt": HOSTILE},
+    ]})
+}
+
+/// The same with another wording, and without the rating.
+fn second() -> Value {
+    json!({"title": "Feedback", "questions": [
+        {"id": "nps", "type": "nps", "prompt": "How likely are you to recommend us?"},
+        {"id": "use", "type": "multipleChoice", "prompt": "What do you use?", "allowOther": true,
+         "options": [{"id": "web", "label": HOSTILE}]},
+        {"id": "why", "type": "longText", "prompt": HOSTILE},
+    ]})
+}
+
+struct Desk {
+    site: Site,
+    app: AppId,
+    flow: FlowId,
+    versions: [FlowVersionId; 2],
+}
+
+impl Desk {
+    /// Six responses to the first version over three days, then three to the second.
+    async fn open() -> Self {
+        let site = Site::start().await;
+        let app = site.app("Shop").await;
+        let (flow, one) = site.flow(app, first()).await;
+        let told = [
+            (0, "10", json!(["api"]), "5", "The export is slow", "pro"),
+            (0, "9", json!(["api", "web"]), "4", "Slow, but good", "pro"),
+            (1, "8", json!(["web"]), "4", "", "free"),
+            (1, "3", json!(["other:Paper"]), "1", HOSTILE, "free"),
+            (0, "7", json!(["api"]), "5", "slow export", "pro"),
+            (1, "10", json!([]), "3", "", HOSTILE),
+        ];
+        for (days, nps, uses, docs, why, plan) in told {
+            site.clock.advance_millis(days * DAY_MILLIS);
+            let answers = json!({"nps": nps, "use": uses, "docs": docs, "why": why});
+            let more = json!({"answers": answers, "metadata": {"tags": {"plan": plan}}});
+            site.respond(app, one, more).await;
+        }
+        site.engine.put_draft(&actor(), flow, second()).await.unwrap();
+        let two = site.engine.publish(&actor(), flow).await.unwrap().flow_version_id;
+        for nps in ["9", "9", "0"] {
+            let more = json!({"answers": {"nps": nps}, "respondentAnalyticsAdmission": "admitted"});
+            site.respond(app, two, more).await;
+        }
+        Self { site, app, flow, versions: [one, two] }
+    }
+
+    fn address(&self, query: &str) -> String {
+        format!("/console/flows/{}/results{query}", self.flow)
+    }
+
+    async fn page(&self, query: &str) -> String {
+        self.site.root().await.get(&self.address(query)).await.ok()
+    }
+}
+
+/// The card of a question, from its heading to the next card.
+fn card<'p>(page: &'p str, prompt: &str) -> &'p str {
+    let from =
+        page.find(&format!(">{prompt}</h2>")).unwrap_or_else(|| panic!("no card {prompt}: {page}"));
+    page[from..].split("</section>").next().unwrap()
+}
+
+#[track_caller]
+fn has_row(card: &str, name: &str, cells: &[&str]) {
+    let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
+    let row = format!("<th scope=\"row\" dir=\"auto\">{name}</th>{cells}");
+    assert!(card.contains(&row), "{row} is not in {card}");
+}
+
+#[tokio::test]
+async fn what_is_shown_is_what_was_counted_by_hand() {
+    let desk = Desk::open().await;
+    let page = desk.page("").await;
+    assert!(page.contains("<dt>Responses</dt><dd class=\"big\">9</dd>"), "{page}");
+    assert!(page.contains("3 of 9"), "who agreed to be known");
+    // 10, 9, 8, 3, 7, 10 and 9, 9, 0: five promoters, two passives, two detractors.
+    let nps = card(&page, "How likely are you to recommend us?");
+    assert!(nps.contains(">+33</text>"), "{nps}");
+    has_row(nps, "Promoters (9 and 10)", &["5", "56%"]);
+    has_row(nps, "Detractors (0 to 6)", &["2", "22%"]);
+    has_row(nps, "10", &["2", "22%"]);
+    assert!(nps.contains("answered by 9 of 9 (100%)"), "{nps}");
+    let uses = card(&page, "What do you use?");
+    has_row(uses, "The API (no longer offered)", &["3", "60%"]);
+    has_row(uses, "Other, in their own words", &["1", "20%"]);
+    let docs = card(&page, "How good are the docs?");
+    has_row(docs, "5", &["2", "33%"]);
+    assert!(docs.contains("3.67"), "the mean of 5, 4, 4, 1, 5, 3: {docs}");
+}
+
+#[tokio::test]
+async fn questions_that_were_edited_or_removed_keep_their_history() {
+    let desk = Desk::open().await;
+    let page = desk.page("").await;
+    let nps = card(&page, "How likely are you to recommend us?");
+    assert!(nps.contains("Until version 1: <q dir=\"auto\">How likely?</q>"), "{nps}");
+    let docs = card(&page, "How good are the docs?");
+    assert!(
+        docs.contains("Asked until version 1") && docs.contains("answered by 6 of 6"),
+        "{docs}"
+    );
+}
+
+#[tokio::test]
+async fn filters_stand_in_the_address_and_count_the_rest() {
+    let desk = Desk::open().await;
+    for (query, responses) in [
+        (format!("?version={}", desk.versions[0]), 6),
+        (format!("?version={}", desk.versions[1]), 3),
+        ("?tag.plan=pro".to_owned(), 3),
+        ("?tag=plan%3Dpro".to_owned(), 3),
+        ("?from=2026-11-15&to=2026-11-15".to_owned(), 2),
+        ("?from=2026-11-16&to=2026-11-16".to_owned(), 1),
+        ("?period=7d&tag.plan=free".to_owned(), 2),
+    ] {
+        let page = desk.page(&query).await;
+        let shown = format!("<dt>Responses</dt><dd class=\"big\">{responses}</dd>");
+        assert!(page.contains(&shown), "{query}: {page}");
+    }
+    let none = desk.page("?from=2020-01-01&to=2020-01-02").await;
+    assert!(
+        none.contains("No response passes these filters") && none.contains("Show all"),
+        "{none}"
+    );
+}
+
+#[tokio::test]
+async fn parts_are_compared_side_by_side_with_how_many_answered() {
+    let desk = Desk::open().await;
+    let page = desk.page("?compare=version").await;
+    let nps = card(&page, "How likely are you to recommend us?");
+    for part in ["Version 1", "Version 2", "6 answers", "3 answers", "Fewer than 10 answers"] {
+        assert!(nps.contains(part), "{part}: {nps}");
+    }
+    has_row(nps, "Version 1", &["Promoters (9 and 10)", "3", "50%"]);
+    has_row(nps, "Version 2", &["Promoters (9 and 10)", "2", "67%"]);
+    let page = desk.page("?compare=tag.plan").await;
+    has_row(card(&page, "How good are the docs?"), "pro", &["5", "2", "67%"]);
+    assert!(desk.page("?compare=period&period=7d").await.contains("With the period before"));
+    assert!(desk.page("?compare=tag.nothing").await.contains("There is nothing to compare"));
+}
+
+#[tokio::test]
+async fn texts_are_told_by_their_words_and_quoted() {
+    let desk = Desk::open().await;
+    let page = desk.page("").await;
+    let from = page.find("Frequent words").unwrap();
+    let words = &page[from..];
+    assert!(words.contains("<bdi>slow</bdi> <span class=\"number\">3</span>"), "{words}");
+    assert!(words.contains("<bdi>export</bdi> <span class=\"number\">2</span>"), "{words}");
+    assert!(words.contains("slow export</blockquote>"), "{words}");
+    assert!(
+        words.contains(&format!("/console/flows/{}/responses?search=slow", desk.flow)),
+        "{words}"
+    );
+}
+
+#[tokio::test]
+async fn nothing_that_was_typed_becomes_markup() {
+    let desk = Desk::open().await;
+    for query in [
+        "",
+        "?compare=tag.plan",
+        "?tag.plan=%3Cscript%3Ealert(1)%3C/script%3E%22'%26",
+        "?compare=tag.%3Cscript%3E",
+    ] {
+        let page = desk.page(query).await;
+        assert!(!page.contains("<script>alert"), "{query}: {page}");
+        assert!(!page.contains("style=\""), "{query}");
+    }
+    let files = ["question-use.svg", "question-use.svg?compare=tag.plan"];
+    for file in files {
+        let reply = desk.site.root().await.get(&desk.address(&format!("/chart/{file}"))).await.ok();
+        assert!(!reply.contains("<script") && reply.contains("&lt;script&gt;"), "{file}: {reply}");
+    }
+}
+
+#[tokio::test]
+async fn every_chart_of_the_page_is_a_file_of_its_own() {
+    let desk = Desk::open().await;
+    let root = desk.site.root().await;
+    for query in ["", "?compare=version", "?tag.plan=pro"] {
+        let page = desk.page(query).await;
+        let files: Vec<&str> = page
+            .split("href=\"")
+            .filter_map(|part| part.split('"').next())
+            .filter(|address| address.contains("/results/chart/"))
+            .collect();
+        assert!(files.len() >= 4, "{query}: {files:?}");
+        for file in files {
+            let reply = root.get(&file.replace("&amp;", "&")).await;
+            assert_eq!(reply.headers["content-type"], "image/svg+xml; charset=utf-8", "{file}");
+            assert_eq!(reply.headers["content-security-policy"], "default-src 'none'; sandbox");
+            let svg = reply.ok();
+            assert!(svg.starts_with("<?xml") && svg.contains("Feedback · "), "{file}: {svg}");
+        }
+    }
+    for missing in
+        ["nothing.svg", "question-none.svg", "question-nps", "time-why.svg", "responses.png"]
+    {
+        assert_eq!(
+            root.get(&desk.address(&format!("/chart/{missing}"))).await.status,
+            404,
+            "{missing}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_flow_without_responses_leads_on_to_the_first_one() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let (flow, _) = site.flow(app, first()).await;
+    let page = site.root().await.get(&format!("/console/flows/{flow}/results")).await.ok();
+    assert!(
+        page.contains("No responses yet") && page.contains(&format!("href=\"/f/{flow}\"")),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn a_viewer_reads_results_and_nobody_of_another_app_does() {
+    let desk = Desk::open().await;
+    let viewer = desk.site.signed_in(Some(desk.app), Role::Viewer).await;
+    assert!(viewer.get(&desk.address("")).await.ok().contains("Print report"));
+    let other = desk.site.app("Other").await;
+    let stranger = desk.site.signed_in(Some(other), Role::Owner).await;
+    assert_eq!(stranger.get(&desk.address("")).await.status, 404);
+    assert_eq!(stranger.get(&desk.address("/chart/responses.svg")).await.status, 404);
+}

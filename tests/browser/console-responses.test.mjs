@@ -1,0 +1,197 @@
+// The responses in the console: the table, a panel, filters, arrivals and exports, with and without a script.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+
+import { openWorld } from "./support/world.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const TOKEN = "token-of-the-client-tests-0123456789";
+const HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>";
+const OPTIONS = [{ id: "api", label: "The API" }, { id: "form", label: "The form" }];
+const QUESTIONS = [
+  { id: "nps", type: "nps", prompt: "How likely are you to recommend us to a friend or colleague?" },
+  { id: "use", type: "multipleChoice", prompt: "What do you use?", options: OPTIONS, allowOther: true },
+  { id: "why", type: "longText", prompt: "Why?" },
+  { id: "when", type: "date", prompt: "Since when?" },
+];
+
+const world = await openWorld();
+after(() => world.close());
+
+let flow;
+let list;
+before(async () => {
+  flow = await world.flow({ questions: QUESTIONS }, { name: "Feedback" });
+  list = `/console/flows/${flow.flowId}/responses`;
+  for (let number = 0; number < 60; number += 1) await respond(number);
+});
+
+async function respond(number, more = {}) {
+  const answers = { nps: String(number % 11), use: number % 3 ? ["api"] : ["form", `other:own ${number}`], why: number % 7 ? `Reason ${number}` : HOSTILE, when: "2026-02-01" };
+  const body = {
+    flowVersionId: flow.flowVersionId, flowVersionPayloadGeneration: "4", respondentAnalyticsAdmission: "collection_only",
+    answers, metadata: { tags: { plan: number % 2 ? "pro" : "free", team: ["a", "b"] } }, ...more,
+  };
+  const reply = await fetch(`${flow.base}/trpc/response.submit`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  const { result } = await reply.json();
+  assert.equal(result.data.success, true, JSON.stringify(result));
+  return result.data.responseId;
+}
+
+/** A browser that is signed in and looks at an address. */
+async function signedIn(path, options = {}) {
+  const page = await world.visit("/console/sign-in", { acceptDownloads: true, ...options });
+  const token = page.locator("input[name=token]");
+  if (!(await token.isVisible())) await page.locator("summary", { hasText: /token/i }).click();
+  await token.fill(TOKEN);
+  await page.locator("form", { has: page.locator("input[name=token]") }).locator("button[type=submit]").click();
+  await page.waitForURL(/\/console(\/apps\/|$|\?)/);
+  await page.goto(world.address(path));
+  return page;
+}
+
+async function check(page, what) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
+  const { violations } = await page.evaluate((tags) => axe.run({ runOnly: { type: "tag", values: tags } }), TAGS);
+  const found = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
+  assert.deepEqual(found, [], what);
+}
+
+const rows = (page) => page.locator("tbody tr[data-id]");
+
+for (const [theme, size] of [["light", "desktop"], ["dark", "phone"]]) {
+  test(`axe finds nothing in the table, the panel, the page and the dialog (${theme}, ${size})`, async () => {
+    const page = await signedIn(list, { theme, size });
+    await check(page, "the table");
+    await page.locator("summary", { hasText: "Add filter" }).click();
+    await check(page, "the form of the filters");
+    await page.goto(world.address(`${list}?answer.nps=9&tag.plan=pro&search=reason`));
+    await check(page, "a filtered table");
+    await rows(page).first().locator("a").click();
+    await page.locator("#panel[open] article").waitFor();
+    await check(page, "the panel");
+    await page.goto(world.address(`${list}/${await idOf(page)}`));
+    await check(page, "one response");
+    await page.goto(world.address(`${list}?answer.nps=none`));
+    await check(page, "nothing found");
+    await page.goto(world.address(list));
+    await page.locator("a", { hasText: "Export" }).click();
+    await page.locator("#export:modal").waitFor();
+    await check(page, "the dialog");
+  });
+}
+
+async function idOf(page) {
+  return page.locator("#panel article").getAttribute("data-id");
+}
+
+test("a row opens beside the table, and the keyboard goes on", async () => {
+  const page = await signedIn(list);
+  assert.equal(await rows(page).count(), 50);
+  await rows(page).nth(3).locator("td").nth(2).click();
+  const panel = page.locator("#panel[open]");
+  await panel.locator("article").waitFor();
+  const ids = await rows(page).evaluateAll((all) => all.map((row) => row.dataset.id));
+  assert.equal(await idOf(page), ids[3]);
+  await page.keyboard.press("ArrowRight");
+  await page.locator(`#panel article[data-id="${ids[4]}"]`).waitFor();
+  await page.keyboard.press("ArrowLeft");
+  await page.locator(`#panel article[data-id="${ids[3]}"]`).waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await panel.count(), 0);
+  assert.equal(await page.evaluate(() => document.activeElement.closest("tr")?.dataset.id), ids[3]);
+});
+
+test("no script that was typed as an answer runs", async () => {
+  const page = await signedIn(`${list}?search=onerror`);
+  let ran = false;
+  page.on("dialog", (dialog) => { ran = true; dialog.dismiss(); });
+  assert.ok((await rows(page).count()) > 0);
+  await rows(page).first().locator("a").click();
+  await page.locator("#panel article").waitFor();
+  assert.ok((await page.locator("#panel .answers").textContent()).includes(HOSTILE));
+  await page.waitForTimeout(200);
+  assert.equal(ran, false);
+  assert.equal(await page.locator("img").count(), 0);
+});
+
+for (const script of [true, false]) {
+  test(`filters are added by the form and taken off by their chips (${script ? "with" : "without"} script)`, async () => {
+    const page = await signedIn(list, { script });
+    await page.locator("summary", { hasText: "Add filter" }).click();
+    await page.locator("#question").selectOption("use");
+    await page.locator("#value").fill("The form");
+    await page.locator("form", { has: page.locator("#question") }).locator("button[type=submit]").click();
+    await page.waitForURL(/answer\.use=form$/);
+    assert.equal(await rows(page).count(), 20);
+    await page.locator("#search").fill("own 3");
+    await page.locator("form[role=search] button").click();
+    await page.waitForURL(/search=own/);
+    const before = await rows(page).count();
+    assert.ok(before > 0 && before < 20);
+    await page.locator(".chip", { hasText: "What do you use?" }).click();
+    await page.waitForURL((url) => !url.search.includes("answer.use"));
+    await page.locator("a", { hasText: "Clear all" }).click();
+    assert.equal(await rows(page).count(), 50);
+    await page.locator("a[rel=next]").click();
+    await page.waitForURL(/after=/);
+    assert.equal(await rows(page).count(), 10);
+    await page.locator("a[rel=prev]").click();
+    await page.waitForURL(/before=|responses$/);
+    assert.equal(await rows(page).count(), 50);
+  });
+}
+
+test("a response that arrives appears at the top, if it passes the filter", async () => {
+  const page = await signedIn(`${list}?tag.plan=live`);
+  await page.locator("[data-live-state]", { hasText: "appear" }).waitFor();
+  await respond(100);
+  const id = await respond(101, { metadata: { tags: { plan: "live" } } });
+  await page.locator(`tr[data-id="${id}"].arrived`).waitFor();
+  assert.equal(await rows(page).count(), 1);
+  const second = await respond(102, { metadata: { tags: { plan: "live" } } });
+  await page.locator(`tr[data-id="${second}"]`).waitFor();
+  assert.deepEqual(await rows(page).evaluateAll((all) => all.map((row) => row.dataset.id)), [second, id]);
+});
+
+test("a flow without responses becomes a table with the first", async () => {
+  const empty = await world.flow({ questions: QUESTIONS }, { name: "Empty" });
+  const page = await signedIn(`/console/flows/${empty.flowId}/responses`);
+  await page.locator("h2", { hasText: "No responses yet" }).waitFor();
+  await page.waitForTimeout(500);
+  const body = { flowVersionId: empty.flowVersionId, flowVersionPayloadGeneration: "4", respondentAnalyticsAdmission: "collection_only", answers: { nps: "9" } };
+  await fetch(`${empty.base}/trpc/response.submit`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  await rows(page).first().waitFor();
+});
+
+for (const script of [true, false]) {
+  test(`an export is downloaded (${script ? "with progress" : "without script"})`, async () => {
+    const page = await signedIn(`${list}?tag.plan=pro`, { script });
+    await page.locator("a.button", { hasText: "Export" }).click();
+    const form = page.locator("form", { has: page.locator("input[name=format]") });
+    await form.locator("input[value=jsonl]").check();
+    const [download] = await Promise.all([page.waitForEvent("download"), form.locator("button[type=submit]").click()]);
+    assert.match(download.suggestedFilename(), /^feedback-.*\.jsonl$/);
+    const lines = (await readFile(await download.path(), "utf8")).trim().split("\n").map((line) => JSON.parse(line));
+    assert.equal(lines.length, 30);
+    assert.ok(lines.every(({ metadata }) => metadata.tags.plan === "pro"));
+    if (script) await page.locator("[data-progress-words]", { hasText: "Done: 30 responses." }).waitFor();
+  });
+}
+
+test("a response is deleted from its page, and the list says so", async () => {
+  const id = await respond(200, { metadata: { tags: { plan: "gone" } } });
+  for (const script of [true]) {
+    const page = await signedIn(`${list}/${id}?tag.plan=gone`, { script });
+    await page.locator("summary", { hasText: "Delete this response" }).click();
+    await page.locator("button", { hasText: "Delete for good" }).click();
+    await page.waitForURL(/done=deleted/);
+    await page.locator(".flash", { hasText: "Deleted." }).waitFor();
+    assert.equal(await rows(page).count(), 0);
+  }
+});

@@ -1,0 +1,243 @@
+// The results of real submissions: what the page shows is counted here by hand, and can be taken away and printed.
+
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+
+import { atDesk, checkAccess, checkFits, LOOKS } from "./support/console.mjs";
+import { openWorld } from "./support/world.mjs";
+
+const HOSTILE = "<img src=x onerror=alert(1)>";
+const FEEDBACK = {
+  title: "Product feedback",
+  questions: [
+    { id: "nps", type: "nps", prompt: "How likely are you to recommend us?" },
+    { id: "use", type: "multipleChoice", prompt: "What do you use?", allowOther: true,
+      options: [{ id: "api", label: "The API" }, { id: "web", label: HOSTILE }] },
+    { id: "docs", type: "rating", prompt: "How good is our documentation?" },
+    { id: "order", type: "ranking", prompt: "What matters most?",
+      options: [{ id: "price", label: "Price" }, { id: "speed", label: "Speed" }, { id: "care", label: "Support" }] },
+    { id: "grid", type: "matrix", prompt: "How far do you agree?",
+      rows: [{ id: "easy", label: "It is easy" }, { id: "fair", label: "The price is fair" }],
+      columns: [{ id: "no", label: "Disagree" }, { id: "so", label: "Neither" }, { id: "yes", label: "Agree" }] },
+    { id: "team", type: "number", prompt: "How many are you?" },
+    { id: "since", type: "date", prompt: "Since when?" },
+    { id: "again", type: "yesNo", prompt: "Once more?" },
+    { id: "plan", type: "singleChoice", prompt: "ما هي خطتك؟", options: [{ id: "a", label: "مجاني" }, { id: "b", label: "احترافي" }] },
+    { id: "why", type: "longText", prompt: "What would make it better?" },
+  ],
+};
+const ORDERS = [["speed", "care", "price"], ["speed", "price", "care"], ["price", "speed", "care"]];
+const WHY = ["The export is slow", "A faster export would help", HOSTILE, "Nothing, thank you"];
+const COUNT = 40;
+
+/** The answers of one person; every third says nothing about the documentation. */
+function answersOf(at) {
+  return {
+    nps: String([10, 9, 8, 3, 10, 7, 9, 0][at % 8]),
+    use: [["api"], ["api", "web"], ["other:Paper"], ["web"]][at % 4],
+    ...(at % 3 ? { docs: String((at % 5) + 1) } : {}),
+    order: ORDERS[at % 3],
+    grid: [`easy:${["yes", "yes", "so"][at % 3]}`, `fair:${["no", "so"][at % 2]}`],
+    team: String((at % 10) * 10),
+    since: `2026-0${(at % 3) + 1}-15`,
+    again: at % 4 ? "yes" : "no",
+    plan: at % 2 ? "a" : "b",
+    why: WHY[at % 4],
+  };
+}
+
+let world, desk, flow, told;
+before(async () => {
+  world = await openWorld();
+  desk = await atDesk(world);
+  flow = await world.flow(FEEDBACK, { name: "Product feedback" });
+  told = Array.from({ length: COUNT }, (_, at) => answersOf(at));
+  for (const [at, answers] of told.entries()) await submit(flow, answers, at % 4 ? "free" : "pro");
+});
+after(() => world?.close());
+
+async function submit({ base, flowVersionId }, answers, plan) {
+  const reply = await fetch(`${base}/trpc/response.submit`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      flowVersionId, flowVersionPayloadGeneration: "4", respondentAnalyticsAdmission: "collection_only", answers,
+      metadata: { tags: { plan } },
+    }),
+  });
+  const { result } = await reply.json();
+  assert.ok(result.data.success, JSON.stringify(result));
+}
+
+const results = (query = "") => `/console/flows/${flow.flowId}/results${query}`;
+const card = (page, title) => page.locator("section.result", { has: page.locator("h2", { hasText: title }) });
+
+/** The table behind a chart, as {first cell: the others}. */
+const tableOf = (place) => place.locator("details.chart-table table").first().evaluate((table) =>
+  Object.fromEntries([...table.tBodies[0].rows].map((row) => [row.cells[0].textContent, [...row.cells].slice(1).map((cell) => cell.textContent)])));
+
+const share = (part, of) => `${Math.round((100 * part) / of)}%`;
+
+test("every number of the page is the one that was counted by hand", async () => {
+  const page = await desk.open(results());
+  assert.equal(await page.locator(".stat dd.big").first().textContent(), String(COUNT));
+
+  const scores = told.map(({ nps }) => Number(nps));
+  const promoters = scores.filter((score) => score >= 9).length;
+  const detractors = scores.filter((score) => score <= 6).length;
+  const nps = card(page, "recommend us");
+  const score = Math.round((100 * (promoters - detractors)) / COUNT);
+  assert.equal(await nps.locator("svg text[font-size='44']").textContent(), `+${score}`);
+  const split = await tableOf(nps);
+  assert.deepEqual(split["Promoters (9 and 10)"], [String(promoters), share(promoters, COUNT)]);
+  assert.deepEqual(split["Detractors (0 to 6)"], [String(detractors), share(detractors, COUNT)]);
+  for (let point = 0; point <= 10; point++) {
+    const count = scores.filter((it) => it === point).length;
+    assert.deepEqual(split[String(point)], [String(count), share(count, COUNT)], `NPS ${point}`);
+  }
+
+  const uses = await tableOf(card(page, "What do you use?"));
+  for (const [label, id] of [["The API", "api"], [HOSTILE, "web"]]) {
+    const count = told.filter(({ use }) => use.includes(id)).length;
+    assert.deepEqual(uses[label], [String(count), share(count, COUNT)], label);
+  }
+
+  const ratings = told.flatMap(({ docs }) => (docs ? [Number(docs)] : []));
+  const docs = card(page, "documentation");
+  const mean = (ratings.reduce((sum, it) => sum + it, 0) / ratings.length).toFixed(2).replace(/\.?0+$/, "");
+  assert.equal(await docs.locator(".headline .big").textContent(), mean);
+  assert.match(await docs.locator(".result-title .hint").textContent(), new RegExp(`answered by ${ratings.length} of ${COUNT}`));
+
+  const places = await tableOf(card(page, "What matters most?"));
+  const placeOf = (id) => told.map(({ order }) => order.indexOf(id) + 1);
+  const speed = placeOf("speed");
+  const meanPlace = (speed.reduce((sum, it) => sum + it, 0) / COUNT).toFixed(2).replace(/\.?0+$/, "");
+  assert.deepEqual(places.Speed, [meanPlace, ...[1, 2, 3].map((place) => String(speed.filter((it) => it === place).length))]);
+
+  const grid = await tableOf(card(page, "How far do you agree?"));
+  const easy = ["no", "so", "yes"].map((column) => told.filter((it) => it.grid.includes(`easy:${column}`)).length);
+  assert.deepEqual(grid["It is easy"], [...easy.map((count) => `${count} (${share(count, COUNT)})`), String(COUNT)]);
+
+  const again = await tableOf(card(page, "Once more?"));
+  const yes = told.filter((it) => it.again === "yes").length;
+  assert.deepEqual(again.Yes, [String(yes), share(yes, COUNT)]);
+
+  const months = await tableOf(card(page, "Since when?"));
+  const january = told.filter((it) => it.since.startsWith("2026-01")).length;
+  assert.equal(months["Jan 2026"][0], String(january));
+
+  const numbers = card(page, "How many are you?");
+  const teamMean = told.reduce((sum, it) => sum + Number(it.team), 0) / COUNT;
+  assert.equal(await numbers.locator(".headline .big").textContent(), String(teamMean));
+
+  const words = card(page, "What would make it better?");
+  const exports = told.filter(({ why }) => why.includes("export")).length;
+  assert.equal((await words.locator(".word", { hasText: "export" }).first().textContent()).trim(), `export ${exports} answers`);
+  assert.equal(await words.locator("blockquote").count(), 5);
+});
+
+test("choices are sent at once, stand in the address and narrow what is counted", async () => {
+  const page = await desk.open(results());
+  await page.locator("#tag").selectOption({ label: "plan: pro (10)" });
+  await page.waitForURL(/tag=plan%3Dpro/);
+  assert.equal(await page.locator(".stat dd.big").first().textContent(), "10");
+  await page.locator(".chip.on", { hasText: "plan: pro" }).click();
+  await page.waitForURL((url) => !url.search.includes("plan"));
+  assert.equal(await page.locator(".stat dd.big").first().textContent(), String(COUNT));
+  await page.locator("#compare").selectOption("tag.plan");
+  await page.waitForURL(/compare=tag.plan/);
+  const nps = card(page, "recommend us");
+  assert.deepEqual(await nps.locator(".multiple-name").allTextContents(), ["free", "pro"]);
+  assert.deepEqual(await nps.locator(".multiple-count").allTextContents(), ["30 answers", "10 answers"]);
+});
+
+test("without script the same form filters by a button", async () => {
+  const page = await desk.open(results(), { script: false });
+  await page.locator("#tag").selectOption({ label: "plan: pro (10)" });
+  await page.locator(".choices button").click();
+  assert.equal(await page.locator(".stat dd.big").first().textContent(), "10");
+  assert.equal(await page.locator("[data-png]:visible").count(), 0);
+});
+
+test("a chart is taken away as a drawing and as a picture", async () => {
+  const page = await desk.open(results(), { acceptDownloads: true });
+  const uses = card(page, "What do you use?");
+  const [svg] = await Promise.all([page.waitForEvent("download"), uses.locator(".chart-tools a").first().click()]);
+  assert.equal(svg.suggestedFilename(), "question-use.svg");
+  const drawing = await readFile(await svg.path(), "utf8");
+  const [png] = await Promise.all([page.waitForEvent("download"), uses.locator("[data-png]").first().click()]);
+  assert.equal(png.suggestedFilename(), "question-use.png");
+  const picture = await readFile(await png.path());
+
+  // Both are opened in an empty page: the drawing stands alone, on white, and the picture is twice as fine.
+  const plain = await desk.open("/healthz");
+  const read = await plain.evaluate(async ({ drawing, picture }) => {
+    const parsed = new DOMParser().parseFromString(drawing, "image/svg+xml");
+    if (parsed.querySelector("parsererror")) throw new Error(parsed.documentElement.textContent);
+    const bytes = Uint8Array.from(atob(picture), (letter) => letter.charCodeAt(0));
+    const image = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+    const canvas = new OffscreenCanvas(image.width, image.height);
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    const { data } = context.getImageData(0, 0, image.width, image.height);
+    const colours = new Set();
+    for (let at = 0; at < data.length; at += 4) colours.add(`${data[at]},${data[at + 1]},${data[at + 2]},${data[at + 3]}`);
+    const { width, height } = parsed.documentElement.attributes;
+    return {
+      title: parsed.querySelector("title").textContent, elements: parsed.querySelectorAll("script, style, [style], foreignObject, image").length,
+      drawn: [Number(width.value), Number(height.value)], picture: [image.width, image.height],
+      corner: [...data.slice(0, 4)], hasBars: colours.has("15,107,115,255"),
+    };
+  }, { drawing, picture: picture.toString("base64") });
+  assert.equal(read.title, "What do you use?");
+  assert.equal(read.elements, 0);
+  assert.deepEqual(read.picture, read.drawn.map((length) => 2 * length));
+  assert.deepEqual(read.corner, [255, 255, 255, 255]);
+  assert.ok(read.hasBars, "the bars are in the picture in the light colour");
+});
+
+test("the page is printed as a report with every table", async () => {
+  const page = await desk.open(results("?tag.plan=pro"), { theme: "dark" });
+  await page.evaluate(() => (window.print = () => (window.printed = true)));
+  await page.locator("[data-print]").click();
+  assert.ok(await page.evaluate(() => window.printed));
+  await page.emulateMedia({ media: "print" });
+  assert.ok(await page.locator(".report-head").isVisible());
+  assert.match(await page.locator(".report-head").textContent(), /Product feedback · All time · plan: pro · 10 responses · made /);
+  for (const hidden of [".side", ".tabs", ".filters", ".chart-tools"]) {
+    assert.ok(await page.locator(hidden).first().isHidden(), hidden);
+  }
+  await page.emulateMedia({ media: null });
+  const pdf = await page.pdf({ format: "A4" });
+  assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
+  const pages = pdf.toString("latin1").match(/\/Type\s*\/Page\b/g).length;
+  assert.ok(pages >= FEEDBACK.questions.length / 2 && pages <= FEEDBACK.questions.length + 4, `${pages} pages`);
+  if (process.env.KEEP_PDF) await writeFile(process.env.KEEP_PDF, pdf);
+});
+
+test("nothing that was typed runs, whatever is shown", async () => {
+  for (const query of ["", "?compare=tag.plan", "?compare=period", "?tag.plan=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"]) {
+    const page = await desk.open(results(query));
+    page.on("dialog", () => assert.fail("a script ran"));
+    assert.equal(await page.locator("img").count(), 0);
+    await page.context().close();
+  }
+});
+
+for (const look of LOOKS) {
+  test(`axe has nothing to object to, and everything fits (${look.theme}, ${look.width} px)`, async () => {
+    for (const query of ["", "?compare=tag.plan&period=7d", "?from=2020-01-01&to=2020-01-02"]) {
+      const page = await desk.open(results(query), look);
+      for (const summary of await page.locator("details.chart-table > summary").all()) await summary.click();
+      await checkAccess(page, `results${query}`);
+      await checkFits(page, `results${query}`);
+      await page.context().close();
+    }
+    const empty = await world.flow(FEEDBACK, { name: "Empty" });
+    const page = await desk.open(`/console/flows/${empty.flowId}/results`, look);
+    assert.ok(await page.locator("text=No responses yet").isVisible());
+    await checkAccess(page, "without responses");
+    await checkFits(page, "without responses");
+  });
+}

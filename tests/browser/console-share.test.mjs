@@ -1,0 +1,132 @@
+// Sharing a flow from the console: what is copied works, and people are invited with links of their own.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+
+import { atDesk, checkAccess, checkFits, LOOKS } from "./support/console.mjs";
+import { EVERY_TYPE } from "./support/flows.mjs";
+import { fill } from "./support/walk.mjs";
+import { openWorld } from "./support/world.mjs";
+
+const run = promisify(execFile);
+const SHORT = {
+  title: "It's \"short\" & <b>bold</b>",
+  questions: [{ id: "nps", type: "nps", prompt: "How likely?", required: true }],
+  translations: { de: { title: "Kurz", questions: { nps: { prompt: "Wie wahrscheinlich?" } } } },
+};
+
+let world, desk;
+before(async () => {
+  world = await openWorld();
+  desk = await atDesk(world);
+});
+after(() => world?.close());
+
+const share = ({ flowId }, query = "") => `/console/flows/${flowId}/share${query}`;
+const withClipboard = { permissions: ["clipboard-read", "clipboard-write"] };
+const copied = (page) => page.evaluate(() => navigator.clipboard.readText());
+
+test("the link is copied, and what is answered there is stored with the tags and the language it says", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await desk.open(share(flow), withClipboard);
+  await page.locator("[data-copy=link]").click();
+  assert.equal(await copied(page), world.address(flow.path));
+  await page.locator("summary", { hasText: "Add a language or tags" }).click();
+  await page.locator("#locale").selectOption("de");
+  await page.locator("#name1").fill("campaign");
+  await page.locator("#value1").fill("autumn & <winter>");
+  await page.locator("button", { hasText: "Build the link" }).click();
+  await page.waitForURL(/name1=campaign/);
+  await page.locator("[data-copy=link]").click();
+  const answering = await world.visit(await copied(page));
+  assert.equal(await answering.locator("html").getAttribute("lang"), "de");
+  await fill(answering.locator("#q-nps"), "9");
+  await answering.locator(".primary").click();
+  await answering.locator("main[data-state=stored]").waitFor();
+  const [stored] = await world.responses(flow);
+  assert.deepEqual(stored.metadata.tags, { campaign: "autumn & <winter>" });
+  assert.equal(stored.context.locale, "de");
+});
+
+test("the three calls store a response as they are pasted, of every question type", async () => {
+  const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question) });
+  const page = await desk.open(share(flow), withClipboard);
+  await page.locator("[data-copy=calls-curl]").click();
+  const { stdout } = await run("bash", ["-euc", await copied(page)]);
+  const [stored] = await world.responses(flow);
+  assert.ok(stdout.includes(stored.responseId), stdout);
+  await page.locator("label", { hasText: "TypeScript" }).click();
+  await page.locator("[data-copy=calls-typescript]").click();
+  const script = (await copied(page)).replace("console.log(", "console.info(\"ID \" + ");
+  const outcome = await run(process.execPath, ["--input-type=module", "-e", script]);
+  const ids = (await world.responses(flow)).map(({ responseId }) => responseId);
+  assert.equal(ids.length, 2);
+  assert.ok(ids.some((id) => outcome.stdout.includes(id)), outcome.stdout + outcome.stderr);
+});
+
+test("the snippet shows the flow in another page", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await desk.open(share(flow), withClipboard);
+  await page.locator("[data-copy=embed]").click();
+  const snippet = await copied(page);
+  const host = await world.visit("/healthz");
+  await host.setContent(`<!doctype html><title>Host</title>${snippet}`);
+  assert.equal(await host.locator("iframe").getAttribute("title"), SHORT.title);
+  await host.frameLocator("iframe").locator("#q-nps").waitFor();
+  await host.waitForFunction(() => document.querySelector("iframe").height !== "480");
+});
+
+test("people are invited, their links work once, and one is withdrawn", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await desk.open(share(flow), withClipboard);
+  await page.locator("#file").setInputFiles({
+    name: "people.csv", mimeType: "text/csv", buffer: Buffer.from("email,userId\nada@example.com,7\ngrace@example.com,\n"),
+  });
+  await page.waitForFunction(() => document.getElementById("people").value.includes("grace"));
+  await page.locator("button", { hasText: "Make the links" }).click();
+  await page.waitForURL(/done=invited/);
+  assert.equal(await page.locator(".flash").textContent(), "Invited. Each person has a link of their own now.");
+  const row = (who) => page.locator("tbody tr", { hasText: who });
+  await row("ada@example.com").locator("button", { hasText: "Copy link" }).click();
+  const link = await copied(page);
+  const answering = await world.visit(link);
+  await fill(answering.locator("#q-nps"), "9");
+  await answering.locator(".primary").click();
+  await answering.locator("main[data-state=stored]").waitFor();
+  page.on("dialog", (dialog) => dialog.accept());
+  await row("grace@example.com").locator("button", { hasText: "Revoke" }).click();
+  await page.waitForURL(/done=revoked/);
+  assert.match(await row("grace@example.com").textContent(), /Revoked/);
+  assert.match(await row("ada@example.com").textContent(), /Answered/);
+  await page.locator(".chip", { hasText: "Answered" }).click();
+  await page.waitForURL(/state=completed/);
+  assert.equal(await page.locator("tbody tr").count(), 1);
+});
+
+test("what is wrong with the list is told at the top, with what was typed", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await desk.open(share(flow));
+  await page.locator("#people").fill("ada@example.com\nnot@an@address");
+  await page.locator("button", { hasText: "Make the links" }).click();
+  await page.locator(".errors").waitFor();
+  assert.match(await page.locator(".errors").textContent(), /line 2/);
+  assert.equal(await page.locator("#people").inputValue(), "ada@example.com\nnot@an@address");
+  await checkAccess(page, "with an error");
+});
+
+for (const look of LOOKS) {
+  test(`axe has nothing to object to, and everything fits (${look.theme}, ${look.width} px)`, async () => {
+    const flow = await world.flow(SHORT);
+    await world.server.admin("POST", `/flows/${flow.flowId}/invitations`, { identities: [{ type: "userId", value: "a-rather-long-user-id-of-somebody-0123456789" }] });
+    const draft = await world.server.createFlow(flow.appId, "Draft", SHORT, { publish: false });
+    for (const [path, what] of [[share(flow), "published"], [share(flow, "?name1=a&value1=b"), "built"], [share(draft), "a draft"]]) {
+      const page = await desk.open(path, look);
+      await page.evaluate(() => document.querySelectorAll("main details").forEach((details) => (details.open = true)));
+      await checkAccess(page, what);
+      await checkFits(page, what);
+      await page.context().close();
+    }
+  });
+}

@@ -1,0 +1,157 @@
+// The whole story, as somebody lives it who has never seen the product: first start, sign-in, a flow from a template,
+// an edit, a publish, an answer at the hosted link, that answer arriving, its plot, and its files in other people's readers.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { after, test } from "node:test";
+
+import { chromium } from "playwright-core";
+
+import { python } from "../clients/python.mjs";
+import { checkAccess } from "./support/console.mjs";
+
+const BINARY = process.env.SLUICE_BIN ?? resolve(import.meta.dirname, "../../target/debug/sluice");
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage"];
+const READER = resolve(import.meta.dirname, "../clients/exports.py");
+const WHY = "=1+1 <script>window.ran = true</script> because it is \"quick\", and calm";
+
+const folder = await mkdtemp(join(tmpdir(), "sluice-story-"));
+const { url, token, stop } = await firstStart();
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+after(async () => {
+  await browser.close();
+  await stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Starts the server on an empty folder with no token given, and reads what it prints. */
+async function firstStart() {
+  const child = spawn(BINARY, ["serve", "--listen", "127.0.0.1:0", "--data", join(folder, "data")], {
+    env: { PATH: process.env.PATH }, stdio: ["ignore", "pipe", "ignore"],
+  });
+  const ended = once(child, "exit");
+  const printed = [];
+  for await (const line of createInterface(child.stdout)) {
+    printed.push(line.trim());
+    if (line.startsWith("Watch responses arrive")) break;
+  }
+  child.stdout.resume();
+  const text = printed.join("\n");
+  const told = (pattern) => pattern.exec(text)?.[1] ?? assert.fail(`${pattern} in:\n${text}`);
+  const stop = async () => {
+    child.kill("SIGTERM");
+    assert.equal((await ended)[0], 0);
+  };
+  return { url: told(/listening on (\S+)/), token: told(/^(sluice_\w+)$/m), console: told(/console +(\S+)/), stop };
+}
+
+async function person() {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true });
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  page.faults = [];
+  page.on("pageerror", (error) => page.faults.push(error.stack));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) page.faults.push(message.text());
+  });
+  return page;
+}
+
+test("from the first start to files that others can read", async () => {
+  const author = await person();
+
+  // First start → sign in with the token that was printed.
+  await author.goto(url);
+  await author.waitForURL(/\/console\/sign-in/);
+  await author.locator("[name=token]").fill(token);
+  await author.getByRole("button", { name: "Sign in" }).click();
+  await author.waitForURL(/\/console\/apps\//);
+
+  // A flow from a template.
+  await author.getByRole("link", { name: "New flow" }).first().click();
+  await checkAccess(author, "templates");
+  await author.getByRole("button", { name: "Use this: Net promoter score" }).click();
+  await author.locator(".editor[data-ready]").waitFor();
+  const flow = /flows\/(fl_\w+)/.exec(author.url())[1];
+
+  // An edit, saved by itself.
+  const prompt = author.locator('[data-pointer="/questions/0/prompt"]');
+  if (!(await prompt.isVisible())) await author.locator(".item").first().locator(".open").click();
+  const saved = author.waitForResponse((reply) => reply.url().endsWith("/draft") && reply.request().method() === "POST");
+  await prompt.fill("How likely are you to recommend the story?");
+  await saved;
+  await author.locator("#saving[data-state=saved]").waitFor();
+  await checkAccess(author, "editor");
+
+  // Publish.
+  await author.getByRole("button", { name: "Publish" }).click();
+  await author.getByText("Version 1 is live.").waitFor();
+
+  // The responses, before there is any; the page waits for them.
+  await author.goto(`${url}/console/flows/${flow}/responses`);
+  await checkAccess(author, "no responses");
+
+  // Somebody else answers at the hosted link.
+  const definition = await (await person()).goto(`${url}/f/${flow}`).then((reply) => reply.text());
+  assert.match(definition, /How likely are you to recommend the story\?/);
+  const respondent = await person();
+  await respondent.goto(`${url}/f/${flow}?tags.plan=pro`);
+  await respondent.locator('[name="answers.nps"][value="9"]').check();
+  for (let step = 0; step < 8; step += 1) {
+    const text = respondent.locator("textarea:visible, input.text:visible").first();
+    if (await text.count()) await text.fill(WHY);
+    if (await respondent.locator("[data-state=stored]").count()) break;
+    await respondent.locator("button.primary:visible").first().click();
+    await respondent.waitForTimeout(300);
+  }
+  await respondent.locator("[data-state=stored]").waitFor();
+
+  // It arrives without a reload, and is one row.
+  await author.getByText("because it is").first().waitFor();
+  assert.equal(await author.evaluate(() => window.ran), undefined);
+  await checkAccess(author, "responses");
+
+  // Its plot: one promoter is a score of 100.
+  await author.getByRole("link", { name: "Results", exact: true }).click();
+  await author.waitForURL(/\/results/);
+  await author.getByText("How likely are you to recommend the story?").first().waitFor();
+  const gauge = await author.locator("main").innerText();
+  assert.match(gauge, /100/);
+  assert.match(gauge, /Responses\s+1\s/);
+  await checkAccess(author, "results");
+
+  // Its files, each read by somebody else's library.
+  await author.goto(`${url}/console/flows/${flow}/responses`);
+  for (const format of ["csv", "jsonl", "parquet", "xlsx"]) {
+    await author.getByRole("link", { name: "Export" }).click();
+    await author.locator(`#export [value=${format}]`).check();
+    const [download] = await Promise.all([
+      author.waitForEvent("download"),
+      author.locator("#export").getByRole("button", { name: "Download" }).click(),
+    ]);
+    const file = join(folder, `story.${format}`);
+    await download.saveAs(file);
+    const rows = format === "jsonl"
+      ? (await readFile(file, "utf8")).trim().split("\n").map((line) => flat(JSON.parse(line)))
+      : JSON.parse(await python([READER, format, file])).rows;
+    assert.equal(rows.length, 1, format);
+    assert.equal(String(Number(rows[0].nps)), "9", format);
+    assert.ok(Object.values(rows[0]).includes(WHY), `${format}: ${JSON.stringify(rows[0])}`);
+    // Parquet has a list for each tag, since a tag may have several values.
+    assert.deepEqual([rows[0]["tag.plan"]].flat(), ["pro"], format);
+    await author.reload();
+  }
+  assert.deepEqual(author.faults, []);
+  assert.deepEqual(respondent.faults, []);
+});
+
+/** An item of the API with the columns of a table. */
+function flat({ answers, metadata, ...rest }) {
+  const tags = Object.entries(metadata?.tags ?? {}).map(([name, value]) => [`tag.${name}`, value]);
+  return { ...rest, ...answers, ...Object.fromEntries(tags) };
+}

@@ -1,0 +1,126 @@
+// People at the console: the link that sets a password, signing in and out, and every page of settings, looked at by axe.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, test } from "node:test";
+
+import { openWorld } from "./support/world.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const PASSWORD = "correct horse battery";
+const LOOKS = [{ theme: "light", width: 1440 }, { theme: "dark", width: 768 }, { theme: "dark", width: 390 }];
+
+const world = await openWorld({ args: ["--sign-ins-per-minute", "0"] });
+after(() => world.close());
+
+async function assertGood(page, what) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
+  const { violations } = await page.evaluate((tags) => axe.run({ runOnly: { type: "tag", values: tags } }), TAGS);
+  const found = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
+  assert.deepEqual(found, [], what);
+  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(content <= screen, `${what}: ${content} px on a screen of ${screen} px`);
+}
+
+const visit = (path, { width = 1440, ...more } = {}) =>
+  world.visit(path, { size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 }, ...more });
+
+let appId, respondentId, storageState;
+
+test("a link sets a password and leads into the console, and leaves the address bar at once", async () => {
+  ({ appId } = await world.server.createApp("Shop"));
+  const { link } = await world.server.admin("POST", "/users", { email: "ann@mail.example", name: "Ann", role: "owner" });
+  const page = await world.visit(new URL(link).pathname + new URL(link).hash);
+  assert.equal(new URL(page.url()).hash, "");
+  assert.equal(await page.locator("#code").isVisible(), false, "nobody need see the secret");
+  await page.locator("#password").fill("short");
+  await page.getByRole("button", { name: "Set the password" }).click();
+  await page.locator(".errors").waitFor();
+  await assertGood(page, "a password that is too short");
+  await page.locator("#password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Set the password" }).click();
+  await page.getByText("Your password is set").waitFor();
+  storageState = await page.context().storageState();
+  const again = await world.visit(new URL(link).pathname + new URL(link).hash);
+  await again.locator("#password").fill(PASSWORD);
+  await again.getByRole("button", { name: "Set the password" }).click();
+  assert.match(await again.locator(".errors").innerText(), /works once/);
+  world.takeFaults();
+});
+
+test("without a script the link can be pasted", async () => {
+  const { link } = await world.server.admin("POST", "/users", { email: "bob@mail.example", name: "Bob", role: "viewer", appId });
+  const page = await visit("/console/welcome", { script: false });
+  await page.locator("#code").fill(link);
+  await page.locator("#password").fill(PASSWORD);
+  await page.locator("button[type=submit]").click();
+  assert.match(page.url(), new RegExp(`/console/apps/${appId}`));
+});
+
+test("signing in comes back to the page that was asked for, and signing out ends it", async () => {
+  const page = await visit(`/console/apps/${appId}/settings/keys`);
+  await page.locator("#email").fill("ann@mail.example");
+  await page.locator("#password").fill("wrong password");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  assert.match(await page.locator(".errors").innerText(), /do not match/);
+  assert.equal(await page.locator("#email").inputValue(), "ann@mail.example");
+  await page.locator("#password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`**/console/apps/${appId}/settings/keys`);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.waitForURL("**/console/sign-in");
+  await page.goBack();
+  await page.reload();
+  assert.match(page.url(), /\/console\/sign-in/);
+  world.takeFaults();
+});
+
+for (const look of LOOKS) {
+  test(`every page of signing in and of settings is accessible and fits (${look.theme}, ${look.width} px)`, async () => {
+    if (!respondentId) await fillUp();
+    for (const path of ["/console/sign-in", "/console/sign-in?with=token", "/console/welcome"]) {
+      const page = await visit(path, look);
+      await assertGood(page, path);
+      await page.context().close();
+    }
+    const page = await visit("/console/settings/apps", { ...look, storageState });
+    const users = (await world.server.admin("GET", "/users")).items;
+    const paths = ["", "/keys", "/identity", "/respondents", `/respondents/${respondentId}`, "/people", "/audit"]
+      .map((part) => `/console/apps/${appId}/settings${part}`)
+      .concat(["apps", "users", `users/${users[0].userId}`, "tokens", "audit", "account"].map((part) => `/console/settings/${part}`));
+    for (const path of paths) {
+      const reply = await page.goto(world.address(path));
+      assert.equal(reply.status(), 200, path);
+      await assertGood(page, path);
+    }
+    await page.goto(world.address("/console/settings/users"));
+    await page.locator("#email").fill("ann@mail.example");
+    await page.locator("#name").fill("Ann again");
+    await page.getByRole("button", { name: "Add the user" }).click();
+    await page.locator(".errors").waitFor();
+    await assertGood(page, "an address that is taken");
+    await page.context().close();
+    world.takeFaults();
+  });
+}
+
+/** One of everything that settings show. */
+async function fillUp() {
+  const flow = await world.server.createFlow(appId, "Feedback", { title: "Feedback", questions: [{ id: "why", type: "longText", prompt: "Why?" }] });
+  await world.server.admin("POST", `/apps/${appId}/identity-keys`, { type: "hs256" });
+  await world.server.admin("PATCH", `/apps/${appId}`, { identityVerification: "observe" });
+  await world.server.admin("POST", "/tokens", { name: "dashboards", scopes: ["read"], appId });
+  const { apiKeys } = await world.server.admin("GET", `/apps/${appId}`);
+  await fetch(`${world.server.url}/api/v1/${apiKeys[0]}/trpc/response.submit`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      flowVersionId: flow.flowVersionId, flowVersionPayloadGeneration: "4", respondentAnalyticsAdmission: "admitted",
+      answers: { why: "Because." }, identities: [{ type: "userId", value: "user-7" }, { type: "traits.email", value: "carl@mail.example" }],
+    }),
+  });
+  const { items } = await world.server.admin("GET", `/respondents?appId=${appId}`);
+  ({ respondentId } = items[0]);
+}

@@ -1,0 +1,111 @@
+// Nothing that somebody typed runs as a script: every text there is holds one, and every page of the console that a link leads to
+// is opened and searched for it. The world notes each breach of a page's policy as a fault.
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+
+import { openWorld } from "./support/world.mjs";
+
+const SCRIPT = `"'></title></textarea><script>window.pwned = 1</script><img src="x" onerror="window.pwned = 1">{{7*7}}`;
+/** Where no space may be. */
+const WORD = `"'><img/src="x"/onerror="window.pwned=1">`;
+const PAGES_MAX = 400;
+
+const world = await openWorld({ args: ["--sign-ins-per-minute", "0"] });
+after(() => world.close());
+
+test("no text of anybody runs as a script on any page of the console", async () => {
+  const { flowId } = await fillUp();
+  const { link } = await world.server.admin("POST", "/users", { email: "ann@mail.example", name: SCRIPT, role: "owner" });
+  const page = await world.visit(new URL(link).pathname + new URL(link).hash);
+  page.on("dialog", (dialog) => { world.faults.push(`a dialog: ${dialog.message()}`); dialog.dismiss(); });
+  await page.locator("#password").fill("correct horse battery");
+  await page.getByRole("button", { name: "Set the password" }).click();
+  await page.waitForURL(/\/console\/apps/);
+
+  const seen = new Set();
+  const queue = ["/console", "/console/settings/apps", "/console/settings/users", "/console/settings/tokens", "/console/settings/audit",
+    "/console/settings/account", ...["edit", "share", "responses", "results", "history"].map((tab) => `/console/flows/${flowId}/${tab}`)];
+  let shown = 0;
+  while (queue.length > 0) {
+    const path = queue.shift();
+    if (seen.has(path)) continue;
+    seen.add(path);
+    assert.ok(seen.size <= PAGES_MAX, "there is no end to the pages");
+    const reply = await page.goto(world.address(path)).catch((error) => {
+      // A file that is kept, and not shown.
+      if (/Download is starting/.test(String(error))) return null;
+      throw error;
+    });
+    if (!reply || !/text\/html/.test(reply.headers()["content-type"] ?? "")) continue;
+    assert.ok(reply.status() < 400, `${path}: ${reply.status()}`);
+    await page.waitForLoadState("load");
+    const found = await page.evaluate(() => ({
+      pwned: window.pwned, planted: document.querySelectorAll('img[src="x"], script:not([src])').length,
+      handlers: [...document.querySelectorAll("*")].some((element) => [...element.attributes].some(({ name }) => /^on/.test(name))),
+      has: document.documentElement.outerHTML.includes("pwned"),
+      links: [...document.querySelectorAll("a[href]")].map((link) => link.href),
+    }));
+    assert.equal(found.pwned, undefined, `${path} ran a script`);
+    assert.equal(found.planted, 0, `${path} has an element that was typed`);
+    assert.equal(found.handlers, false, `${path} has a handler in an attribute`);
+    shown += found.has ? 1 : 0;
+    for (const href of found.links) {
+      const url = new URL(href);
+      if (url.origin !== new URL(world.server.url).origin || !url.pathname.startsWith("/console")) continue;
+      queue.push(shortened(url));
+    }
+  }
+  assert.ok(shown > 15, `only ${shown} of ${seen.size} pages showed what was typed`);
+  // What a page asks for with a reply of 4xx or 5xx is noted nowhere, and all else that went wrong would be here.
+  assert.deepEqual(world.takeFaults(), []);
+});
+
+/** A page is visited once whatever the words for what was done; of the pages of a list only the first few. */
+function shortened(url) {
+  url.searchParams.delete("done");
+  return url.pathname + url.search;
+}
+
+/** An app in which every text that can be is a script. */
+async function fillUp() {
+  const { appId, base } = await world.server.createApp(SCRIPT);
+  const option = (id) => ({ id, label: SCRIPT });
+  const definition = {
+    title: SCRIPT, description: SCRIPT,
+    questions: [
+      { id: "nps", type: "nps", prompt: SCRIPT, help: SCRIPT, lowLabel: SCRIPT, highLabel: SCRIPT },
+      { id: "why", type: "longText", prompt: SCRIPT },
+      { id: "one", type: "singleChoice", prompt: SCRIPT, options: [option("a"), option("b")], allowOther: true },
+      { id: "many", type: "multipleChoice", prompt: SCRIPT, options: [option("a"), option("b")], allowOther: true },
+      { id: "order", type: "ranking", prompt: SCRIPT, options: [option("a"), option("b")] },
+      { id: "grid", type: "matrix", prompt: SCRIPT, rows: [option("r")], columns: [option("c")] },
+      { id: "said", type: "statement", prompt: SCRIPT },
+    ],
+    ending: { title: SCRIPT, body: SCRIPT },
+  };
+  const flow = await world.server.createFlow(appId, SCRIPT, definition);
+  await world.server.admin("PUT", `/flows/${flow.flowId}/draft`, { ...definition, title: `${SCRIPT} 2` });
+  await world.server.admin("POST", `/flows/${flow.flowId}/invitations`, { identities: [{ type: "userId", value: SCRIPT }] });
+  await world.server.admin("POST", `/apps/${appId}/identity-keys`, { type: "hs256", kid: WORD, issuer: SCRIPT });
+  await world.server.admin("PATCH", `/apps/${appId}`, { identityVerification: "observe" });
+  await world.server.admin("POST", "/tokens", { name: SCRIPT, scopes: ["read"], appId });
+  await world.server.admin("POST", "/users", { email: "bob@mail.example", name: SCRIPT, role: "viewer", appId });
+  for (const admission of ["admitted", "collection_only"]) {
+    const reply = await fetch(`${base}/trpc/response.submit`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        flowVersionId: flow.flowVersionId, flowVersionPayloadGeneration: "4", respondentAnalyticsAdmission: admission,
+        answers: { nps: "9", why: SCRIPT, one: `other:${SCRIPT}`, many: ["a", `other:${SCRIPT}`], order: ["a", "b"], grid: ["r:c"] },
+        identities: [{ type: "userId", value: SCRIPT }],
+        metadata: { tags: { [SCRIPT.slice(0, 60)]: SCRIPT, plan: [SCRIPT, WORD] } },
+        context: { page: { path: SCRIPT, referrer: SCRIPT, search: `?${SCRIPT}` }, userAgent: SCRIPT },
+        flowAssignmentId: SCRIPT,
+      }),
+    });
+    const { result } = await reply.json();
+    assert.equal(result.data.success, true, JSON.stringify(result));
+  }
+  return flow;
+}
