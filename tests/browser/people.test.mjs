@@ -98,6 +98,7 @@ for (const look of LOOKS) {
     await page.goto(world.address("/console/settings/users"));
     await page.locator("#email").fill("ann@mail.example");
     await page.locator("#name").fill("Ann again");
+    await page.locator("#appId").selectOption("all");
     await page.getByRole("button", { name: "Add the user" }).click();
     await page.locator(".errors").waitFor();
     await assertGood(page, "an address that is taken");

@@ -1,7 +1,5 @@
 //! Exports: that they end when they should, and say so when they cannot.
 
-#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
-
 mod support;
 
 use std::time::Duration;

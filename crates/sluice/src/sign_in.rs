@@ -41,6 +41,13 @@ pub(crate) fn resolve(given: &ServeArgs, file: &ServeArgs) -> Result<ConsoleOpti
 fn checked(issuer: String) -> Result<String, Failure> {
     let rest = issuer.strip_prefix("http://").or_else(|| issuer.strip_prefix("https://"));
     let is_plain = |rest: &str| !rest.is_empty() && !rest.contains(['?', '#', ' ', '@']);
+    // Whoever is on the way could sign in as anybody.
+    if issuer.starts_with("http://") && !rest.is_some_and(is_loopback) {
+        return Err(Failure::usage(
+            format!("the issuer is not reached over TLS: {issuer:?}"),
+            "give an https:// address; http:// is for a provider on this machine alone",
+        ));
+    }
     if rest.is_some_and(is_plain) {
         return Ok(issuer);
     }
@@ -48,4 +55,36 @@ fn checked(issuer: String) -> Result<String, Failure> {
         format!("the issuer is no http address: {issuer:?}"),
         "write it as the provider does, for example --oidc-issuer https://id.example.com/realms/main",
     ))
+}
+
+/// Whether what follows `http://` names this machine.
+fn is_loopback(rest: &str) -> bool {
+    let host = rest.split('/').next().unwrap_or_default();
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = name.trim_start_matches('[').trim_end_matches(']');
+    name == "localhost" || address.parse::<std::net::IpAddr>().is_ok_and(|it| it.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_issuer_is_reached_over_tls_or_on_this_machine() {
+        for (issuer, may) in [
+            ("https://id.example.com/realms/main", true),
+            ("http://127.0.0.1:9000", true),
+            ("http://localhost:9000/realms/main", true),
+            ("http://[::1]:9000", true),
+            ("http://id.example.com", false),
+            ("http://127.0.0.1.evil.example", false),
+            ("ftp://id.example.com", false),
+            ("https://", false),
+        ] {
+            assert_eq!(checked(issuer.to_owned()).is_ok(), may, "{issuer}");
+        }
+    }
 }

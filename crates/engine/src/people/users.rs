@@ -262,7 +262,10 @@ impl Engine {
             let users = self.store.list_users(None, Page { after, limit: PAGE_USERS }).await?;
             let Some(last) = users.last() else { break };
             after = Some(last.row.user_id);
-            if users.iter().any(|it| it.row.user_id != user.row.user_id && is_owner(it)) {
+            // Whoever has never set a password, nor come from a provider, may never come.
+            let can_come = |it: &User| it.row.password.is_some() || it.row.subject.is_some();
+            let another = |it: &User| it.row.user_id != user.row.user_id && is_owner(it);
+            if users.iter().any(|it| another(it) && can_come(it)) {
                 return Ok(());
             }
         }

@@ -173,11 +173,29 @@ async fn somebody_is_added_to_an_app_and_signs_in() {
 }
 
 #[tokio::test]
+async fn what_does_not_say_where_is_nowhere_and_a_mistyped_end_is_none() {
+    let site = Site::start().await;
+    let root = site.root().await;
+    for place in ["", "app_nonsense", "ALL"] {
+        let form =
+            [("email", "b@mail.example"), ("name", "B"), ("role", "owner"), ("appId", place)];
+        assert_eq!(root.post("/console/settings/users", &form).await.status, 422, "{place}");
+        let form = [("name", "ci"), ("scope", "read"), ("appId", place)];
+        assert_eq!(root.post("/console/settings/tokens", &form).await.status, 422, "{place}");
+    }
+    for days in ["30d", "1.5", "-1"] {
+        let form = [("name", "ci"), ("scope", "read"), ("appId", "all"), ("days", days)];
+        assert_eq!(root.post("/console/settings/tokens", &form).await.status, 422, "{days}");
+    }
+}
+
+#[tokio::test]
 async fn users_and_tokens_of_the_instance_are_managed() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     let root = site.root().await;
-    let form = [("email", "bob@mail.example"), ("name", "Bob"), ("role", "owner"), ("appId", "")];
+    let form =
+        [("email", "bob@mail.example"), ("name", "Bob"), ("role", "owner"), ("appId", "all")];
     assert!(root.post("/console/settings/users", &form).await.ok().contains("/console/welcome#"));
     let taken = root.post("/console/settings/users", &form).await;
     assert_eq!(taken.status, 422);
@@ -192,7 +210,7 @@ async fn users_and_tokens_of_the_instance_are_managed() {
     let shown = root.get(&one).await.ok();
     assert!(shown.contains("Robert") && !shown.contains("/console/welcome#"));
     let form =
-        [("name", "ci"), ("scope", "read"), ("scope", "write"), ("appId", ""), ("days", "7")];
+        [("name", "ci"), ("scope", "read"), ("scope", "write"), ("appId", "all"), ("days", "7")];
     let made = root.post("/console/settings/tokens", &form).await.ok();
     assert!(made.contains("sluice_"));
     let tokens = site.engine.list_tokens(&actor()).await.unwrap();

@@ -18,6 +18,7 @@ use super::super::parts::{self, time};
 use super::super::reply::{self, Answer, Kind};
 use super::super::request::{At, Fields, Form, Query};
 use super::super::session::Visitor;
+use super::users::{EVERYWHERE, place_of};
 use super::{error_of, instance_page};
 
 const PART: &str = "tokens";
@@ -51,14 +52,28 @@ pub(super) async fn create(
     Form(form): Form,
 ) -> Answer {
     let held = |word: &str| form.all("scope").any(|it| it == word);
-    let days: Option<i64> = form.get("days").and_then(|days| days.parse().ok());
+    visitor.actor.need_instance(Scope::Admin)?;
+    let days = form.get("days").map(str::parse::<u32>).transpose();
+    let days = days.map_err(|_| Fault {
+        pointer: "/days".to_owned(),
+        message: "must be a whole number of days, or empty for a token that does not end"
+            .to_owned(),
+    });
+    let (place, days) = match (place_of(&form), days) {
+        (Ok(place), Ok(days)) => (place, days),
+        (place, days) => {
+            let faults = place.err().into_iter().chain(days.err()).collect();
+            let page = View { faults, typed: form, ..View::default() };
+            return Ok(view(&console, &visitor, Kind::Unfinished, None, page).await?);
+        }
+    };
     let now = console.engine.now().as_millis();
     let new = NewToken {
         name: form.get("name").unwrap_or_default().to_owned(),
         scopes: SCOPES.iter().filter(|(word, ..)| held(word)).map(|it| it.1).collect(),
-        app_id: form.get("appId").and_then(|id| id.parse().ok()),
+        app_id: place,
         expires_at: days.map(|days| {
-            Timestamp::from_millis(now.saturating_add(days.saturating_mul(DAY_MILLIS)))
+            Timestamp::from_millis(now.saturating_add(i64::from(days).saturating_mul(DAY_MILLIS)))
         }),
     };
     match console.engine.create_token(&visitor.actor, new).await {
@@ -190,8 +205,9 @@ fn form(around: &Around, page: &View) -> Markup {
                 }
                 div.field {
                     label for="appId" { "Where" }
-                    select.input id="appId" name="appId" {
-                        option value="" { "All apps, and the instance" }
+                    select.input id="appId" name="appId" required {
+                        option value="" { "Choose …" }
+                        option value=(EVERYWHERE) selected[chosen == Some(EVERYWHERE)] { "All apps, and the instance" }
                         @for app in &around.apps {
                             option value=(app.app_id) selected[chosen == Some(app.app_id.to_string().as_str())] { (app.name) }
                         }

@@ -40,11 +40,19 @@ pub(super) async fn create(
     visitor: Visitor,
     Form(form): Form,
 ) -> Answer {
+    visitor.actor.need_instance(Scope::Admin)?;
+    let app_id = match place_of(&form) {
+        Ok(place) => place,
+        Err(fault) => {
+            let unfinished = (Kind::Unfinished, None);
+            return Ok(list(&console, &visitor, None, unfinished, &[fault], &form).await?);
+        }
+    };
     let new = NewUser {
         email: form.get("email").unwrap_or_default().to_owned(),
         name: form.get("name").unwrap_or_default().to_owned(),
         role: role_of(form.get("role")).unwrap_or(Role::Viewer),
-        app_id: form.get("appId").and_then(|id| id.parse().ok()),
+        app_id,
     };
     let faults = match console.engine.create_user(&visitor.actor, new).await {
         Ok((user, secret)) => {
@@ -58,6 +66,20 @@ pub(super) async fn create(
         Err(error) => return Err(error.into()),
     };
     Ok(list(&console, &visitor, None, (Kind::Unfinished, None), &faults, &form).await?)
+}
+
+/// The word for all apps and the instance. It must be said: what is missing or mistyped is nowhere.
+pub(super) const EVERYWHERE: &str = "all";
+
+/// Where something is to hold, by the field of the form: in an app, or everywhere.
+pub(super) fn place_of(form: &Fields) -> Result<Option<AppId>, Fault> {
+    match form.get("appId") {
+        Some(EVERYWHERE) => Ok(None),
+        place => place.and_then(|id| id.parse().ok()).map(Some).ok_or_else(|| Fault {
+            pointer: "/appId".to_owned(),
+            message: "must be one of the apps, or all".to_owned(),
+        }),
+    }
 }
 
 pub(super) async fn one(
@@ -78,7 +100,7 @@ pub(super) async fn set_role(
     Form(form): Form,
 ) -> Answer {
     visitor.actor.need_instance(Scope::Admin)?;
-    let app = form.get("appId").and_then(|id| id.parse().ok());
+    let app = place_of(&form).map_err(|fault| AdminError::Invalid(vec![fault]))?;
     console.engine.set_role(&visitor.actor, id, app, role_of(form.get("role"))).await?;
     Ok(saved(id))
 }
@@ -229,8 +251,9 @@ fn places(id: &str, around: &Around, chosen: Option<&str>) -> Markup {
     html! {
         div.field {
             label for=(id) { "Where" }
-            select.input id=(id) name="appId" {
-                option value="" { "All apps, and the instance" }
+            select.input id=(id) name="appId" required {
+                option value="" { "Choose …" }
+                option value=(EVERYWHERE) selected[chosen == Some(EVERYWHERE)] { "All apps, and the instance" }
                 @for app in &around.apps {
                     option value=(app.app_id) selected[chosen == Some(app.app_id.to_string().as_str())] { (app.name) }
                 }
@@ -310,7 +333,7 @@ fn granted(user: &UserDetail, base: &str, around: &Around) -> Markup {
                 div.row {
                     p.fill { (place) }
                     form.inline method="post" action={ (base) "/role" } {
-                        input type="hidden" name="appId" value=(grant.app_id.map(|app| app.to_string()).unwrap_or_default());
+                        input type="hidden" name="appId" value=(grant.app_id.map_or(EVERYWHERE.to_owned(), |app| app.to_string()));
                         label.unseen for={ "role-" (number) } { "Role in " (place) }
                         select.input id={ "role-" (number) } name="role" {
                             @for (value, words) in roles::WITH_NONE {
