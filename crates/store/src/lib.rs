@@ -260,6 +260,8 @@ pub trait Store: Send + Sync + 'static {
     /// - Responses that were put in by [`Store::write_in`], or are older than the counts, are counted in the background
     ///   ([`Store::tend_counts`]); until then `walk` says how far that is, and exactly those up to there are counted.
     /// - No text of a tag is left in the counts once no response bears it.
+    /// - Where the counts of a day cannot be read, they are made anew from its responses, whoever comes upon it: neither
+    ///   this nor a removal nor the work on other flows fails for it.
     async fn read_counts(
         &self,
         app: AppId,
@@ -269,6 +271,9 @@ pub trait Store: Send + Sync + 'static {
     /// How many responses each flow of an app has on each day, from a day on where one is given, by the same counts: by flow, and
     /// then by day.
     async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>>;
+    /// Counts the responses of a flow anew, day by day, and says how many it were. Each day is exact before and after, while
+    /// others store and remove; a walk that is under way stays where it is.
+    async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64>;
     /// Does a part of the work that counts need in the background; call it until it says that it is done, and again after a
     /// while.
     ///

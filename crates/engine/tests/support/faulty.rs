@@ -266,6 +266,9 @@ impl Store for FaultyStore {
     async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
         self.inner.count_by_day(app, from).await
     }
+    async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {
+        self.inner.recount(app, flow).await
+    }
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
         self.inner.tend_counts(limit).await
     }

@@ -119,6 +119,12 @@ impl Delta {
     }
 }
 
+impl AsRef<[u8]> for Delta {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 /// What comes before the answers of a contribution.
 #[derive(Debug)]
 pub(super) struct Head<'b> {
@@ -133,6 +139,9 @@ impl<'b> Head<'b> {
     pub(super) fn read(bytes: &'b [u8]) -> Result<Self, Damaged> {
         let mut reader = Reader(bytes);
         let head = reader.byte()?;
+        if head & !(ADMITTED | TAKEN_AWAY) != 0 {
+            return Err(Damaged("of an unknown form"));
+        }
         let mut tags = Vec::new();
         while let Some(length) = reader.small::<usize>()?.checked_sub(1) {
             let name = reader.text_of(length)?;

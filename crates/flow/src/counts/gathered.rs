@@ -19,25 +19,32 @@ pub struct Gathered<'b> {
 
 impl<'b> Gathered<'b> {
     pub fn of(delta: &'b [u8]) -> Result<Self, Damaged> {
+        Self::of_all([delta])
+    }
+
+    /// Of several deltas of one version and day; each is whole by itself, or damaged.
+    pub fn of_all(deltas: impl IntoIterator<Item = &'b [u8]>) -> Result<Self, Damaged> {
         let mut sums: Vec<(Head<'b>, Counts)> = Vec::new();
         let mut known: HashMap<&'b [u8], usize> = HashMap::new();
         let mut last: Option<(&'b [u8], usize)> = None;
-        let mut reader = entries(delta);
-        while let Some(bytes) = reader.next_head()? {
-            let at = match last {
-                Some((same, at)) if same == bytes => at,
-                _ => match known.get(bytes) {
-                    Some(at) => *at,
-                    None => {
-                        sums.push((Head::read(bytes)?, Counts::default()));
-                        known.insert(bytes, sums.len() - 1);
-                        sums.len() - 1
-                    }
-                },
-            };
-            last = Some((bytes, at));
-            let (head, counts) = &mut sums[at];
-            counts.put(head.admitted, reader.answers())?;
+        for delta in deltas {
+            let mut reader = entries(delta);
+            while let Some(bytes) = reader.next_head()? {
+                let at = match last {
+                    Some((same, at)) if same == bytes => at,
+                    _ => match known.get(bytes) {
+                        Some(at) => *at,
+                        None => {
+                            sums.push((Head::read(bytes)?, Counts::default()));
+                            known.insert(bytes, sums.len() - 1);
+                            sums.len() - 1
+                        }
+                    },
+                };
+                last = Some((bytes, at));
+                let (head, counts) = &mut sums[at];
+                counts.put(head.admitted, reader.answers())?;
+            }
         }
         Ok(Self { sums })
     }

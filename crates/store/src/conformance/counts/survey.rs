@@ -30,6 +30,15 @@ pub(super) struct Survey {
 
 impl Survey {
     pub(super) async fn open(store: &TheStore) -> Self {
+        Self::made(store, Definition::to_json).await
+    }
+
+    /// The same with versions whose definitions cannot be read.
+    pub(super) async fn open_unreadable(store: &TheStore) -> Self {
+        Self::made(store, |_| json!({"questions": "none"})).await
+    }
+
+    async fn made(store: &TheStore, stored: fn(&Definition) -> serde_json::Value) -> Self {
         let app = app_row();
         let flow = flow_row(app.app_id);
         let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]);
@@ -40,7 +49,7 @@ impl Survey {
         let drafts = drafts.map(|questions| json!({"title": "T", "questions": questions}));
         let definitions = drafts.map(|draft| definition::check(&draft).unwrap());
         let version = |number, definition: &Definition| VersionRow {
-            definition: definition.to_json().to_string(),
+            definition: stored(definition).to_string(),
             ..published_row(&flow, number)
         };
         let mut versions = [version(1, &definitions[0]), version(2, &definitions[1])];
