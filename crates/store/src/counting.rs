@@ -21,6 +21,22 @@ use crate::{NewResponse, ResponseRow, StoreError};
 /// The most bytes of deltas that are folded in one transaction; a single longer one is folded by itself.
 pub(crate) const FOLD_BYTES_MAX: usize = 128 * 1024;
 
+/// Which counts of a flow are read: of all days, or from one on and up to one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CountsQuery {
+    pub from: Option<Day>,
+    pub to: Option<Day>,
+    /// With those of this segment, see [`sluice_flow::counts::segment`].
+    pub segment: Option<Vec<u8>>,
+}
+
+impl CountsQuery {
+    /// The numbers of the first day and of the last.
+    pub(crate) fn days(&self) -> (i32, i32) {
+        (self.from.map_or(i32::MIN, Day::number), self.to.map_or(i32::MAX, Day::number))
+    }
+}
+
 /// The counts of a flow at one instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowCounts {

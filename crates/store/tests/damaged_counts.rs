@@ -12,7 +12,7 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{self, PgStore};
 use sluice_store::sqlite::{Options, SqliteStore};
-use sluice_store::{At, Change, FlowRow, NewResponse, Outcome, Record, Store, Write};
+use sluice_store::{At, Change, CountsQuery, FlowRow, NewResponse, Outcome, Record, Store, Write};
 use support::Cluster;
 use support::rows::{app_row, flow_row, now, response};
 
@@ -70,7 +70,8 @@ async fn fold(store: &dyn Store) {
 /// How many responses are counted for a flow, and for those of them with the tag.
 async fn counted(store: &dyn Store, flow: &FlowRow) -> (i64, i64) {
     let pro = segment("plan", "pro");
-    let told = store.read_counts(flow.app_id, flow.flow_id, Some(pro.clone())).await.unwrap();
+    let query = CountsQuery { segment: Some(pro.clone()), ..CountsQuery::default() };
+    let told = store.read_counts(flow.app_id, flow.flow_id, &query).await.unwrap();
     let all = told.sheets.iter().map(|(_, _, sheet)| sheet.all().responses).sum();
     let of_tag = |(_, _, sheet): &(_, _, sluice_flow::counts::Sheet)| {
         sheet.of_segment(&pro).map_or(0, |counts| counts.responses)

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sluice_flow::id::FlowId;
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{Options, PgStore};
-use sluice_store::{At, Change, Order, Outcome, Record, ResponseQuery, Store, Write};
+use sluice_store::{At, Change, CountsQuery, Order, Outcome, Record, ResponseQuery, Store, Write};
 use support::Cluster;
 use support::rows::{app_row, key, now, response};
 
@@ -82,7 +82,10 @@ async fn old_months_are_dropped_with_their_keys_and_counts() {
     while !store.tend_counts(100).await.unwrap().is_done {}
     let days = async || {
         let app = app_row().app_id;
-        let counts = store.read_counts(app, FlowId::from_uuid(app.uuid()), None).await.unwrap();
+        let counts = store
+            .read_counts(app, FlowId::from_uuid(app.uuid()), &CountsQuery::default())
+            .await
+            .unwrap();
         counts.sheets.iter().map(|(_, day, _)| *day).collect::<Vec<_>>()
     };
     assert_eq!(days().await, [0, 1].map(|at: usize| old[at].response_id.made_at().day()));

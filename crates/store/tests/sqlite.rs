@@ -15,8 +15,8 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::sqlite::{OpenError, Options, SqliteStore};
 use sluice_store::{
-    AppRow, At, Change, FeedPosition, FlowRow, IdentityVerification, NewResponse, Outcome,
-    ResponseRow, Store, StoreError, Write, conformance,
+    AppRow, At, Change, CountsQuery, FeedPosition, FlowRow, IdentityVerification, NewResponse,
+    Outcome, ResponseRow, Store, StoreError, Write, conformance,
 };
 use tempfile::TempDir;
 
@@ -272,7 +272,8 @@ async fn what_was_stored_before_the_counts_is_counted_by_a_walk() {
     drop(file);
     let store = open(&folder);
     let counted = async || {
-        let counts = store.read_counts(app.app_id, flow.flow_id, None).await.unwrap();
+        let counts =
+            store.read_counts(app.app_id, flow.flow_id, &CountsQuery::default()).await.unwrap();
         let responses: i64 = counts.sheets.iter().map(|(_, _, sheet)| sheet.all().responses).sum();
         (responses, counts.walk.is_some())
     };

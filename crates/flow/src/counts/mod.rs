@@ -31,4 +31,4 @@ pub use gathered::Gathered;
 pub use number::{NumberBin, SUM_UNIT};
 pub use sheet::{Part, Sheet, segment};
 pub use tags::{TAG_NAMES_MAX, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, TagTally};
-pub use tally::{Counts, QuestionCounts};
+pub use tally::{Counts, KEYS_MAX, OTHERS, QuestionCounts, SEGMENT_KEYS_MAX};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::bytes::{Damaged, Reader};
 use super::gathered::Gathered;
 use super::tags::{TagTally, Tags};
-use super::tally::Counts;
+use super::tally::{Counts, KEYS_MAX, SEGMENT_KEYS_MAX};
 
 /// The first byte of every part: what its bytes mean.
 const FORM: u8 = 1;
@@ -83,7 +83,7 @@ impl Sheet {
     /// Puts what was gathered of a [`super::Delta`] to the counts.
     pub fn put(&mut self, gathered: &Gathered<'_>) {
         for (head, sums) in gathered.in_order() {
-            self.all.merge_signed(sums, head.sign);
+            self.all.merge_signed(sums, head.sign, KEYS_MAX);
             for &(name, value) in &head.tags {
                 let told_apart = self.tags.put(name, value, head.sign * sums.responses);
                 let Some(value) = value.filter(|_| told_apart) else { continue };
@@ -95,7 +95,7 @@ impl Sheet {
                 };
                 if kept {
                     let segment = self.segments.entry(segment).or_default();
-                    segment.counts.merge_signed(sums, head.sign);
+                    segment.counts.merge_signed(sums, head.sign, SEGMENT_KEYS_MAX);
                     segment.touched = true;
                 }
             }
@@ -115,6 +115,14 @@ impl Sheet {
     /// The tags by name.
     pub fn tags(&self) -> impl Iterator<Item = (&str, &TagTally)> {
         self.tags.names.iter().map(|(name, tally)| (name.as_str(), tally))
+    }
+
+    /// Whether there may be responses with this value of a tag that are not told apart, hence not in its segment.
+    pub fn may_hide(&self, name: &str, value: &str) -> bool {
+        match self.tags.names.get(name) {
+            Some(tally) => !tally.values.contains_key(value) && tally.others.unwrap_or(0) > 0,
+            None => self.tags.is_full,
+        }
     }
 
     /// Drops what came to nothing, the texts of tags that nobody has any more among it.

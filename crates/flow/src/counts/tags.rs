@@ -28,7 +28,7 @@ pub struct TagTally {
 pub(super) struct Tags {
     pub(super) names: BTreeMap<String, TagTally>,
     /// There were names without room. They are not counted at all.
-    is_full: bool,
+    pub(super) is_full: bool,
 }
 
 impl Tags {

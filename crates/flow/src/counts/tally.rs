@@ -7,6 +7,14 @@ use std::collections::BTreeMap;
 use super::bytes::{Damaged, Reader, put, put_signed};
 use super::contribution::Answers;
 
+/// Keys of all questions together that are told apart: of all responses of a version and day, and of those with one value
+/// of a tag. A key and its count take a few bytes, so a part of a sheet stays below 600 KB and a segment below 120 KB.
+pub const KEYS_MAX: usize = 50_000;
+pub const SEGMENT_KEYS_MAX: usize = 10_000;
+/// What has no room is counted under this key, and once a question has it, no new key of that question is told apart. So every
+/// answer is counted in one place, and is found there when it is taken away. No answer has this key of its own.
+pub const OTHERS: u32 = u32::MAX - 1;
+
 /// How many responses there are, and how often what was answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -28,19 +36,27 @@ pub struct QuestionCounts {
 impl Counts {
     /// Puts these together.
     pub fn merge(&mut self, other: &Self) {
-        self.merge_signed(other, 1);
+        self.merge_signed(other, 1, KEYS_MAX);
     }
 
-    /// Adds the others, or takes them away where the sign is -1.
-    pub(super) fn merge_signed(&mut self, other: &Self, sign: i64) {
+    /// Adds the others, or takes them away where the sign is -1. There is room for so many keys.
+    pub(super) fn merge_signed(&mut self, other: &Self, sign: i64, keys_max: usize) {
         self.responses += sign * other.responses;
         self.admitted += sign * other.admitted;
+        let mut keys: usize = self.questions.values().map(|it| it.keys.len()).sum();
         for (place, theirs) in &other.questions {
             let ours = self.questions.entry(*place).or_default();
             ours.answered += sign * theirs.answered;
             ours.sum = ours.sum.wrapping_add(theirs.sum.wrapping_mul(i128::from(sign)));
             for (key, count) in &theirs.keys {
-                *ours.keys.entry(*key).or_default() += sign * count;
+                if let Some(told) = ours.keys.get_mut(key) {
+                    *told += sign * count;
+                    continue;
+                }
+                let has_room = keys < keys_max && !ours.keys.contains_key(&OTHERS);
+                let key = if has_room { *key } else { OTHERS };
+                keys += usize::from(has_room);
+                *ours.keys.entry(key).or_default() += sign * count;
             }
         }
     }

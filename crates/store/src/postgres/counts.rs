@@ -2,8 +2,8 @@
 //!
 //! A commit only ever appends ([`super::last`]), and so does a removal, so neither waits for the other or for whoever
 //! folds. Folding and walking go by flow, under a lock on the flow's own row of `count_walks`; a node that finds it taken
-//! leaves the flow to the other. A removal takes the same lock, shared, where a walk is under way: it must know
-//! whether the walk has passed what it removes.
+//! leaves the flow to the other. Where a walk is under way, a removal takes a lock on that row, too, since it must know
+//! whether the walk has passed what it removes: it waits for a part of the walk, and never for whoever folds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ pub(super) async fn take_away(
     flows.sort();
     flows.dedup();
     let walks = "SELECT flow_id, passed FROM count_walks WHERE app_id = $1 AND flow_id = ANY($2) \
-         AND passed IS NOT NULL ORDER BY flow_id FOR SHARE";
+         AND passed IS NOT NULL ORDER BY flow_id FOR KEY SHARE";
     let mut passed: BTreeMap<FlowId, Uuid> = BTreeMap::new();
     for row in transaction.query(walks, &[&app.uuid(), &flows]).await? {
         let mut cells = Cells::of(&row);
@@ -220,7 +220,7 @@ async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, b
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
     let body = async {
-        match lock(&transaction, app, flow).await? {
+        match lock(&transaction, app, flow, Lock::ToFold).await? {
             Some(_) => fold_some(&transaction, app, flow).await,
             None => Ok(Ok((0, true))),
         }
@@ -236,21 +236,42 @@ async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, b
     }
 }
 
+/// What the lock of a flow is taken for. Each keeps the other away and its like.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Lock {
+    ToFold,
+    /// The place of the walk is going to move, so removals are kept away as well.
+    ToWalk,
+}
+
+impl Lock {
+    fn strength(self) -> &'static str {
+        match self {
+            Self::ToFold => "NO KEY UPDATE",
+            Self::ToWalk => "UPDATE",
+        }
+    }
+}
+
 /// Takes the lock of a flow and says where its walk stands; nothing where another has the lock.
 pub(super) async fn lock(
     transaction: &Transaction,
     app: AppId,
     flow: FlowId,
+    lock: Lock,
 ) -> Result<Option<Option<Uuid>>, Stop> {
-    let sql = "SELECT passed FROM count_walks WHERE app_id = $1 AND flow_id = $2 \
-         FOR UPDATE SKIP LOCKED";
+    let sql = format!(
+        "SELECT passed FROM count_walks WHERE app_id = $1 AND flow_id = $2 \
+         FOR {} SKIP LOCKED",
+        lock.strength()
+    );
     let params: Params = &[&app.uuid(), &flow.uuid()];
-    let mut rows = transaction.query(sql, params).await?;
+    let mut rows = transaction.query(&sql, params).await?;
     if rows.is_empty() {
         let made = "INSERT INTO count_walks (app_id, flow_id) VALUES ($1, $2) \
              ON CONFLICT (app_id, flow_id) DO NOTHING";
         transaction.execute(made, params).await?;
-        rows = transaction.query(sql, params).await?;
+        rows = transaction.query(&sql, params).await?;
     }
     Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
 }
@@ -360,7 +381,7 @@ async fn walk(
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
     let body = async {
-        match lock(&transaction, app, flow).await? {
+        match lock(&transaction, app, flow, Lock::ToWalk).await? {
             Some(Some(passed)) => {
                 walk_on(&transaction, app, flow, passed, rows_max).await.map(Some)
             }
@@ -409,12 +430,18 @@ async fn walk_on(
 
 /// Has a flow walked over from its beginning, since responses are put in that nobody counted; what was counted of it is
 /// forgotten.
+///
+/// Every response of the flow is written to. That is for the records of a move alone: the first of them find a store without
+/// responses, or with those of a server that ran before, and any further ones find that nothing is counted. Nobody stores to it
+/// meanwhile; where somebody may, a day is counted anew instead ([`super::recount`]).
 pub(super) async fn begin_walk(
     transaction: &Transaction,
     app: AppId,
     flow: FlowId,
 ) -> Result<(), Stop> {
     let ids: Params = &[&app.uuid(), &flow.uuid()];
+    let alone = "SELECT FROM count_walks WHERE app_id = $1 AND flow_id = $2 FOR UPDATE";
+    transaction.query(alone, ids).await?;
     let begun = "SELECT FROM count_walks WHERE app_id = $1 AND flow_id = $2 \
          AND passed = '00000000-0000-0000-0000-000000000000' \
          AND NOT EXISTS (SELECT FROM counts WHERE app_id = $1 AND flow_id = $2) \

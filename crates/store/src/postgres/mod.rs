@@ -53,8 +53,8 @@ use tokio::task::AbortHandle;
 
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
-    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
-    Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, CountsQuery,
+    DayTotal, Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
     IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
     LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
     ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError,
@@ -330,10 +330,10 @@ impl Store for PgStore {
         &self,
         app: AppId,
         flow: FlowId,
-        segment: Option<Vec<u8>>,
+        query: &CountsQuery,
     ) -> StoreResult<FlowCounts> {
         for _ in 0..DAMAGED_DAYS_MAX {
-            match read::counts::of_flow(&self.pool, app, flow, segment.clone()).await? {
+            match read::counts::of_flow(&self.pool, app, flow, query).await? {
                 Ok(counts) => return Ok(counts),
                 Err(damaged) => {
                     let pool = Arc::clone(&self.pool);
@@ -345,6 +345,14 @@ impl Store for PgStore {
             }
         }
         Err(StoreError::Corrupt("counts of too many days are damaged".to_owned()))
+    }
+
+    async fn count_by_version(
+        &self,
+        app: AppId,
+        flow: FlowId,
+    ) -> StoreResult<Vec<(FlowVersionId, i64)>> {
+        read::counts::by_version(&self.pool, app, flow).await
     }
 
     async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {

@@ -14,7 +14,7 @@ use sluice_flow::time::Day;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, RESPONSE};
-use super::counts;
+use super::counts::{self, Lock};
 use super::failure::Stop;
 use super::pool::{Params, Pool};
 use super::read::limit;
@@ -68,7 +68,8 @@ async fn count_in(
     flow: FlowId,
     day: Day,
 ) -> Result<u64, Stop> {
-    let Some(passed) = counts::lock(transaction, app, flow).await? else { return Err(Stop::Race) };
+    let locked = counts::lock(transaction, app, flow, Lock::ToFold).await?;
+    let Some(passed) = locked else { return Err(Stop::Race) };
     let (app_id, flow_id) = (app.uuid(), flow.uuid());
     for table in ["count_deltas", "counts"] {
         let sql = format!("DELETE FROM {table} WHERE app_id = $1 AND flow_id = $2 AND day = $3");

@@ -18,7 +18,7 @@ use super::{blocks, recount};
 use crate::counting::{
     self, Counted, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, Removed, SheetKey,
 };
-use crate::{DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow};
+use crate::{CountsQuery, DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow};
 
 const ADD: &str = "INSERT INTO count_deltas (app_id, flow_id, delta_id, flow_version_id, day, \
      responses, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -29,9 +29,9 @@ const FORGET: &str =
 const PART: &str = "SELECT body FROM counts WHERE app_id = ?1 AND flow_id = ?2 AND segment = ?3 \
      AND day = ?4 AND flow_version_id = ?5";
 const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
-     WHERE app_id = ?1 AND flow_id = ?2 AND segment IN (x'', ?3) \
+     WHERE app_id = ?1 AND flow_id = ?2 AND segment IN (x'', ?3) AND day BETWEEN ?4 AND ?5 \
      UNION ALL SELECT 1, flow_version_id, day, x'', body FROM count_deltas \
-     WHERE app_id = ?1 AND flow_id = ?2 \
+     WHERE app_id = ?1 AND flow_id = ?2 AND day BETWEEN ?4 AND ?5 \
      UNION ALL SELECT 2, x'', 0, x'', passed FROM count_walks WHERE app_id = ?1 AND flow_id = ?2";
 const TOTALS: &str = "SELECT flow_id, day, sum(responses) FROM ( \
      SELECT counts.flow_id, day, responses FROM flows CROSS JOIN counts \
@@ -39,6 +39,12 @@ const TOTALS: &str = "SELECT flow_id, day, sum(responses) FROM ( \
      AND day >= ?2 WHERE flows.app_id = ?1 \
      UNION ALL SELECT flow_id, day, responses FROM count_deltas WHERE app_id = ?1 AND day >= ?2) \
      GROUP BY flow_id, day ORDER BY flow_id, day";
+
+const BY_VERSION: &str = "SELECT flow_version_id, sum(responses) AS all_of_it FROM ( \
+     SELECT flow_version_id, responses FROM counts \
+     WHERE app_id = ?1 AND flow_id = ?2 AND segment = x'' \
+     UNION ALL SELECT flow_version_id, responses FROM count_deltas \
+     WHERE app_id = ?1 AND flow_id = ?2) GROUP BY flow_version_id HAVING all_of_it <> 0";
 
 /// Appends what the responses of a commit that were stored add.
 pub(super) fn add(
@@ -327,6 +333,9 @@ fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> R
 
 /// Has a flow walked over from its beginning, since responses are put in that nobody counted; what was counted of it is
 /// forgotten.
+///
+/// Every response of the flow is written to. That is for the records of a move alone: the first of them find a store without
+/// responses, or with those of a server that ran before, and any further ones find that nothing is counted.
 pub(super) fn begin_walk(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
     let ids = params![bytes!(app), bytes!(flow)];
     let begun = "SELECT 1 FROM count_walks WHERE app_id = ?1 AND flow_id = ?2 \
@@ -353,12 +362,12 @@ pub(super) fn read(
     connection: &Connection,
     app: AppId,
     flow: FlowId,
-    segment: Option<Vec<u8>>,
+    query: &CountsQuery,
 ) -> Result<Result<FlowCounts, DamagedDay>> {
     let mut select = connection.prepare_cached(READ)?;
-    let mut rows =
-        select.query(params![bytes!(app), bytes!(flow), segment.as_deref().unwrap_or_default()])?;
-    let mut reading = Reading::new(segment);
+    let ((from, to), segment) = (query.days(), query.segment.as_deref().unwrap_or_default());
+    let mut rows = select.query(params![bytes!(app), bytes!(flow), segment, from, to])?;
+    let mut reading = Reading::new(query.segment.clone());
     while let Some(row) = rows.next()? {
         let kind: i64 = row.get(0)?;
         let body = row.get_ref(4)?.as_blob()?;
@@ -395,5 +404,16 @@ pub(super) fn totals(
             day: Day::from_number(cells.take()?),
             responses: cells.take()?,
         })
+    })
+}
+
+/// How many responses each version of a flow has.
+pub(super) fn by_version(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+) -> Result<Vec<(FlowVersionId, i64)>> {
+    many(connection, BY_VERSION, params![bytes!(app), bytes!(flow)], |cells: &mut Cells| {
+        Ok((cells.id(FlowVersionId::from_uuid)?, cells.take()?))
     })
 }

@@ -41,8 +41,8 @@ use sluice_flow::time::{Day, Timestamp};
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Walk;
 use crate::{
-    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
-    Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, CountsQuery,
+    DayTotal, Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
     IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
     LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
     ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError,
@@ -268,17 +268,25 @@ impl Store for SqliteStore {
         &self,
         app: AppId,
         flow: FlowId,
-        segment: Option<Vec<u8>>,
+        query: &CountsQuery,
     ) -> StoreResult<FlowCounts> {
         for _ in 0..DAMAGED_DAYS_MAX {
-            let segment = segment.clone();
-            let read = self.readers.read(move |it| counts::read(it, app, flow, segment)).await?;
+            let query = query.clone();
+            let read = self.readers.read(move |it| counts::read(it, app, flow, &query)).await?;
             match read {
                 Ok(counts) => return Ok(counts),
                 Err(damaged) => self.writer.mend_counts((app, flow), damaged).await?,
             }
         }
         Err(StoreError::Corrupt("counts of too many days are damaged".to_owned()))
+    }
+
+    async fn count_by_version(
+        &self,
+        app: AppId,
+        flow: FlowId,
+    ) -> StoreResult<Vec<(FlowVersionId, i64)>> {
+        self.readers.read(move |it| counts::by_version(it, app, flow)).await
     }
 
     async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {

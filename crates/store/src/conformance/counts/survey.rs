@@ -15,8 +15,8 @@ use super::super::world::{
     respondent_id, response_row,
 };
 use crate::{
-    Answers, At, Change, Erasure, Expiry, ExpiryPlace, FlowRow, NewResponse, Next, Outcome, Person,
-    Record, ResponseQuery, ResponseRow, VersionRow, Write,
+    Answers, At, Change, CountsQuery, Erasure, Expiry, ExpiryPlace, FlowRow, NewResponse, Next,
+    Outcome, Person, Record, ResponseQuery, ResponseRow, VersionRow, Write,
 };
 
 pub(super) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -136,7 +136,7 @@ impl Survey {
     /// Holds the counts against all that is stored. Of `moved` only what the walk has passed is counted.
     pub(super) async fn assert_exact(&self, store: &TheStore, moved: &BTreeSet<ResponseId>) {
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
-        let told = store.read_counts(app, flow, None).await.unwrap();
+        let told = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
         let is_passed = |row: &ResponseRow| match told.walk {
             Some(walk) if moved.contains(&row.response_id) => {
                 walk.passed.is_some_and(|passed| row.response_id <= passed)
@@ -174,6 +174,12 @@ impl Survey {
         let totals = store.count_by_day(app, None).await.unwrap();
         let totals = totals.iter().filter(|it| it.flow_id == flow && it.responses != 0);
         assert_eq!(totals.map(|it| (it.day, it.responses)).collect::<BTreeMap<_, _>>(), days);
+        let mut of_version: BTreeMap<FlowVersionId, i64> = BTreeMap::new();
+        for ((_, version), rows) in &expected {
+            *of_version.entry(*version).or_default() += rows.len() as i64;
+        }
+        let told = store.count_by_version(app, flow).await.unwrap();
+        assert_eq!(told.into_iter().collect::<BTreeMap<_, _>>(), of_version);
     }
 
     async fn assert_segment(
@@ -185,7 +191,8 @@ impl Survey {
     ) {
         let segment = segment(name, value);
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
-        let told = store.read_counts(app, flow, Some(segment.clone())).await.unwrap();
+        let query = CountsQuery { segment: Some(segment.clone()), ..CountsQuery::default() };
+        let told = store.read_counts(app, flow, &query).await.unwrap();
         let mut sheets = told.sheets.iter().filter(|it| (it.0, it.1) == (version, day));
         let sheet = &sheets.next().unwrap().2;
         assert_eq!(sheet.of_segment(&segment), Some(expected), "{name}={value}");

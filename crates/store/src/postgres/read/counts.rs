@@ -7,12 +7,13 @@ use uuid::Uuid;
 use super::super::codec::Cells;
 use super::super::pool::{Params, Pool};
 use crate::counting::{Counted, DamagedDay, Reading};
-use crate::{DayTotal, FlowCounts, StoreResult};
+use crate::{CountsQuery, DayTotal, FlowCounts, StoreError, StoreResult};
 
 const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
      WHERE app_id = $1 AND flow_id = $2 AND segment IN ('', $3) \
+     AND day BETWEEN $4 AND $5 \
      UNION ALL SELECT CASE WHEN removal THEN 2 ELSE 1 END, flow_version_id, day, '', body \
-     FROM count_deltas WHERE app_id = $1 AND flow_id = $2 \
+     FROM count_deltas WHERE app_id = $1 AND flow_id = $2 AND day BETWEEN $4 AND $5 \
      UNION ALL SELECT 3, passed, 0, '', '' FROM count_walks \
      WHERE app_id = $1 AND flow_id = $2 AND passed IS NOT NULL ORDER BY 1";
 const TOTALS: &str = "SELECT flow_id, day, sum(responses)::bigint FROM ( \
@@ -28,13 +29,21 @@ pub(in super::super) async fn of_flow(
     pool: &Pool,
     app: AppId,
     flow: FlowId,
-    segment: Option<Vec<u8>>,
+    query: &CountsQuery,
 ) -> StoreResult<Result<FlowCounts, DamagedDay>> {
+    let ((from, to), segment) = (query.days(), query.segment.clone());
     let wanted = segment.as_deref().unwrap_or_default();
-    let params: Params = &[&app.uuid(), &flow.uuid(), &wanted];
+    let params: Params = &[&app.uuid(), &flow.uuid(), &wanted, &from, &to];
     let rows = pool.many(READ, params, row).await?;
-    Ok(put_together(&rows, segment))
+    if rows.iter().map(|row| row.4.len()).sum::<usize>() <= AT_ONCE_BYTES_MAX {
+        return Ok(put_together(&rows, segment));
+    }
+    let put_together = tokio::task::spawn_blocking(move || put_together(&rows, segment));
+    put_together.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))
 }
+
+/// More than this is put together by a thread of its own, so that nothing else waits for it.
+const AT_ONCE_BYTES_MAX: usize = 64 * 1024;
 
 type ReadRow = (i32, Uuid, i32, Vec<u8>, Vec<u8>);
 
@@ -70,4 +79,20 @@ pub(in super::super) async fn totals(
     };
     let from = from.map_or(i32::MIN, Day::number);
     pool.many(TOTALS, &[&app.uuid(), &from], read).await
+}
+
+/// How many responses each version of a flow has.
+pub(in super::super) async fn by_version(
+    pool: &Pool,
+    app: AppId,
+    flow: FlowId,
+) -> StoreResult<Vec<(FlowVersionId, i64)>> {
+    let sql = "SELECT flow_version_id, sum(responses)::bigint FROM ( \
+         SELECT flow_version_id, responses FROM counts \
+         WHERE app_id = $1 AND flow_id = $2 AND segment = '' \
+         UNION ALL SELECT flow_version_id, responses FROM count_deltas \
+         WHERE app_id = $1 AND flow_id = $2) AS parts \
+         GROUP BY flow_version_id HAVING sum(responses) <> 0";
+    let read = |cells: &mut Cells| Ok((cells.id(FlowVersionId::from_uuid)?, cells.take()?));
+    pool.many(sql, &[&app.uuid(), &flow.uuid()], read).await
 }
