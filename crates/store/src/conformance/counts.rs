@@ -152,9 +152,12 @@ pub(super) async fn what_is_erased_is_taken_away_with_its_tags(store: TheStore) 
             tend(&store).await;
         }
         survey.assert_exact(&store, &nobody()).await;
+        let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
+        let query = CountsQuery::default();
+        let told = format!("{:?}", store.read_counts(app, flow, &query).await.unwrap());
+        assert!(told.contains(user), "{told}");
         survey.erase(&store, user, answers).await;
         survey.assert_exact(&store, &nobody()).await;
-        let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
         let told =
             format!("{:?}", store.read_counts(app, flow, &CountsQuery::default()).await.unwrap());
         assert!(!told.contains(user), "{told}");

@@ -154,6 +154,11 @@ impl Survey {
         for (version, day, sheet) in &told.sheets {
             let rows = &expected[&(*day, *version)];
             assert_eq!(sheet.all(), &self.counted(rows, |_| true));
+            let names: BTreeSet<String> = rows.iter().flat_map(|row| names_of(row)).collect();
+            assert_eq!(
+                sheet.tags().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>(),
+                names
+            );
             for (name, tally) in sheet.tags() {
                 for (value, count) in &tally.values {
                     let has = |row: &ResponseRow| has_tag(row, name, Some(value));
@@ -254,10 +259,16 @@ impl Survey {
     }
 }
 
+fn tags_of(row: &ResponseRow) -> serde_json::Map<String, serde_json::Value> {
+    serde_json::from_str(row.tags.as_deref().unwrap_or("{}")).unwrap()
+}
+
+fn names_of(row: &ResponseRow) -> Vec<String> {
+    tags_of(row).into_iter().map(|(name, _)| name).collect()
+}
+
 fn values_of(row: &ResponseRow, name: &str) -> Vec<String> {
-    let tags: serde_json::Value =
-        serde_json::from_str(row.tags.as_deref().unwrap_or("{}")).unwrap();
-    match &tags[name] {
+    match tags_of(row).get(name).unwrap_or(&serde_json::Value::Null) {
         serde_json::Value::String(text) => vec![text.clone()],
         serde_json::Value::Array(items) => {
             items.iter().map(|item| item.as_str().unwrap().to_owned()).collect()
