@@ -22,6 +22,7 @@ use crate::metrics::Metrics;
 use crate::people::Passwords;
 use crate::registry::Registry;
 use crate::retention::Retention;
+use crate::summary::Definitions;
 use crate::tokens::hash_of;
 use crate::verify::{KeySource, MasterKeySource, Verifying};
 
@@ -80,6 +81,7 @@ pub struct Engine {
     pub(crate) exports: Arc<Exports>,
     pub(crate) watches: Watches,
     pub(crate) passwords: Passwords,
+    pub(crate) definitions: Definitions,
     pub(crate) environment_token: Option<[u8; 32]>,
     pub(crate) public_url: String,
     lost: watch::Sender<bool>,
@@ -148,6 +150,7 @@ impl Engine {
             exports: Arc::default(),
             watches: Watches::default(),
             passwords: Passwords::new(),
+            definitions: Definitions::new(),
             environment_token,
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             lost,

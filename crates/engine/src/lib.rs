@@ -38,6 +38,7 @@ pub mod metrics;
 pub mod moving;
 pub mod people;
 mod publish;
+pub mod recount;
 pub mod registry;
 mod remembered;
 pub mod respondents;

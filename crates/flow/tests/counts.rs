@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 use sluice_flow::counts::{
-    Contribution, Counts, Delta, Sheet, TAG_NAMES_MAX, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, segment,
+    Contribution, Counts, Delta, Gathered, KEYS_MAX, OTHERS, SEGMENT_KEYS_MAX, Sheet,
+    TAG_NAMES_MAX, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, segment,
 };
 use sluice_flow::definition::{Definition, check};
 use sluice_flow::question::QuestionType;
@@ -50,7 +51,7 @@ fn sheet_of<'c>(added: impl IntoIterator<Item = &'c Contribution>) -> Sheet {
     let mut delta = Delta::default();
     added.into_iter().for_each(|one| delta.add(one));
     let mut sheet = Sheet::default();
-    sheet.put(delta.as_bytes()).unwrap();
+    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
     sheet
 }
 
@@ -160,11 +161,11 @@ fn values_beyond_the_limit_are_others_and_no_new_one_is_told_apart_from_then_on(
     // One goes whose value was told apart; its value, coming back, is one of the others.
     let mut delta = Delta::default();
     delta.take_away(&all[0]);
-    sheet.put(delta.as_bytes()).unwrap();
+    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
     let mut sheet = stored(sheet);
     let mut delta = Delta::default();
     delta.add(&all[0]);
-    sheet.put(delta.as_bytes()).unwrap();
+    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
     let (_, tally) = sheet.tags().next().unwrap();
     assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_MAX - 1, Some(4)));
     assert!(sheet.of_segment(&segment("n", "0")).is_none());
@@ -188,7 +189,7 @@ fn a_value_that_nobody_has_any_more_is_forgotten() {
     let mut sheet = stored(sheet_of([&one, &two]));
     let mut delta = Delta::default();
     delta.take_away(&one);
-    sheet.put(delta.as_bytes()).unwrap();
+    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
     for part in sheet.into_parts() {
         let gone = part.segment == segment("mail", "eve@example.org");
         assert_eq!(part.body.is_none(), gone, "{:?}", part.segment);
@@ -207,7 +208,7 @@ fn damaged_bytes_are_an_error_and_never_a_panic() {
         assert!(Sheet::default().load(&[], &body[..length]).is_err(), "{length}");
     }
     for length in 1..one.as_bytes().len() {
-        assert!(Sheet::default().put(&one.as_bytes()[..length]).is_err(), "{length}");
+        assert!(Gathered::of(&one.as_bytes()[..length]).is_err(), "{length}");
     }
 }
 
@@ -282,7 +283,7 @@ proptest! {
         prop_assert_eq!(&merged, whole.all());
         let one_by_one = all.iter().fold(Sheet::default(), |sheet, one| {
             let mut sheet = stored(sheet);
-            sheet.put(one.as_bytes()).unwrap();
+            sheet.put(&Gathered::of(one.as_bytes()).unwrap());
             sheet
         });
         prop_assert_eq!(one_by_one.all(), whole.all());
@@ -293,7 +294,7 @@ proptest! {
         let mut sheet = stored(sheet_of(&all));
         let mut delta = Delta::default();
         all.iter().for_each(|one| delta.take_away(one));
-        sheet.put(delta.as_bytes()).unwrap();
+        sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
         sheet.tidy();
         prop_assert!(sheet.is_zero());
         for part in sheet.into_parts() {
@@ -330,11 +331,72 @@ proptest! {
                 }
             }
             let mut sheet = shelf.load();
-            sheet.put(delta.as_bytes()).unwrap();
+            sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
             shelf.keep(sheet);
             assert_exact(&shelf.load(), &left);
         }
     }
+}
+
+/// Numbers that are all counted under different keys.
+fn different_numbers() -> Vec<String> {
+    let mut numbers: Vec<String> = (1..1_000).map(|number| number.to_string()).collect();
+    for zeros in 2..60 {
+        numbers.extend((10..100).map(|digits| format!("{digits}{}", "0".repeat(zeros))));
+    }
+    let negative: Vec<String> = numbers.iter().map(|number| format!("-{number}")).collect();
+    numbers.extend(negative);
+    numbers
+}
+
+#[test]
+fn keys_beyond_the_limit_are_others_and_are_found_there_again() {
+    let ids = ["a", "b", "c", "d", "e"];
+    let questions = ids.map(|id| json!({"id": id, "type": "number", "prompt": "?"}));
+    let definition = check(&json!({"title": "N", "questions": questions})).unwrap();
+    let added: Vec<Contribution> = different_numbers()
+        .iter()
+        .map(|number| {
+            let answers = ids.map(|id| format!("\"{id}\":\"{number}\"")).join(",");
+            let tags = Some("{\"plan\":\"pro\"}");
+            let answers = format!("{{{answers}}}");
+            let admission = Admission::CollectionOnly;
+            Contribution::of_stored(Some(&definition), &answers, tags, admission)
+        })
+        .collect();
+    assert!(added.len() * ids.len() > KEYS_MAX, "there are more than fit");
+    let mut shelf = Shelf::default();
+    for part in added.chunks(1_000) {
+        let mut sheet = shelf.load();
+        let mut delta = Delta::default();
+        part.iter().for_each(|one| delta.add(one));
+        sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
+        shelf.keep(sheet);
+    }
+    let sheet = shelf.load();
+    let plan = segment("plan", "pro");
+    for (counts, keys_max) in
+        [(sheet.all(), KEYS_MAX), (sheet.of_segment(&plan).unwrap(), SEGMENT_KEYS_MAX)]
+    {
+        let keys = counts.questions.values().map(|it| it.keys.len()).sum::<usize>();
+        assert!((keys_max..=keys_max + ids.len()).contains(&keys), "{keys}");
+        for question in counts.questions.values() {
+            assert_eq!(question.answered, added.len() as i64);
+            assert_eq!(question.keys.values().sum::<i64>(), added.len() as i64);
+            assert_eq!(question.sum, 0);
+        }
+        assert!(counts.questions.values().any(|it| it.keys.contains_key(&OTHERS)));
+    }
+    assert!(shelf.0[&Vec::new()].len() < 600_000 && shelf.0[&plan].len() < 120_000);
+    // The last ones, which had no room, go first.
+    for part in added.rchunks(700) {
+        let mut sheet = shelf.load();
+        let mut delta = Delta::default();
+        part.iter().for_each(|one| delta.take_away(one));
+        sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
+        shelf.keep(sheet);
+    }
+    assert_eq!(shelf.0, BTreeMap::new());
 }
 
 /// Where sheets are kept: only the parts that are to be stored anew are written.

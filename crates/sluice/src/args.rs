@@ -8,6 +8,7 @@ mod client;
 mod invite;
 mod key;
 mod moving;
+mod recount;
 mod respondent;
 mod user;
 
@@ -27,6 +28,7 @@ pub(crate) use client::{
 pub(crate) use invite::{AddArgs, ImportArgs, InviteCommand, InvitedArgs};
 pub(crate) use key::{KeyCommand, RotateArgs};
 pub(crate) use moving::MoveArgs;
+pub(crate) use recount::RecountArgs;
 pub(crate) use respondent::{RespondentCommand, WhoArgs};
 pub(crate) use user::{AddArgs as UserAddArgs, SetArgs as UserSetArgs, UserCommand};
 
@@ -101,6 +103,8 @@ pub(crate) enum Command {
     Invite(InviteCommand),
     /// Move everything of one database into another
     Move(MoveArgs),
+    /// Count responses anew
+    Recount(RecountArgs),
 }
 
 /// The heading of what matters with `--store postgres://…` alone.

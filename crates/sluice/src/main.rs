@@ -90,6 +90,7 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Key(args::KeyCommand::Rotate(rotate)) => command::key::rotate(rotate).await,
         Command::Invite(invite) => command::invite::run(invite).await,
         Command::Move(moving) => command::moving::run(&moving).await,
+        Command::Recount(recount) => command::recount::run(recount).await,
     }
 }
 

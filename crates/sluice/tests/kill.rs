@@ -1,4 +1,4 @@
-//! `kill -9` under load, at random moments: what was acknowledged is there, and nothing is twice.
+//! `kill -9` under load, at random moments: what was acknowledged is there and counted, and nothing is twice.
 //!
 //! Every answer holds its own idempotency key, so that a key stored twice shows as two rows. The
 //! moments come from a seed that is printed; `KILL_SEED` repeats a run's choices.
@@ -55,6 +55,7 @@ async fn what_was_acknowledged_survives_kill_9_exactly_once() {
         let stored = server.stored(&demo.token, &demo.flow, seen).await;
         unsettled += known.values().filter(|id| id.is_none()).count();
         all.extend(settle(&server, &demo, known, &stored).await);
+        assert_eq!(counted(&server, &demo).await, all.len(), "counted as stored");
     }
     let stored = server.stored(&demo.token, &demo.flow, None).await;
     assert_eq!(stored.len(), all.len(), "one row for each key");
@@ -94,6 +95,14 @@ async fn load_until_killed(server: &mut Server, demo: &Demo, round: usize, milli
         known.extend(client.await.unwrap());
     }
     known
+}
+
+/// How many responses the counts tell.
+async fn counted(server: &Server, demo: &Demo) -> usize {
+    let path = format!("/flows/{}/summary", demo.flow);
+    let (status, summary) = server.admin(&demo.token, &path).await;
+    assert_eq!(status, 200, "{summary}");
+    summary["responses"].as_u64().and_then(|count| count.try_into().ok()).unwrap()
 }
 
 /// Starts again on the same folder, and holds it to the time it may take until it can store.

@@ -10,9 +10,9 @@
 
 use std::collections::BTreeMap;
 
-use sluice_flow::counts::{Contribution, Damaged, Delta, Sheet};
+use sluice_flow::counts::{Contribution, Damaged, Delta, Gathered, Sheet};
 use sluice_flow::definition::{self, Definition};
-use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
@@ -20,6 +20,22 @@ use crate::{NewResponse, ResponseRow, StoreError};
 
 /// The most bytes of deltas that are folded in one transaction; a single longer one is folded by itself.
 pub(crate) const FOLD_BYTES_MAX: usize = 128 * 1024;
+
+/// Which counts of a flow are read: of all days, or from one on and up to one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CountsQuery {
+    pub from: Option<Day>,
+    pub to: Option<Day>,
+    /// With those of this segment, see [`sluice_flow::counts::segment`].
+    pub segment: Option<Vec<u8>>,
+}
+
+impl CountsQuery {
+    /// The numbers of the first day and of the last.
+    pub(crate) fn days(&self) -> (i32, i32) {
+        (self.from.map_or(i32::MIN, Day::number), self.to.map_or(i32::MAX, Day::number))
+    }
+}
 
 /// The counts of a flow at one instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -144,6 +160,63 @@ pub(crate) fn take_away(
     *responses -= 1;
 }
 
+/// A day of a flow whose counts cannot be read: of a sheet of it, or of what is to be put onto one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DamagedDay {
+    pub(crate) day: Day,
+    pub(crate) why: Damaged,
+}
+
+/// Days that one read of counts has made anew, at the most; with more of them it fails.
+pub(crate) const DAMAGED_DAYS_MAX: usize = 1_000;
+/// Responses that are read at a time when a day is counted anew.
+pub(crate) const RECOUNT_ROWS: usize = 1_000;
+
+/// The ids of a day: after the first, and before the second.
+pub(crate) fn ids_of(day: Day) -> (Uuid, Uuid) {
+    // No id is one of these, since each says its version in the bits that are cut off.
+    let opens = |day: Day| Uuid::from_u128(v7(day.starts_at(), 0, 0).as_u128() >> 80 << 80);
+    (opens(day), opens(day.plus(1)))
+}
+
+/// A day of a flow that is counted from its responses.
+#[derive(Debug, Default)]
+pub(crate) struct Recount {
+    sheets: BTreeMap<SheetKey, Sheet>,
+    pub(crate) responses: u64,
+}
+
+impl Recount {
+    /// Adds those of the responses that are counted: at once, as each says, or by the walk up to where it stands.
+    pub(crate) fn add(
+        &mut self,
+        definitions: &Definitions,
+        rows: &[(bool, ResponseRow)],
+        passed: Option<Uuid>,
+    ) -> Result<(), Damaged> {
+        let mut deltas = Vec::new();
+        for (at_once, row) in rows {
+            if is_counted(*at_once, row, passed) {
+                add(&mut deltas, row, &contribution_of(definitions, row));
+                self.responses += 1;
+            }
+        }
+        for NewDelta { key, delta, .. } in &deltas {
+            self.sheets.entry(*key).or_default().put(&Gathered::of(delta.as_bytes())?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn into_sheets(self) -> impl Iterator<Item = (SheetKey, Sheet)> {
+        self.sheets.into_iter()
+    }
+}
+
+/// Whether a response is counted. Where there is no walk, it has passed everything.
+pub(crate) fn is_counted(at_once: bool, row: &ResponseRow, passed: Option<Uuid>) -> bool {
+    at_once || passed.is_none_or(|passed| row.response_id.uuid() <= passed)
+}
+
 impl From<Damaged> for StoreError {
     fn from(damaged: Damaged) -> Self {
         Self::Corrupt(damaged.to_string())
@@ -184,12 +257,16 @@ impl Reading {
         Self { segment, sheets: BTreeMap::new(), walk: None }
     }
 
-    pub(crate) fn take(&mut self, row: Counted<'_>) -> Result<(), Damaged> {
+    pub(crate) fn take(&mut self, row: Counted<'_>) -> Result<(), DamagedDay> {
         match row {
             Counted::Part { version, day, segment, body } => {
-                self.sheet(version, day).load(segment, body)
+                self.sheet(version, day).load(segment, body).map_err(|why| DamagedDay { day, why })
             }
-            Counted::Delta { version, day, body } => self.sheet(version, day).put(body),
+            Counted::Delta { version, day, body } => {
+                let gathered = Gathered::of(body).map_err(|why| DamagedDay { day, why })?;
+                self.sheet(version, day).put(&gathered);
+                Ok(())
+            }
             Counted::Walk { passed } => {
                 let passed = (!passed.is_nil()).then(|| ResponseId::from_uuid(passed));
                 self.walk = Some(Walk { passed });

@@ -35,7 +35,7 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 
 pub use blocks::{BlockPlace, Blocked};
-pub use counting::{DayTotal, FlowCounts, Tended, Walk};
+pub use counting::{CountsQuery, DayTotal, FlowCounts, Tended, Walk};
 pub use error::StoreError;
 pub use invitation::*;
 pub use listing::{ResponseCount, ResponsePage, ResponseQuery, Search, folded};
@@ -250,8 +250,7 @@ pub trait Store: Send + Sync + 'static {
         invitees: Vec<Invitee>,
     ) -> StoreResult<Vec<bool>>;
 
-    /// The counts of a flow, read at one instant; with those of one segment ([`sluice_flow::counts::segment`])
-    /// where it is given.
+    /// The counts of a flow on the days of the query, read at one instant; with those of one segment where it is given.
     ///
     /// - They are of exactly the responses that are stored at that instant: what a commit stores is counted from the
     ///   moment it can be read, once, and what is deleted, erased or expired is taken away with it. Where an erasure
@@ -260,15 +259,26 @@ pub trait Store: Send + Sync + 'static {
     /// - Responses that were put in by [`Store::write_in`], or are older than the counts, are counted in the background
     ///   ([`Store::tend_counts`]); until then `walk` says how far that is, and exactly those up to there are counted.
     /// - No text of a tag is left in the counts once no response bears it.
+    /// - Where the counts of a day cannot be read, they are made anew from its responses, whoever comes upon it: neither
+    ///   this nor a removal nor the work on other flows fails for it.
     async fn read_counts(
         &self,
         app: AppId,
         flow: FlowId,
-        segment: Option<Vec<u8>>,
+        query: &CountsQuery,
     ) -> StoreResult<FlowCounts>;
     /// How many responses each flow of an app has on each day, from a day on where one is given, by the same counts: by flow, and
     /// then by day.
     async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>>;
+    /// How many responses each version of a flow has, by the same counts; in no order, and without those that have none.
+    async fn count_by_version(
+        &self,
+        app: AppId,
+        flow: FlowId,
+    ) -> StoreResult<Vec<(FlowVersionId, i64)>>;
+    /// Counts the responses of a flow anew, day by day, and says how many it were. Each day is exact before and after, while
+    /// others store and remove; a walk that is under way stays where it is.
+    async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64>;
     /// Does a part of the work that counts need in the background; call it until it says that it is done, and again after a
     /// while.
     ///

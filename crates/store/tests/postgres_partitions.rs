@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sluice_flow::id::FlowId;
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{Options, PgStore};
-use sluice_store::{At, Change, Order, Outcome, Record, ResponseQuery, Store, Write};
+use sluice_store::{At, Change, CountsQuery, Order, Outcome, Record, ResponseQuery, Store, Write};
 use support::Cluster;
 use support::rows::{app_row, key, now, response};
 
@@ -66,7 +66,7 @@ async fn responses_lie_in_the_partition_of_their_month() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn old_months_are_dropped_with_their_keys() {
+async fn old_months_are_dropped_with_their_keys_and_counts() {
     let cluster = start();
     let database = cluster.database().await;
     let store = open(&cluster, &database).await;
@@ -79,6 +79,16 @@ async fn old_months_are_dropped_with_their_keys() {
         idempotency_key: Some(key(number)),
     });
     store.write_in(records.collect()).await.unwrap();
+    while !store.tend_counts(100).await.unwrap().is_done {}
+    let days = async || {
+        let app = app_row().app_id;
+        let counts = store
+            .read_counts(app, FlowId::from_uuid(app.uuid()), &CountsQuery::default())
+            .await
+            .unwrap();
+        counts.sheets.iter().map(|(_, day, _)| *day).collect::<Vec<_>>()
+    };
+    assert_eq!(days().await, [0, 1].map(|at: usize| old[at].response_id.made_at().day()));
     let before = Timestamp::from_millis(MARCH_2025 + month);
     assert_eq!(store.drop_partitions_before(before).await.unwrap(), 1);
     assert_eq!(store.find_response(old[0].response_id).await.unwrap(), None);
@@ -87,6 +97,11 @@ async fn old_months_are_dropped_with_their_keys() {
         let found = store.find_by_idempotency_key(app_row().app_id, &key(number)).await.unwrap();
         assert_eq!(found.is_some(), left, "{number}");
     }
+    assert_eq!(
+        days().await,
+        [old[1].response_id.made_at().day()],
+        "the counts of the month go, too"
+    );
     assert_eq!(store.drop_partitions_before(before).await.unwrap(), 0);
     store.close().await;
 }

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use sluice_flow::counts::Contribution;
+use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::submission::Admission;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{Timestamp, Window};
 use sluice_store::sqlite::{OpenError, Options, SqliteStore};
 use sluice_store::{
-    AppRow, At, Change, FeedPosition, IdentityVerification, NewResponse, Outcome, ResponseRow,
-    Store, StoreError, Write, conformance,
+    AppRow, At, Change, CountsQuery, FeedPosition, FlowRow, IdentityVerification, NewResponse,
+    Outcome, ResponseRow, Store, StoreError, Write, conformance,
 };
 use tempfile::TempDir;
 
@@ -216,6 +217,71 @@ async fn a_migration_that_was_cut_short_is_begun_again() {
     drop(file);
     let store = open(&folder);
     put_app(&store, &app_row(1)).await;
+    store.close().await;
+}
+
+/// The tables that migrations from this one on make.
+fn tables_since(first: u32) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sqlite/migrations");
+    let mut tables = Vec::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let version: u32 =
+            name.trim_start_matches('V').split("__").next().unwrap().parse().unwrap();
+        if version >= first {
+            let sql = std::fs::read_to_string(&path).unwrap();
+            let made = sql.split("CREATE TABLE ").skip(1);
+            tables.extend(made.map(|it| it.split(' ').next().unwrap().to_owned()));
+        }
+    }
+    tables
+}
+
+/// A database from before there were counts.
+#[tokio::test]
+async fn what_was_stored_before_the_counts_is_counted_by_a_walk() {
+    let folder = tempfile::tempdir().unwrap();
+    let (app, store) = (app_row(1), open(&folder));
+    put_app(&store, &app).await;
+    let flow = FlowRow {
+        app_id: app.app_id,
+        flow_id: FlowId::from_uuid(app.app_id.uuid()),
+        kind: Kind::Survey,
+        name: "Feedback".to_owned(),
+        live: Window::default(),
+        grace_window_seconds: None,
+        created_at: Timestamp::from_millis(1),
+        archived_at: None,
+    };
+    let rows = vec![Write::Flow(flow.clone())];
+    store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+    let revision = store.find_app(app.app_id).await.unwrap().unwrap().public_revision;
+    let rows = (0..10).map(|number| response(&app, number, revision, "{}")).collect();
+    store.commit(rows).await.unwrap();
+    store.close().await;
+    let file = Connection::open(folder.path().join("sluice.db")).unwrap();
+    for table in tables_since(7) {
+        file.execute_batch(&format!("DROP TABLE {table}")).unwrap();
+    }
+    file.execute_batch(
+        "ALTER TABLE responses DROP COLUMN counted; \
+         DELETE FROM refinery_schema_history WHERE version >= 7",
+    )
+    .unwrap();
+    drop(file);
+    let store = open(&folder);
+    let counted = async || {
+        let counts =
+            store.read_counts(app.app_id, flow.flow_id, &CountsQuery::default()).await.unwrap();
+        let responses: i64 = counts.sheets.iter().map(|(_, _, sheet)| sheet.all().responses).sum();
+        (responses, counts.walk.is_some())
+    };
+    assert_eq!(counted().await, (0, true));
+    store.commit(vec![response(&app, 10, revision, "{}")]).await.unwrap();
+    assert_eq!(counted().await, (1, true));
+    while !store.tend_counts(4).await.unwrap().is_done {}
+    assert_eq!(counted().await, (11, false));
     store.close().await;
 }
 

@@ -4,6 +4,7 @@
 //! costs the same at a thousand responses and at ten million. A question is followed over the versions by its id and
 //! its type: what was edited keeps its history, and what was removed is still told.
 
+mod definitions;
 mod numbers;
 mod picture;
 mod questions;
@@ -11,16 +12,20 @@ mod questions;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use sluice_flow::counts::{self, Counts, Sheet};
-use sluice_flow::definition::{self, Definition};
+use sluice_flow::definition::Definition;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+use sluice_flow::question::Question;
 use sluice_flow::time::{Day, Timestamp};
-use sluice_store::{DayTotal, Scope, StoreError, VersionRow};
+use sluice_store::{CountsQuery, DayTotal, Scope, StoreError};
 
 use crate::actor::Actor;
 use crate::admin::AdminResult;
 use crate::engine::Engine;
+
+pub(crate) use definitions::Definitions;
 
 /// Which responses of a flow are summed up. Days are UTC, and both ends count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,6 +54,8 @@ pub struct Summary {
     pub tags: Vec<TagCount>,
     /// In the order of the newest version; those that it does not ask any more come last.
     pub questions: Vec<QuestionSummary>,
+    /// Of the responses with the filter's tag some may be missing: on some day its value was not told apart.
+    pub partial: bool,
     /// Responses that were stored before there were counts, or moved here, are being counted.
     pub counting: Option<Counting>,
 }
@@ -222,6 +229,8 @@ pub struct Spark {
 const DAYS_MAX: i32 = 200;
 /// Versions that are read at a time.
 const VERSIONS_PAGE: usize = 100;
+/// More than these are added up by a thread of its own, so that nothing else waits for it.
+const AT_ONCE_SHEETS_MAX: usize = 100;
 
 impl Engine {
     pub async fn summary(
@@ -233,11 +242,32 @@ impl Engine {
         let app = self.flow_for(actor, Scope::Read, flow).await?.flow.app_id;
         let versions = self.published_versions(app, flow).await?;
         let segment = filter.tag.as_ref().map(|(name, value)| counts::segment(name, value));
-        let counts = self.store.read_counts(app, flow, segment).await?;
+        let query = CountsQuery { from: filter.from, to: filter.to, segment };
+        let counts = self.store.read_counts(app, flow, &query).await?;
         let counting = counts
             .walk
             .map(|walk| Counting { counted_until: walk.passed.map(|passed| passed.made_at()) });
-        Ok(Summary { counting, ..add_up(&versions, &counts.sheets, filter) })
+        let summary = match counts.sheets.len() <= AT_ONCE_SHEETS_MAX {
+            true => add_up(&versions, &counts.sheets, filter),
+            false => {
+                let filter = filter.clone();
+                let added_up = move || add_up(&versions, &counts.sheets, &filter);
+                let added_up = tokio::task::spawn_blocking(added_up).await;
+                added_up.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?
+            }
+        };
+        Ok(Summary { counting, ..summary })
+    }
+
+    /// How many responses each version of a flow has, as far as it has any.
+    pub async fn responses_by_version(
+        &self,
+        actor: &Actor,
+        flow: FlowId,
+    ) -> AdminResult<BTreeMap<FlowVersionId, u64>> {
+        let app = self.flow_for(actor, Scope::Read, flow).await?.flow.app_id;
+        let counted = self.store.count_by_version(app, flow).await?;
+        Ok(counted.into_iter().map(|(version, responses)| (version, count(responses))).collect())
     }
 
     /// The flows of an app that have responses, each with the counts of the last days: one read for a whole list.
@@ -271,31 +301,29 @@ impl Engine {
             let Some(last) = page.last() else { return Ok(versions) };
             before = Some(last.number);
             for row in page {
-                versions.push(Version::read(row)?);
+                versions.push(Version {
+                    flow_version_id: row.flow_version_id,
+                    number: row.number,
+                    published_at: row.times.published_at.unwrap_or(row.created_at),
+                    definition: self.definitions.of(&row),
+                });
             }
         }
     }
 }
 
-/// A published version with its questions.
+/// A published version.
 struct Version {
     flow_version_id: FlowVersionId,
     number: u32,
     published_at: Timestamp,
-    definition: Definition,
+    /// None where it cannot be read: then the version is told without its questions.
+    definition: Option<Arc<Definition>>,
 }
 
 impl Version {
-    fn read(row: VersionRow) -> Result<Self, StoreError> {
-        let id = row.flow_version_id;
-        let value: serde_json::Value = serde_json::from_str(&row.definition)
-            .map_err(|error| StoreError::Corrupt(format!("definition of {id}: {error}")))?;
-        let definition = definition::check(&value).map_err(|faults| {
-            let first = faults.first().map(|fault| fault.message.clone()).unwrap_or_default();
-            StoreError::Corrupt(format!("definition of {id}: {first}"))
-        })?;
-        let published_at = row.times.published_at.unwrap_or(row.created_at);
-        Ok(Self { flow_version_id: id, number: row.number, published_at, definition })
+    fn questions(&self) -> &[Question] {
+        self.definition.as_ref().map_or(&[], |definition| definition.questions())
     }
 }
 
@@ -310,9 +338,11 @@ fn add_up(versions: &[Version], sheets: &Sheets, filter: &SummaryFilter) -> Summ
     let is_chosen = |id: &FlowVersionId| filter.versions.is_empty() || filter.versions.contains(id);
     let (mut of_version, mut of_day) = (BTreeMap::new(), BTreeMap::new());
     let (mut all, mut tags, mut told) = (Counts::default(), TagSums::default(), Vec::new());
+    let mut partial = false;
     for (version, day, sheet) in sheets.iter().filter(|(_, day, _)| is_within(*day)) {
         if is_chosen(version) {
             tags.add(sheet);
+            partial |= filter.tag.as_ref().is_some_and(|(name, value)| sheet.may_hide(name, value));
         }
         let counts = match &segment {
             None => sheet.all(),
@@ -340,6 +370,7 @@ fn add_up(versions: &[Version], sheets: &Sheets, filter: &SummaryFilter) -> Summ
         versions: versions.iter().map(|version| version_count(version, &of_version)).collect(),
         tags: tags.told(),
         questions: questions::summed(versions, &chosen, &told, step),
+        partial,
         counting: None,
     }
 }

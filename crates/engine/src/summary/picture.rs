@@ -1,6 +1,6 @@
 //! Counts as pictures: what is drawn of the answers to a question.
 
-use sluice_flow::counts::{Counted, QuestionCounts, SUM_UNIT, month_of};
+use sluice_flow::counts::{Counted, OTHERS, QuestionCounts, SUM_UNIT, month_of};
 use sluice_flow::question::choice::Choice;
 use sluice_flow::time::Day;
 
@@ -94,6 +94,10 @@ impl Kind {
 
     /// The number, over all versions, of what one version has counted under a number of its own.
     pub(super) fn key(&self, counted: Counted<'_>, key: u32) -> Option<u32> {
+        // Nobody knows what these are: they are answers, and no more.
+        if key == OTHERS {
+            return None;
+        }
         match (self, counted) {
             (Self::Options { choices, .. }, Counted::Options { options, .. }) => {
                 match key as usize == options.len() {

@@ -28,7 +28,7 @@ pub(super) fn summed(
     let mut threads = threads(versions);
     let mut asked: BTreeMap<FlowVersionId, Vec<Place<'_>>> = BTreeMap::new();
     for version in chosen {
-        let questions = (0..).zip(version.definition.questions());
+        let questions = (0..).zip(version.questions());
         let places = questions.filter_map(|(place, question)| {
             let thread = threads.iter().position(|thread| thread.is_about(question))?;
             Some(Place { place, thread, counted: question.question_type.counted() })
@@ -75,7 +75,7 @@ struct Thread {
 fn threads(versions: &[Version]) -> Vec<Thread> {
     let mut threads: Vec<Thread> = Vec::new();
     for (age, version) in versions.iter().enumerate() {
-        for question in version.definition.questions() {
+        for question in version.questions() {
             let Some(kind) = Kind::of(question.question_type.counted()) else { continue };
             match threads.iter_mut().find(|thread| thread.is_about(question)) {
                 Some(thread) => thread.meet(version.number, question),

@@ -1,7 +1,8 @@
 //! Summaries of a few responses, each number worked out by hand.
 
 use serde_json::{Value, json};
-use sluice_flow::counts::Contribution;
+use sluice_flow::counts::{Contribution, Gathered, TAG_VALUES_MAX};
+use sluice_flow::definition;
 use sluice_flow::submission::Admission;
 
 use super::*;
@@ -26,6 +27,7 @@ impl Flow {
         let number = self.versions.len() as u32 + 1;
         let definition = definition::check(&json!({"title": "T", "questions": questions})).unwrap();
         let published_at = Timestamp::from_millis(number.into());
+        let definition = Some(Arc::new(definition));
         let version = Version { flow_version_id: id(number), number, published_at, definition };
         self.versions.insert(0, version);
         self
@@ -45,12 +47,13 @@ impl Flow {
     ) -> &mut Self {
         let version = self.versions.iter().find(|it| it.number == number).unwrap();
         let added = Contribution::of_stored(
-            Some(&version.definition),
+            version.definition.as_deref(),
             &answers.to_string(),
             Some(&tags.to_string()),
             admission,
         );
-        self.sheets.entry((day(on), id(number))).or_default().put(added.as_bytes()).unwrap();
+        let gathered = Gathered::of(added.as_bytes()).unwrap();
+        self.sheets.entry((day(on), id(number))).or_default().put(&gathered);
         self
     }
 
@@ -346,6 +349,53 @@ fn days_versions_and_tags_filter() {
     check(SummaryFilter { tag, ..none() }, 3, &[1, 0, 1, 1], [2, 1], &both);
     let tag = Some(("plan".to_owned(), "unheard of".to_owned()));
     check(SummaryFilter { tag, ..none() }, 0, &[], [0, 0], &both);
+}
+
+#[test]
+fn a_version_that_cannot_be_read_is_told_without_its_questions() {
+    let mut flow = Flow::default();
+    let questions = json!([question("nps", "nps", json!({}))]);
+    flow.publish(&questions).publish(&questions);
+    flow.answer(1, "2026-11-10", &json!({"nps": "9"}));
+    flow.versions[0].definition = None;
+    flow.answer(2, "2026-11-11", &json!({"nps": "0"}));
+    let summary = flow.summary(&SummaryFilter::default());
+    assert_eq!(summary.responses, 2);
+    let versions: Vec<_> = summary.versions.iter().map(|it| (it.number, it.responses)).collect();
+    assert_eq!(versions, [(2, 1), (1, 1)]);
+    let told: Vec<_> = summary.questions.iter().map(|it| (it.asked, it.answered, it.of)).collect();
+    assert_eq!(told, [(Asked::UntilVersion(1), 1, 1)]);
+    let versions = vec![id(2)];
+    let summary = flow.summary(&SummaryFilter { versions, ..SummaryFilter::default() });
+    assert_eq!((summary.responses, summary.questions), (1, Vec::new()));
+}
+
+#[test]
+fn a_summary_by_tag_is_partial_where_the_value_may_be_among_the_others() {
+    let mut flow = Flow::default();
+    flow.publish(&json!([question("nps", "nps", json!({}))]));
+    let mut answer = |on: &str, plan: &str| {
+        let (answers, tags) = (json!({"nps": "9"}), json!({"plan": plan}));
+        flow.answer_with(1, on, &answers, &tags, Admission::CollectionOnly);
+    };
+    answer("2026-11-10", "late");
+    for number in 0..TAG_VALUES_MAX {
+        answer("2026-11-11", &format!("plan {number}"));
+    }
+    answer("2026-11-11", "late");
+    let check = |name: &str, value: &str, from: Option<&str>, responses: u64, partial: bool| {
+        let tag = Some((name.to_owned(), value.to_owned()));
+        let from = from.map(day);
+        let summary = flow.summary(&SummaryFilter { tag, from, ..SummaryFilter::default() });
+        assert_eq!((summary.responses, summary.partial), (responses, partial), "{name}={value}");
+    };
+    check("plan", "late", None, 1, true);
+    check("plan", "late", Some("2026-11-12"), 0, false);
+    // This one is told apart wherever it is.
+    check("plan", "plan 3", None, 1, false);
+    check("plan", "unheard of", None, 0, true);
+    check("another", "tag", None, 0, false);
+    assert!(!flow.summary(&SummaryFilter::default()).partial);
 }
 
 #[test]

@@ -259,12 +259,22 @@ impl Store for FaultyStore {
         &self,
         app: AppId,
         flow: FlowId,
-        segment: Option<Vec<u8>>,
+        query: &CountsQuery,
     ) -> StoreResult<FlowCounts> {
-        self.inner.read_counts(app, flow, segment).await
+        self.inner.read_counts(app, flow, query).await
+    }
+    async fn count_by_version(
+        &self,
+        app: AppId,
+        flow: FlowId,
+    ) -> StoreResult<Vec<(FlowVersionId, i64)>> {
+        self.inner.count_by_version(app, flow).await
     }
     async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
         self.inner.count_by_day(app, from).await
+    }
+    async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {
+        self.inner.recount(app, flow).await
     }
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
         self.inner.tend_counts(limit).await

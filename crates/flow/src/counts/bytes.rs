@@ -44,6 +44,11 @@ impl<'b> Reader<'b> {
     }
 
     pub(super) fn number(&mut self) -> Result<u64, Damaged> {
+        // Nearly all are this short.
+        if let [first @ 0..0x80, rest @ ..] = self.0 {
+            self.0 = rest;
+            return Ok(u64::from(*first));
+        }
         u64::try_from(self.bits(63)?).map_err(|_| Damaged("a number is too long"))
     }
 
@@ -70,6 +75,11 @@ impl<'b> Reader<'b> {
         let (text, rest) = self.0.split_at_checked(length).ok_or(Damaged("cut short"))?;
         self.0 = rest;
         std::str::from_utf8(text).map_err(|_| Damaged("a text is not UTF-8"))
+    }
+
+    pub(super) fn skip(&mut self, length: usize) -> Result<(), Damaged> {
+        self.0 = self.0.get(length..).ok_or(Damaged("cut short"))?;
+        Ok(())
     }
 
     fn bits(&mut self, shift_max: u32) -> Result<u128, Damaged> {

@@ -119,62 +119,79 @@ impl Delta {
     }
 }
 
-/// A contribution as it is read: its head, with its tags and answers still as bytes.
-pub(super) struct Entry<'b> {
+impl AsRef<[u8]> for Delta {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// What comes before the answers of a contribution.
+#[derive(Debug)]
+pub(super) struct Head<'b> {
     /// 1, or -1 where it is taken away.
     pub(super) sign: i64,
     pub(super) admitted: bool,
     /// With no value where it is too long.
     pub(super) tags: Vec<(&'b str, Option<&'b str>)>,
-    pub(super) answers: Answers<'b>,
 }
 
-/// The answers of an entry, read as often as there are counts to put them to.
-#[derive(Clone, Copy)]
-pub(super) struct Answers<'b>(Reader<'b>);
-
-/// The entries of a delta's bytes, one after another.
-pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Result<Entry<'_>, Damaged>> {
-    let mut reader = Reader(bytes);
-    let mut is_damaged = false;
-    std::iter::from_fn(move || {
-        if is_damaged || reader.is_at_end() {
-            return None;
+impl<'b> Head<'b> {
+    pub(super) fn read(bytes: &'b [u8]) -> Result<Self, Damaged> {
+        let mut reader = Reader(bytes);
+        let head = reader.byte()?;
+        if head & !(ADMITTED | TAKEN_AWAY) != 0 {
+            return Err(Damaged("of an unknown form"));
         }
-        let entry = entry(&mut reader);
-        is_damaged = entry.is_err();
-        Some(entry)
-    })
+        let mut tags = Vec::new();
+        while let Some(length) = reader.small::<usize>()?.checked_sub(1) {
+            let name = reader.text_of(length)?;
+            let length: usize = reader.small()?;
+            let value = match length > TAG_VALUE_BYTES_MAX {
+                true => None,
+                false => Some(reader.text_of(length)?),
+            };
+            tags.push((name, value));
+        }
+        let sign = if head & TAKEN_AWAY == 0 { 1 } else { -1 };
+        Ok(Self { sign, admitted: head & ADMITTED != 0, tags })
+    }
 }
 
-fn entry<'b>(reader: &mut Reader<'b>) -> Result<Entry<'b>, Damaged> {
-    let head = reader.byte()?;
-    let mut tags = Vec::new();
-    while let Some(length) = reader.small::<usize>()?.checked_sub(1) {
-        let name = reader.text_of(length)?;
-        let length: usize = reader.small()?;
-        let value = match length > TAG_VALUE_BYTES_MAX {
-            true => None,
-            false => Some(reader.text_of(length)?),
-        };
-        tags.push((name, value));
-    }
-    let answers = Answers(*reader);
-    // Read once to find the end, and that all of it is sound.
-    let mut rest = answers;
-    while rest.question()?.is_some() {
-        while rest.key()?.is_some() {}
-    }
-    *reader = rest.0;
-    Ok(Entry {
-        sign: if head & TAKEN_AWAY == 0 { 1 } else { -1 },
-        admitted: head & ADMITTED != 0,
-        tags,
-        answers,
-    })
+/// The contributions of a delta's bytes, one after another: for each its head, and then its answers to the end.
+pub(super) struct Entries<'b>(Reader<'b>);
+
+pub(super) fn entries(bytes: &[u8]) -> Entries<'_> {
+    Entries(Reader(bytes))
 }
 
-impl Answers<'_> {
+impl<'b> Entries<'b> {
+    /// The bytes of the next head; none at the end.
+    pub(super) fn next_head(&mut self) -> Result<Option<&'b [u8]>, Damaged> {
+        if self.0.is_at_end() {
+            return Ok(None);
+        }
+        let all = self.0.0;
+        self.0.byte()?;
+        while let Some(length) = self.0.small::<usize>()?.checked_sub(1) {
+            self.0.skip(length)?;
+            let length: usize = self.0.small()?;
+            if length <= TAG_VALUE_BYTES_MAX {
+                self.0.skip(length)?;
+            }
+        }
+        Ok(Some(&all[..all.len() - self.0.0.len()]))
+    }
+
+    /// What follows the head.
+    pub(super) fn answers(&mut self) -> Answers<'_, 'b> {
+        Answers(&mut self.0)
+    }
+}
+
+/// The answers of one contribution, to be read once.
+pub(super) struct Answers<'r, 'b>(&'r mut Reader<'b>);
+
+impl Answers<'_, '_> {
     /// The next question that was answered: its place in the definition, and its sum. Ask for all its keys before
     /// the one after it.
     pub(super) fn question(&mut self) -> Result<Option<(u16, i128)>, Damaged> {

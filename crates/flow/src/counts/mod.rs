@@ -3,7 +3,8 @@
 //! In the order in which they are met: [`Counted`] is how a question is counted, and each type of question says so of
 //! itself; a [`Contribution`] is what one response adds (its answers as small numbers, its tags as texts); a [`Delta`]
 //! is what one write adds or takes away, contributions one after another; and a [`Sheet`] is one day of one version,
-//! onto which deltas are put: the [`Counts`] of all its responses, and of those with each value of a tag.
+//! onto which deltas are put once they are [`Gathered`]: the [`Counts`] of all its responses, and of those with each
+//! value of a tag.
 //!
 //! Everything here can be taken away again, exactly: sums are of whole numbers, and what is put under "others" because
 //! there is too much of it is found there again. So there is no smallest or largest number, no list of texts, and no
@@ -17,6 +18,7 @@
 mod bytes;
 mod contribution;
 mod counted;
+mod gathered;
 mod number;
 mod sheet;
 mod tags;
@@ -25,7 +27,8 @@ mod tally;
 pub use bytes::Damaged;
 pub use contribution::{Contribution, Delta};
 pub use counted::{Counted, month_of};
+pub use gathered::Gathered;
 pub use number::{NumberBin, SUM_UNIT};
-pub use sheet::{Part, Sheet, segment, segments_in};
+pub use sheet::{Part, Sheet, segment};
 pub use tags::{TAG_NAMES_MAX, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, TagTally};
-pub use tally::{Counts, QuestionCounts};
+pub use tally::{Counts, KEYS_MAX, OTHERS, QuestionCounts, SEGMENT_KEYS_MAX};

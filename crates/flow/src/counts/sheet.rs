@@ -3,12 +3,12 @@
 //! It is kept in parts, one for all responses and one for each such value (a segment), so that a reader takes no more of
 //! it than asked for. Which values are told apart stands in the part for all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::bytes::{Damaged, Reader};
-use super::contribution::entries;
+use super::gathered::Gathered;
 use super::tags::{TagTally, Tags};
-use super::tally::Counts;
+use super::tally::{Counts, KEYS_MAX, SEGMENT_KEYS_MAX};
 
 /// The first byte of every part: what its bytes mean.
 const FORM: u8 = 1;
@@ -17,17 +17,6 @@ const FORM: u8 = 1;
 pub fn segment(name: &str, value: &str) -> Vec<u8> {
     // No text of a submission has a zero in it.
     [name.as_bytes(), &[0], value.as_bytes()].concat()
-}
-
-/// The segments that the bytes of a [`super::Delta`] name: what is to be loaded before it is put to a sheet.
-pub fn segments_in(delta: &[u8]) -> Result<BTreeSet<Vec<u8>>, Damaged> {
-    let mut segments = BTreeSet::new();
-    for entry in entries(delta) {
-        for (name, value) in entry?.tags {
-            segments.extend(value.map(|value| segment(name, value)));
-        }
-    }
-    Ok(segments)
 }
 
 /// The counts of one version and day.
@@ -91,15 +80,12 @@ impl Sheet {
         }
     }
 
-    /// Puts the bytes of a [`super::Delta`] to the counts.
-    ///
-    /// What takes away comes after what added it: then no value is given a count of its own for its removal.
-    pub fn put(&mut self, delta: &[u8]) -> Result<(), Damaged> {
-        for entry in entries(delta) {
-            let entry = entry?;
-            self.all.put(&entry)?;
-            for &(name, value) in &entry.tags {
-                let told_apart = self.tags.put(name, value, entry.sign);
+    /// Puts what was gathered of a [`super::Delta`] to the counts.
+    pub fn put(&mut self, gathered: &Gathered<'_>) {
+        for (head, sums) in gathered.in_order() {
+            self.all.merge_signed(sums, head.sign, KEYS_MAX);
+            for &(name, value) in &head.tags {
+                let told_apart = self.tags.put(name, value, head.sign * sums.responses);
                 let Some(value) = value.filter(|_| told_apart) else { continue };
                 let segment = segment(name, value);
                 let kept = match &self.kept {
@@ -109,12 +95,11 @@ impl Sheet {
                 };
                 if kept {
                     let segment = self.segments.entry(segment).or_default();
-                    segment.counts.put(&entry)?;
+                    segment.counts.merge_signed(sums, head.sign, SEGMENT_KEYS_MAX);
                     segment.touched = true;
                 }
             }
         }
-        Ok(())
     }
 
     /// The counts of all responses.
@@ -130,6 +115,14 @@ impl Sheet {
     /// The tags by name.
     pub fn tags(&self) -> impl Iterator<Item = (&str, &TagTally)> {
         self.tags.names.iter().map(|(name, tally)| (name.as_str(), tally))
+    }
+
+    /// Whether there may be responses with this value of a tag that are not told apart, hence not in its segment.
+    pub fn may_hide(&self, name: &str, value: &str) -> bool {
+        match self.tags.names.get(name) {
+            Some(tally) => !tally.values.contains_key(value) && tally.others.unwrap_or(0) > 0,
+            None => self.tags.is_full,
+        }
     }
 
     /// Drops what came to nothing, the texts of tags that nobody has any more among it.

@@ -28,12 +28,12 @@ pub struct TagTally {
 pub(super) struct Tags {
     pub(super) names: BTreeMap<String, TagTally>,
     /// There were names without room. They are not counted at all.
-    is_full: bool,
+    pub(super) is_full: bool,
 }
 
 impl Tags {
-    /// Counts one value; says whether it is told apart.
-    pub(super) fn put(&mut self, name: &str, value: Option<&str>, sign: i64) -> bool {
+    /// Counts a value so many times; says whether it is told apart.
+    pub(super) fn put(&mut self, name: &str, value: Option<&str>, times: i64) -> bool {
         if !self.names.contains_key(name) {
             if self.is_full || self.names.len() >= TAG_NAMES_MAX {
                 self.is_full = true;
@@ -44,15 +44,15 @@ impl Tags {
         let Some(tally) = self.names.get_mut(name) else { return false };
         if let Some(value) = value {
             if let Some(count) = tally.values.get_mut(value) {
-                *count += sign;
+                *count += times;
                 return true;
             }
             if tally.others.is_none() && tally.values.len() < TAG_VALUES_MAX {
-                tally.values.insert(value.to_owned(), sign);
+                tally.values.insert(value.to_owned(), times);
                 return true;
             }
         }
-        *tally.others.get_or_insert(0) += sign;
+        *tally.others.get_or_insert(0) += times;
         false
     }
 

@@ -5,7 +5,15 @@
 use std::collections::BTreeMap;
 
 use super::bytes::{Damaged, Reader, put, put_signed};
-use super::contribution::Entry;
+use super::contribution::Answers;
+
+/// Keys of all questions together that are told apart: of all responses of a version and day, and of those with one value
+/// of a tag. A key and its count take a few bytes, so a part of a sheet stays below 600 KB and a segment below 120 KB.
+pub const KEYS_MAX: usize = 50_000;
+pub const SEGMENT_KEYS_MAX: usize = 10_000;
+/// What has no room is counted under this key, and once a question has it, no new key of that question is told apart. So every
+/// answer is counted in one place, and is found there when it is taken away. No answer has this key of its own.
+pub const OTHERS: u32 = u32::MAX - 1;
 
 /// How many responses there are, and how often what was answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,14 +36,27 @@ pub struct QuestionCounts {
 impl Counts {
     /// Puts these together.
     pub fn merge(&mut self, other: &Self) {
-        self.responses += other.responses;
-        self.admitted += other.admitted;
+        self.merge_signed(other, 1, KEYS_MAX);
+    }
+
+    /// Adds the others, or takes them away where the sign is -1. There is room for so many keys.
+    pub(super) fn merge_signed(&mut self, other: &Self, sign: i64, keys_max: usize) {
+        self.responses += sign * other.responses;
+        self.admitted += sign * other.admitted;
+        let mut keys: usize = self.questions.values().map(|it| it.keys.len()).sum();
         for (place, theirs) in &other.questions {
             let ours = self.questions.entry(*place).or_default();
-            ours.answered += theirs.answered;
-            ours.sum = ours.sum.wrapping_add(theirs.sum);
+            ours.answered += sign * theirs.answered;
+            ours.sum = ours.sum.wrapping_add(theirs.sum.wrapping_mul(i128::from(sign)));
             for (key, count) in &theirs.keys {
-                *ours.keys.entry(*key).or_default() += count;
+                if let Some(told) = ours.keys.get_mut(key) {
+                    *told += sign * count;
+                    continue;
+                }
+                let has_room = keys < keys_max && !ours.keys.contains_key(&OTHERS);
+                let key = if has_room { *key } else { OTHERS };
+                keys += usize::from(has_room);
+                *ours.keys.entry(key).or_default() += sign * count;
             }
         }
     }
@@ -53,17 +74,20 @@ impl Counts {
         self.responses == 0 && self.admitted == 0 && self.questions.is_empty()
     }
 
-    pub(super) fn put(&mut self, entry: &Entry<'_>) -> Result<(), Damaged> {
-        let sign = entry.sign;
-        self.responses += sign;
-        self.admitted += sign * i64::from(entry.admitted);
-        let mut answers = entry.answers;
+    /// Adds one response.
+    pub(super) fn put(
+        &mut self,
+        admitted: bool,
+        mut answers: Answers<'_, '_>,
+    ) -> Result<(), Damaged> {
+        self.responses += 1;
+        self.admitted += i64::from(admitted);
         while let Some((place, sum)) = answers.question()? {
             let question = self.questions.entry(place).or_default();
-            question.answered += sign;
-            question.sum = question.sum.wrapping_add(sum * i128::from(sign));
+            question.answered += 1;
+            question.sum = question.sum.wrapping_add(sum);
             while let Some(key) = answers.key()? {
-                *question.keys.entry(key).or_default() += sign;
+                *question.keys.entry(key).or_default() += 1;
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The commands besides `serve`: one file each. `check`, `key` and `moving` work by themselves, the others
+//! The commands besides `serve`: one file each. `check`, `key`, `moving` and `recount` work by themselves, the others
 //! through [`crate::client`].
 
 pub(crate) mod app;
@@ -9,6 +9,7 @@ pub(crate) mod identity;
 pub(crate) mod invite;
 pub(crate) mod key;
 pub(crate) mod moving;
+pub(crate) mod recount;
 pub(crate) mod respondent;
 pub(crate) mod responses;
 pub(crate) mod token;

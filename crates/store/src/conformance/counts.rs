@@ -10,7 +10,7 @@ use sluice_flow::id::ResponseId;
 
 use self::survey::{DAY_MILLIS, Survey};
 use super::world::{TheStore, revision, try_apply};
-use crate::{Answers, Outcome, Place, Write};
+use crate::{Answers, CountsQuery, Outcome, Place, Write};
 
 /// Does all there is to do in the background.
 async fn tend(store: &TheStore) {
@@ -62,13 +62,41 @@ pub(super) async fn folding_changes_nothing_that_is_read(store: TheStore) {
     let survey = Survey::open(&store).await;
     survey.store(&store, 0..30).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
-    let before = store.read_counts(app, flow, None).await.unwrap();
+    let before = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
     tend(&store).await;
-    assert_eq!(store.read_counts(app, flow, None).await.unwrap(), before);
+    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap(), before);
     survey.store(&store, 30..40).await;
     survey.assert_exact(&store, &nobody()).await;
     tend(&store).await;
     survey.assert_exact(&store, &nobody()).await;
+}
+
+pub(super) async fn counts_are_read_of_the_days_that_are_asked_for(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
+    survey.store(&store, 0..12).await;
+    tend(&store).await;
+    survey.store(&store, 12..24).await;
+    let read = async |from, to| {
+        let query = CountsQuery { from, to, segment: None };
+        store.read_counts(app, flow, &query).await.unwrap().sheets
+    };
+    let all = read(None, None).await;
+    let days: BTreeSet<_> = all.iter().map(|(_, day, _)| *day).collect();
+    let days: Vec<_> = days.into_iter().collect();
+    assert_eq!(days.len(), 3);
+    for (from, to) in [
+        (None, Some(days[0])),
+        (Some(days[1]), Some(days[1])),
+        (Some(days[1]), None),
+        (Some(days[2].plus(1)), None),
+    ] {
+        let mut expected = all.clone();
+        expected.retain(|(_, day, _)| {
+            from.is_none_or(|from| *day >= from) && to.is_none_or(|to| *day <= to)
+        });
+        assert_eq!(read(from, to).await, expected, "{from:?} to {to:?}");
+    }
 }
 
 pub(super) async fn no_flow_waits_until_all_of_another_is_folded_and_no_walk_either(
@@ -109,7 +137,7 @@ pub(super) async fn what_is_deleted_is_taken_away(store: TheStore) {
     survey.delete(&store, ResponseId::from_uuid(uuid::Uuid::nil())).await;
     tend(&store).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
-    assert_eq!(store.read_counts(app, flow, None).await.unwrap().sheets, []);
+    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().sheets, []);
 }
 
 pub(super) async fn what_is_erased_is_taken_away_with_its_tags(store: TheStore) {
@@ -124,10 +152,14 @@ pub(super) async fn what_is_erased_is_taken_away_with_its_tags(store: TheStore) 
             tend(&store).await;
         }
         survey.assert_exact(&store, &nobody()).await;
+        let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
+        let query = CountsQuery::default();
+        let told = format!("{:?}", store.read_counts(app, flow, &query).await.unwrap());
+        assert!(told.contains(user), "{told}");
         survey.erase(&store, user, answers).await;
         survey.assert_exact(&store, &nobody()).await;
-        let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
-        let told = format!("{:?}", store.read_counts(app, flow, None).await.unwrap());
+        let told =
+            format!("{:?}", store.read_counts(app, flow, &CountsQuery::default()).await.unwrap());
         assert!(!told.contains(user), "{told}");
     }
     tend(&store).await;
@@ -152,11 +184,11 @@ pub(super) async fn what_is_put_in_is_counted_by_a_walk(store: TheStore) {
     let moved: BTreeSet<_> = survey.move_in(&store, 0..30).await.into_iter().collect();
     survey.assert_exact(&store, &moved).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
-    let walk = store.read_counts(app, flow, None).await.unwrap().walk;
+    let walk = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().walk;
     assert_eq!(walk.map(|walk| walk.passed), Some(None));
     assert_eq!(survey.rows(&store).await.len(), 30);
     tend(&store).await;
-    assert_eq!(store.read_counts(app, flow, None).await.unwrap().walk, None);
+    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().walk, None);
     survey.assert_exact(&store, &nobody()).await;
 }
 
@@ -237,6 +269,95 @@ pub(super) async fn counts_are_exact_though_many_write_and_fold_at_once(store: T
     tend(&store).await;
     survey.assert_exact(&store, &nobody()).await;
     assert_eq!(survey.rows(&store).await.len(), 60);
+}
+
+pub(super) async fn what_is_counted_anew_is_exact_at_every_place_of_a_walk(store: TheStore) {
+    let survey = Survey::open(&store).await;
+    let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
+    assert_eq!(store.recount(app, flow).await.unwrap(), 0);
+    survey.store(&store, 0..9).await;
+    assert_eq!(store.recount(app, flow).await.unwrap(), 9);
+    survey.assert_exact(&store, &nobody()).await;
+    survey.move_in(&store, 9..30).await;
+    let moved = survey.rows(&store).await.iter().map(|row| row.response_id).collect();
+    survey.store(&store, 30..36).await;
+    while !store.tend_counts(4).await.unwrap().is_done {
+        store.recount(app, flow).await.unwrap();
+        survey.assert_exact(&store, &moved).await;
+    }
+    assert_eq!(store.recount(app, flow).await.unwrap(), 36);
+    survey.assert_exact(&store, &nobody()).await;
+    tend(&store).await;
+    survey.assert_exact(&store, &nobody()).await;
+}
+
+/// Of a definition that is no definition only the responses and their tags are counted.
+pub(super) async fn a_version_that_cannot_be_read_is_counted_without_its_answers_and_taken_away_the_same(
+    store: TheStore,
+) {
+    let survey = Survey::open_unreadable(&store).await;
+    let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
+    let ids = survey.move_in(&store, 0..10).await;
+    tend(&store).await;
+    let told = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
+    let counts = || told.sheets.iter().map(|(_, _, sheet)| sheet.all());
+    assert_eq!(counts().map(|it| it.responses).sum::<i64>(), 10);
+    assert!(counts().all(|it| it.questions.is_empty()), "{told:?}");
+    for id in ids {
+        survey.delete(&store, id).await;
+    }
+    tend(&store).await;
+    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().sheets, []);
+}
+
+pub(super) async fn counts_are_exact_though_many_walk_erase_expire_and_recount_at_once(
+    store: TheStore,
+) {
+    let survey = std::sync::Arc::new(Survey::open(&store).await);
+    for number in 0..40 {
+        let user = format!("user-{}", number % 4);
+        let response = survey.response_of(&store, number, &user).await;
+        assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+    }
+    survey.move_in(&store, 40..100).await;
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..2 {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for _ in 0..40 {
+                store.tend_counts(3).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    for task in 0..3_u32 {
+        let (store, survey) = (store.clone(), survey.clone());
+        tasks.spawn(async move {
+            for round in 0..4_u32 {
+                match task {
+                    0 => {
+                        survey.store(&store, round * 3 + 200..round * 3 + 203).await;
+                    }
+                    1 => {
+                        let answers = [Answers::Keep, Answers::Delete][round as usize % 2];
+                        survey.erase(&store, &format!("user-{round}"), answers).await;
+                        survey.expire(&store, i64::from(round) * 25 + 10, 3).await;
+                    }
+                    _ => {
+                        let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
+                        store.recount(app, flow).await.unwrap();
+                    }
+                }
+            }
+        });
+    }
+    while let Some(ended) = tasks.join_next().await {
+        ended.unwrap();
+    }
+    tend(&store).await;
+    survey.assert_exact(&store, &nobody()).await;
+    let left = survey.rows(&store).await.len();
+    assert!((60..112).contains(&left), "{left} are left: some were to go, and most to stay");
 }
 
 /// Numbers that look random and are the same each time.

@@ -172,7 +172,11 @@ cases! {
         what_is_put_in_is_counted_by_a_walk
         a_walk_is_exact_while_others_store_and_remove
         what_is_put_in_twice_is_counted_once
+        counts_are_read_of_the_days_that_are_asked_for
         counts_are_exact_though_many_write_and_fold_at_once
+        what_is_counted_anew_is_exact_at_every_place_of_a_walk
+        a_version_that_cannot_be_read_is_counted_without_its_answers_and_taken_away_the_same
+        counts_are_exact_though_many_walk_erase_expire_and_recount_at_once
         counts_are_exact_after_whatever_happened;
     instance:
         a_token_is_found_by_its_hash_revoked_or_not

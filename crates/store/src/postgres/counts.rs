@@ -2,27 +2,25 @@
 //!
 //! A commit only ever appends ([`super::last`]), and so does a removal, so neither waits for the other or for whoever
 //! folds. Folding and walking go by flow, under a lock on the flow's own row of `count_walks`; a node that finds it taken
-//! leaves the flow to the other. A removal takes the same lock, shared, where a walk is under way: it must know
-//! whether the walk has passed what it removes.
+//! leaves the flow to the other. Where a walk is under way, a removal takes a lock on that row, too, since it must know
+//! whether the walk has passed what it removes: it waits for a part of the walk, and never for whoever folds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_flow::counts::{Part, Sheet, segments_in};
+use sluice_flow::counts::{Damaged, Gathered, Part, Sheet};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
-use super::blocks;
 use super::codec::{self, Cells, RESPONSE};
 use super::failure::Stop;
 use super::pool::{Params, Pool};
 use super::read::limit;
 use super::transaction::{Transaction, end};
-use crate::counting::{
-    self, Counted, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, Removed, SheetKey,
-};
-use crate::{DayTotal, FlowCounts, ResponseRow, StoreError, StoreResult, Tended};
+use super::{blocks, recount};
+use crate::counting::{self, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Removed, SheetKey};
+use crate::{ResponseRow, StoreError, StoreResult, Tended};
 
 /// Deltas that are read at a time; see also [`FOLD_BYTES_MAX`].
 const FOLD_ROWS_MAX: i64 = 1_000;
@@ -47,19 +45,6 @@ const PUT_PARTS: &str = "INSERT INTO counts (app_id, flow_id, day, flow_version_
      responses = excluded.responses, admitted = excluded.admitted, body = excluded.body";
 const DROP_PARTS: &str = "DELETE FROM counts WHERE app_id = $1 AND flow_id = $2 AND day = $3 \
      AND flow_version_id = $4 AND segment = ANY($5)";
-const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
-     WHERE app_id = $1 AND flow_id = $2 AND segment IN ('', $3) \
-     UNION ALL SELECT CASE WHEN removal THEN 2 ELSE 1 END, flow_version_id, day, '', body \
-     FROM count_deltas WHERE app_id = $1 AND flow_id = $2 \
-     UNION ALL SELECT 3, passed, 0, '', '' FROM count_walks \
-     WHERE app_id = $1 AND flow_id = $2 AND passed IS NOT NULL ORDER BY 1";
-const TOTALS: &str = "SELECT flow_id, day, sum(responses)::bigint FROM ( \
-     SELECT counts.flow_id, day, responses FROM flows JOIN counts \
-     ON counts.app_id = flows.app_id AND counts.flow_id = flows.flow_id AND segment = '' \
-     AND day >= $2 WHERE flows.app_id = $1 \
-     UNION ALL SELECT flow_id, day, responses FROM count_deltas \
-     WHERE app_id = $1 AND day >= $2) AS days \
-     GROUP BY flow_id, day ORDER BY flow_id, day";
 
 /// The columns of [`ADD`] after the first two.
 #[derive(Debug, Default)]
@@ -133,16 +118,14 @@ pub(super) async fn take_away(
     flows.sort();
     flows.dedup();
     let walks = "SELECT flow_id, passed FROM count_walks WHERE app_id = $1 AND flow_id = ANY($2) \
-         AND passed IS NOT NULL ORDER BY flow_id FOR SHARE";
+         AND passed IS NOT NULL ORDER BY flow_id FOR KEY SHARE";
     let mut passed: BTreeMap<FlowId, Uuid> = BTreeMap::new();
     for row in transaction.query(walks, &[&app.uuid(), &flows]).await? {
         let mut cells = Cells::of(&row);
         passed.insert(cells.id(FlowId::from_uuid)?, cells.take()?);
     }
-    // Where there is no walk, it has passed everything.
     let is_counted = |it: &&Gone| {
-        let passed = passed.get(&it.row.flow_id);
-        it.at_once || passed.is_none_or(|passed| it.row.response_id.uuid() <= *passed)
+        counting::is_counted(it.at_once, &it.row, passed.get(&it.row.flow_id).copied())
     };
     let counted: Vec<&Gone> = gone.iter().filter(is_counted).collect();
     let definitions = definitions(transaction, app, counted.iter().map(|it| &it.row)).await?;
@@ -163,7 +146,7 @@ pub(super) async fn take_away(
 }
 
 /// The definitions of the versions of these responses.
-async fn definitions<'r>(
+pub(super) async fn definitions<'r>(
     transaction: &Transaction,
     app: AppId,
     rows: impl Iterator<Item = &'r ResponseRow>,
@@ -237,30 +220,58 @@ async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, b
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
     let body = async {
-        match lock(&transaction, app, flow).await? {
+        match lock(&transaction, app, flow, Lock::ToFold).await? {
             Some(_) => fold_some(&transaction, app, flow).await,
-            None => Ok((0, true)),
+            None => Ok(Ok((0, true))),
         }
     };
-    let body = body.await;
-    end(transaction, body).await
+    match body.await {
+        Ok(Ok(folded)) => end(transaction, Ok(folded)).await,
+        Ok(Err(damaged)) => {
+            transaction.roll_back().await;
+            // The other days are folded next.
+            recount::damaged_day(pool, app, flow, damaged).await.map(|()| (0, false))
+        }
+        Err(stop) => end(transaction, Err(stop)).await,
+    }
+}
+
+/// What the lock of a flow is taken for. Each keeps the other away and its like.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Lock {
+    ToFold,
+    /// The place of the walk is going to move, so removals are kept away as well.
+    ToWalk,
+}
+
+impl Lock {
+    fn strength(self) -> &'static str {
+        match self {
+            Self::ToFold => "NO KEY UPDATE",
+            Self::ToWalk => "UPDATE",
+        }
+    }
 }
 
 /// Takes the lock of a flow and says where its walk stands; nothing where another has the lock.
-async fn lock(
+pub(super) async fn lock(
     transaction: &Transaction,
     app: AppId,
     flow: FlowId,
+    lock: Lock,
 ) -> Result<Option<Option<Uuid>>, Stop> {
-    let sql = "SELECT passed FROM count_walks WHERE app_id = $1 AND flow_id = $2 \
-         FOR UPDATE SKIP LOCKED";
+    let sql = format!(
+        "SELECT passed FROM count_walks WHERE app_id = $1 AND flow_id = $2 \
+         FOR {} SKIP LOCKED",
+        lock.strength()
+    );
     let params: Params = &[&app.uuid(), &flow.uuid()];
-    let mut rows = transaction.query(sql, params).await?;
+    let mut rows = transaction.query(&sql, params).await?;
     if rows.is_empty() {
         let made = "INSERT INTO count_walks (app_id, flow_id) VALUES ($1, $2) \
              ON CONFLICT (app_id, flow_id) DO NOTHING";
         transaction.execute(made, params).await?;
-        rows = transaction.query(sql, params).await?;
+        rows = transaction.query(&sql, params).await?;
     }
     Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
 }
@@ -269,9 +280,9 @@ async fn fold_some(
     transaction: &Transaction,
     app: AppId,
     flow: FlowId,
-) -> Result<(u64, bool), Stop> {
+) -> Result<Result<(u64, bool), DamagedDay>, Stop> {
     let (app_id, flow_id) = (app.uuid(), flow.uuid());
-    let mut by_sheet: BTreeMap<SheetKey, Vec<u8>> = BTreeMap::new();
+    let mut by_sheet: BTreeMap<SheetKey, Vec<&[u8]>> = BTreeMap::new();
     let (mut removals, mut ids, mut size) = (Vec::new(), Vec::new(), 0);
     let rows = transaction.query(DELTAS, &[&app_id, &flow_id, &FOLD_ROWS_MAX]).await?;
     let mut is_all = (rows.len() as i64) < FOLD_ROWS_MAX;
@@ -287,22 +298,32 @@ async fn fold_some(
             break;
         }
         let key = SheetKey { app_id: app, flow_id: flow, flow_version_id, day };
-        by_sheet.entry(key).or_default().extend_from_slice(body);
+        by_sheet.entry(key).or_default().push(body);
         removals.push(removal);
         ids.push(delta_id);
     }
-    for (key, delta) in &by_sheet {
-        put(transaction, key, delta).await?;
+    for (key, deltas) in &by_sheet {
+        if let Err(why) = put(transaction, key, deltas).await? {
+            return Ok(Err(DamagedDay { day: key.day, why }));
+        }
     }
     if !ids.is_empty() {
         transaction.execute(FORGET, &[&app_id, &flow_id, &removals, &ids]).await?;
     }
-    Ok((ids.len() as u64, is_all))
+    Ok(Ok((ids.len() as u64, is_all)))
 }
 
 /// Puts deltas onto one sheet.
-async fn put(transaction: &Transaction, key: &SheetKey, delta: &[u8]) -> Result<(), Stop> {
-    let mut segments = segments_in(delta).map_err(StoreError::from)?;
+async fn put(
+    transaction: &Transaction,
+    key: &SheetKey,
+    deltas: &[&[u8]],
+) -> Result<Result<(), Damaged>, Stop> {
+    let gathered = match Gathered::of_all(deltas.iter().copied()) {
+        Ok(gathered) => gathered,
+        Err(damaged) => return Ok(Err(damaged)),
+    };
+    let mut segments = gathered.segments();
     segments.insert(Vec::new());
     let segments: Vec<Vec<u8>> = segments.into_iter().collect();
     let (app, flow, version) = (key.app_id.uuid(), key.flow_id.uuid(), key.flow_version_id.uuid());
@@ -310,9 +331,22 @@ async fn put(transaction: &Transaction, key: &SheetKey, delta: &[u8]) -> Result<
     let mut sheet = Sheet::default();
     for row in transaction.query(PARTS, &[&app, &flow, &segments, &day, &version]).await? {
         let mut cells = Cells::of(&row);
-        sheet.load(cells.take()?, cells.take()?).map_err(StoreError::from)?;
+        if let Err(damaged) = sheet.load(cells.take()?, cells.take()?) {
+            return Ok(Err(damaged));
+        }
     }
-    sheet.put(delta).map_err(StoreError::from)?;
+    sheet.put(&gathered);
+    write(transaction, key, sheet).await.map(Ok)
+}
+
+/// Writes the parts of a sheet that are to be stored anew.
+pub(super) async fn write(
+    transaction: &Transaction,
+    key: &SheetKey,
+    sheet: Sheet,
+) -> Result<(), Stop> {
+    let (app, flow, version) = (key.app_id.uuid(), key.flow_id.uuid(), key.flow_version_id.uuid());
+    let day = key.day.number();
     let (mut kept, mut responses, mut admitted) = (Vec::new(), Vec::new(), Vec::new());
     let (mut bodies, mut dropped) = (Vec::new(), Vec::new());
     for Part { segment, responses: all, admitted: known, body } in sheet.into_parts() {
@@ -347,7 +381,7 @@ async fn walk(
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
     let body = async {
-        match lock(&transaction, app, flow).await? {
+        match lock(&transaction, app, flow, Lock::ToWalk).await? {
             Some(Some(passed)) => {
                 walk_on(&transaction, app, flow, passed, rows_max).await.map(Some)
             }
@@ -396,12 +430,18 @@ async fn walk_on(
 
 /// Has a flow walked over from its beginning, since responses are put in that nobody counted; what was counted of it is
 /// forgotten.
+///
+/// Every response of the flow is written to. That is for the records of a move alone: the first of them find a store without
+/// responses, or with those of a server that ran before, and any further ones find that nothing is counted. Nobody stores to it
+/// meanwhile; where somebody may, a day is counted anew instead ([`super::recount`]).
 pub(super) async fn begin_walk(
     transaction: &Transaction,
     app: AppId,
     flow: FlowId,
 ) -> Result<(), Stop> {
     let ids: Params = &[&app.uuid(), &flow.uuid()];
+    let alone = "SELECT FROM count_walks WHERE app_id = $1 AND flow_id = $2 FOR UPDATE";
+    transaction.query(alone, ids).await?;
     let begun = "SELECT FROM count_walks WHERE app_id = $1 AND flow_id = $2 \
          AND passed = '00000000-0000-0000-0000-000000000000' \
          AND NOT EXISTS (SELECT FROM counts WHERE app_id = $1 AND flow_id = $2) \
@@ -430,49 +470,4 @@ pub(super) async fn forget_days(transaction: &Transaction, from: i32, to: i32) -
         transaction.execute(&sql, &[&from, &to]).await?;
     }
     Ok(())
-}
-
-/// One statement, hence one instant.
-pub(super) async fn read(
-    pool: &Arc<Pool>,
-    app: AppId,
-    flow: FlowId,
-    segment: Option<Vec<u8>>,
-) -> StoreResult<FlowCounts> {
-    let wanted = segment.as_deref().unwrap_or_default();
-    let params: Params = &[&app.uuid(), &flow.uuid(), &wanted];
-    let rows = pool.many(READ, params, row).await?;
-    let mut reading = Reading::new(segment);
-    for (kind, id, day, segment, body) in &rows {
-        let (version, day) = (FlowVersionId::from_uuid(*id), Day::from_number(*day));
-        reading.take(match kind {
-            0 => Counted::Part { version, day, segment, body },
-            3 => Counted::Walk { passed: *id },
-            _ => Counted::Delta { version, day, body },
-        })?;
-    }
-    Ok(reading.done())
-}
-
-type ReadRow = (i32, Uuid, i32, Vec<u8>, Vec<u8>);
-
-fn row(cells: &mut Cells) -> StoreResult<ReadRow> {
-    Ok((cells.take()?, cells.take()?, cells.take()?, cells.take()?, cells.take()?))
-}
-
-/// How many responses each flow of an app has on each day.
-pub(super) async fn totals(
-    pool: &Arc<Pool>,
-    app: AppId,
-    from: Option<Day>,
-) -> StoreResult<Vec<DayTotal>> {
-    let read = |cells: &mut Cells| {
-        Ok(DayTotal {
-            flow_id: cells.id(FlowId::from_uuid)?,
-            day: Day::from_number(cells.take()?),
-            responses: cells.take()?,
-        })
-    };
-    let from = from.map_or(i32::MIN, Day::number);
-    pool.many(TOTALS, &[&app.uuid(), &from], read).await
 }

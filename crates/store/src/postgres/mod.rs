@@ -30,6 +30,7 @@ mod people;
 mod pool;
 mod put;
 mod read;
+mod recount;
 mod removal;
 mod schema;
 mod stall;
@@ -50,9 +51,10 @@ use sluice_flow::time::{Day, Timestamp};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
-    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
-    Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, CountsQuery,
+    DayTotal, Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
     IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
     LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
     ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError,
@@ -328,13 +330,38 @@ impl Store for PgStore {
         &self,
         app: AppId,
         flow: FlowId,
-        segment: Option<Vec<u8>>,
+        query: &CountsQuery,
     ) -> StoreResult<FlowCounts> {
-        counts::read(&self.pool, app, flow, segment).await
+        for _ in 0..DAMAGED_DAYS_MAX {
+            match read::counts::of_flow(&self.pool, app, flow, query).await? {
+                Ok(counts) => return Ok(counts),
+                Err(damaged) => {
+                    let pool = Arc::clone(&self.pool);
+                    to_the_end(
+                        async move { recount::damaged_day(&pool, app, flow, damaged).await },
+                    )
+                    .await?;
+                }
+            }
+        }
+        Err(StoreError::Corrupt("counts of too many days are damaged".to_owned()))
+    }
+
+    async fn count_by_version(
+        &self,
+        app: AppId,
+        flow: FlowId,
+    ) -> StoreResult<Vec<(FlowVersionId, i64)>> {
+        read::counts::by_version(&self.pool, app, flow).await
+    }
+
+    async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { recount::flow(&pool, app, flow).await }).await
     }
 
     async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
-        counts::totals(&self.pool, app, from).await
+        read::counts::totals(&self.pool, app, from).await
     }
 
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {

@@ -36,6 +36,8 @@ macro_rules! set {
     };
 }
 const BEGIN_AND_SET: &str = concat!(begin!(), "; ", set!());
+/// All that such a transaction reads is of one instant; what another has written since is a race that is lost.
+const BEGIN_AT_ONE_INSTANT: &str = concat!("BEGIN ISOLATION LEVEL REPEATABLE READ; ", set!());
 
 /// The same in two statements, for those that prepare them: there the server need not read them anew.
 pub(super) const BEGIN: &str = begin!();
@@ -61,13 +63,19 @@ impl Transaction {
         Ok(Self { pool: Arc::clone(pool), lease: pool.lease().await? })
     }
 
-    async fn begin(&self) -> Result<(), Stop> {
-        self.within(async { Ok(self.lease.batch_execute(BEGIN_AND_SET).await?) }).await
+    async fn begin(&self, sql: &str) -> Result<(), Stop> {
+        self.within(async { Ok(self.lease.batch_execute(sql).await?) }).await
     }
 
     pub(super) async fn begun(pool: &Arc<Pool>) -> Result<Self, Stop> {
         let transaction = Self::on(pool).await?;
-        transaction.begin().await?;
+        transaction.begin(BEGIN_AND_SET).await?;
+        Ok(transaction)
+    }
+
+    pub(super) async fn begun_at_one_instant(pool: &Arc<Pool>) -> Result<Self, Stop> {
+        let transaction = Self::on(pool).await?;
+        transaction.begin(BEGIN_AT_ONE_INSTANT).await?;
         Ok(transaction)
     }
 

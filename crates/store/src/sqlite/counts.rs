@@ -3,33 +3,35 @@
 //! There is one writer, so a removal needs no delta: it folds what there is of its flow, and takes itself away from the
 //! sheets in the same transaction. So nothing of the tags of a response that went is left behind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
-use sluice_flow::counts::{Damaged, Part, Sheet, segments_in};
+use sluice_flow::counts::{Damaged, Gathered, Part, Sheet};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
-use super::blocks;
 use super::codec::{self, Cells, RESPONSE, bytes};
 use super::read::{limit, many};
 use super::transaction::{Stop, Then};
+use super::{blocks, recount};
 use crate::counting::{
-    self, Counted, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, Removed, SheetKey,
+    self, Counted, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, Removed, SheetKey,
 };
-use crate::{DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow, StoreError};
+use crate::{CountsQuery, DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow};
 
 const ADD: &str = "INSERT INTO count_deltas (app_id, flow_id, delta_id, flow_version_id, day, \
      responses, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const DELTAS: &str = "SELECT delta_id, flow_version_id, day, body FROM count_deltas \
-     WHERE app_id = ?1 AND flow_id = ?2 ORDER BY delta_id LIMIT ?3";
+     WHERE app_id = ?1 AND flow_id = ?2 ORDER BY delta_id";
+const FORGET: &str =
+    "DELETE FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2 AND delta_id <= ?3";
 const PART: &str = "SELECT body FROM counts WHERE app_id = ?1 AND flow_id = ?2 AND segment = ?3 \
      AND day = ?4 AND flow_version_id = ?5";
 const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
-     WHERE app_id = ?1 AND flow_id = ?2 AND segment IN (x'', ?3) \
+     WHERE app_id = ?1 AND flow_id = ?2 AND segment IN (x'', ?3) AND day BETWEEN ?4 AND ?5 \
      UNION ALL SELECT 1, flow_version_id, day, x'', body FROM count_deltas \
-     WHERE app_id = ?1 AND flow_id = ?2 \
+     WHERE app_id = ?1 AND flow_id = ?2 AND day BETWEEN ?4 AND ?5 \
      UNION ALL SELECT 2, x'', 0, x'', passed FROM count_walks WHERE app_id = ?1 AND flow_id = ?2";
 const TOTALS: &str = "SELECT flow_id, day, sum(responses) FROM ( \
      SELECT counts.flow_id, day, responses FROM flows CROSS JOIN counts \
@@ -37,6 +39,12 @@ const TOTALS: &str = "SELECT flow_id, day, sum(responses) FROM ( \
      AND day >= ?2 WHERE flows.app_id = ?1 \
      UNION ALL SELECT flow_id, day, responses FROM count_deltas WHERE app_id = ?1 AND day >= ?2) \
      GROUP BY flow_id, day ORDER BY flow_id, day";
+
+const BY_VERSION: &str = "SELECT flow_version_id, sum(responses) AS all_of_it FROM ( \
+     SELECT flow_version_id, responses FROM counts \
+     WHERE app_id = ?1 AND flow_id = ?2 AND segment = x'' \
+     UNION ALL SELECT flow_version_id, responses FROM count_deltas \
+     WHERE app_id = ?1 AND flow_id = ?2) GROUP BY flow_version_id HAVING all_of_it <> 0";
 
 /// Appends what the responses of a commit that were stored add.
 pub(super) fn add(
@@ -69,7 +77,7 @@ pub(super) fn add(
 pub(super) struct Going {
     definitions: Definitions,
     /// Where the walk of a flow stands.
-    walks: BTreeMap<(AppId, FlowId), Option<[u8; 16]>>,
+    walks: BTreeMap<(AppId, FlowId), Option<Uuid>>,
     removed: Removed,
     ids: BTreeMap<(AppId, FlowId), Vec<ResponseId>>,
 }
@@ -89,8 +97,7 @@ impl Going {
             Some(passed) => *passed,
             None => *self.walks.entry(flow).or_insert(walk_of(connection, flow)?),
         };
-        // Where there is no walk, it has passed everything.
-        if at_once || passed.is_none_or(|passed| bytes!(row.response_id) <= passed) {
+        if counting::is_counted(at_once, row, passed) {
             know(connection, &mut self.definitions, row)?;
             counting::take_away(&mut self.removed, &self.definitions, row, stays);
         }
@@ -113,15 +120,23 @@ impl Going {
     }
 }
 
-fn walk_of(connection: &Connection, (app, flow): (AppId, FlowId)) -> Result<Option<[u8; 16]>> {
+/// Where the walk of a flow stands; nothing where there is none.
+pub(super) fn walk_of(
+    connection: &Connection,
+    (app, flow): (AppId, FlowId),
+) -> Result<Option<Uuid>> {
     connection
         .prepare_cached("SELECT passed FROM count_walks WHERE app_id = ?1 AND flow_id = ?2")?
-        .query_row(params![bytes!(app), bytes!(flow)], |row| row.get(0))
+        .query_row(params![bytes!(app), bytes!(flow)], |row| row.get(0).map(Uuid::from_bytes))
         .optional()
 }
 
 /// Reads the definition of a response's version, if it is not known yet.
-fn know(connection: &Connection, definitions: &mut Definitions, row: &ResponseRow) -> Result<()> {
+pub(super) fn know(
+    connection: &Connection,
+    definitions: &mut Definitions,
+    row: &ResponseRow,
+) -> Result<()> {
     if definitions.contains_key(&row.flow_version_id) {
         return Ok(());
     }
@@ -145,11 +160,11 @@ fn fold(
     more: &Removed,
 ) -> Result<(u64, bool), Stop> {
     let ids = (bytes!(app), bytes!(flow));
-    let mut by_sheet: BTreeMap<SheetKey, Vec<u8>> = BTreeMap::new();
-    let (mut folded, mut size, mut is_all) = (Vec::new(), 0, true);
+    let mut by_sheet: BTreeMap<SheetKey, Vec<Vec<u8>>> = BTreeMap::new();
+    let (mut folded, mut last, mut size, mut is_all) = (0, None, 0, true);
     {
         let mut select = connection.prepare_cached(DELTAS)?;
-        let mut rows = select.query(params![ids.0, ids.1, -1])?;
+        let mut rows = select.query(params![ids.0, ids.1])?;
         while let Some(row) = rows.next()? {
             let mut cells = Cells::of(row);
             let delta_id: [u8; 16] = cells.take()?;
@@ -157,34 +172,58 @@ fn fold(
             let day = Day::from_number(cells.take()?);
             let body: Vec<u8> = cells.take()?;
             size += body.len();
-            if size > bytes_max && !folded.is_empty() {
+            if size > bytes_max && folded > 0 {
                 is_all = false;
                 break;
             }
             let key = SheetKey { app_id: app, flow_id: flow, flow_version_id, day };
-            by_sheet.entry(key).or_default().extend_from_slice(&body);
-            folded.push(delta_id);
+            by_sheet.entry(key).or_default().push(body);
+            folded += 1;
+            last = Some(delta_id);
         }
     }
     for (key, (_, delta)) in more {
-        by_sheet.entry(*key).or_default().extend_from_slice(delta.as_bytes());
+        by_sheet.entry(*key).or_default().push(delta.as_bytes().to_vec());
     }
-    for (key, delta) in by_sheet {
-        put(connection, key, &delta)?;
+    put_all(connection, by_sheet.iter().map(|(key, deltas)| (*key, deltas.as_slice())))?;
+    // They were taken in the order of their ids, and nobody else writes meanwhile.
+    if let Some(last) = last {
+        connection.prepare_cached(FORGET)?.execute(params![ids.0, ids.1, last])?;
     }
-    let mut delete = connection.prepare_cached(
-        "DELETE FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2 AND delta_id = ?3",
-    )?;
-    for delta_id in &folded {
-        delete.execute(params![ids.0, ids.1, delta_id])?;
+    Ok((folded, is_all))
+}
+
+/// Puts deltas onto their sheets. A day that cannot be read is counted anew from its responses, so that nothing waits for it,
+/// least of all a removal.
+fn put_all<'d, D: AsRef<[u8]> + 'd>(
+    connection: &Connection,
+    by_sheet: impl Iterator<Item = (SheetKey, &'d [D])>,
+) -> Result<(), Stop> {
+    let mut anew = BTreeSet::new();
+    for (key, deltas) in by_sheet {
+        let day = (key.app_id, key.flow_id, key.day);
+        if !anew.contains(&day)
+            && let Err(why) = put(connection, key, deltas)?
+        {
+            recount::damaged_day(connection, (key.app_id, key.flow_id), key.day, why)?;
+            anew.insert(day);
+        }
     }
-    Ok((folded.len() as u64, is_all))
+    Ok(())
 }
 
 /// Puts deltas onto one sheet.
-fn put(connection: &Connection, key: SheetKey, delta: &[u8]) -> Result<(), Stop> {
+fn put(
+    connection: &Connection,
+    key: SheetKey,
+    deltas: &[impl AsRef<[u8]>],
+) -> Result<Result<(), Damaged>> {
     let mut sheet = Sheet::default();
-    let mut segments = segments_in(delta).map_err(damaged)?;
+    let gathered = match Gathered::of_all(deltas.iter().map(AsRef::as_ref)) {
+        Ok(gathered) => gathered,
+        Err(damaged) => return Ok(Err(damaged)),
+    };
+    let mut segments = gathered.segments();
     segments.insert(Vec::new());
     let (app, flow, version) =
         (bytes!(key.app_id), bytes!(key.flow_id), bytes!(key.flow_version_id));
@@ -192,11 +231,20 @@ fn put(connection: &Connection, key: SheetKey, delta: &[u8]) -> Result<(), Stop>
     for segment in &segments {
         let params = params![app, flow, segment, key.day.number(), version];
         let body: Option<Vec<u8>> = select.query_row(params, |row| row.get(0)).optional()?;
-        if let Some(body) = body {
-            sheet.load(segment, &body).map_err(damaged)?;
+        if let Some(body) = body
+            && let Err(damaged) = sheet.load(segment, &body)
+        {
+            return Ok(Err(damaged));
         }
     }
-    sheet.put(delta).map_err(damaged)?;
+    sheet.put(&gathered);
+    write(connection, key, sheet).map(Ok)
+}
+
+/// Writes the parts of a sheet that are to be stored anew.
+pub(super) fn write(connection: &Connection, key: SheetKey, sheet: Sheet) -> Result<()> {
+    let (app, flow, version) =
+        (bytes!(key.app_id), bytes!(key.flow_id), bytes!(key.flow_version_id));
     let mut replace = connection.prepare_cached(
         "INSERT INTO counts (app_id, flow_id, segment, day, flow_version_id, responses, admitted, \
          body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
@@ -216,10 +264,6 @@ fn put(connection: &Connection, key: SheetKey, delta: &[u8]) -> Result<(), Stop>
         };
     }
     Ok(())
-}
-
-fn damaged(damaged: Damaged) -> Stop {
-    Stop::Answer(StoreError::from(damaged))
 }
 
 /// Flows that one pass of the work in the background visits; the next one begins anew.
@@ -259,7 +303,7 @@ pub(super) fn walk_part(connection: &Connection, rows_max: usize) -> Result<(u64
 /// Counts the next responses of a flow that were not counted at once; ends the walk where there are no more.
 fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> Result<u64, Stop> {
     let ids = (bytes!(app), bytes!(flow));
-    let passed = walk_of(connection, (app, flow))?.unwrap_or_default();
+    let passed = walk_of(connection, (app, flow))?.unwrap_or_default().into_bytes();
     let sql = format!(
         "SELECT {RESPONSE}, counted FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
          AND response_id > ?3 ORDER BY response_id LIMIT ?4"
@@ -272,9 +316,6 @@ fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> R
         know(connection, &mut definitions, row)?;
         counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));
     }
-    for NewDelta { key, delta, .. } in deltas {
-        put(connection, key, delta.as_bytes())?;
-    }
     match found.last() {
         Some((last, _)) if found.len() >= rows_max => connection
             .prepare_cached(
@@ -285,11 +326,16 @@ fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> R
             .prepare_cached("DELETE FROM count_walks WHERE app_id = ?1 AND flow_id = ?2")?
             .execute(params![ids.0, ids.1])?,
     };
+    // After the place was moved: a day that is counted anew is counted up to there.
+    put_all(connection, deltas.iter().map(|it| (it.key, std::slice::from_ref(&it.delta))))?;
     Ok(found.len() as u64)
 }
 
 /// Has a flow walked over from its beginning, since responses are put in that nobody counted; what was counted of it is
 /// forgotten.
+///
+/// Every response of the flow is written to. That is for the records of a move alone: the first of them find a store without
+/// responses, or with those of a server that ran before, and any further ones find that nothing is counted.
 pub(super) fn begin_walk(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
     let ids = params![bytes!(app), bytes!(flow)];
     let begun = "SELECT 1 FROM count_walks WHERE app_id = ?1 AND flow_id = ?2 \
@@ -316,12 +362,12 @@ pub(super) fn read(
     connection: &Connection,
     app: AppId,
     flow: FlowId,
-    segment: Option<Vec<u8>>,
-) -> Result<FlowCounts> {
+    query: &CountsQuery,
+) -> Result<Result<FlowCounts, DamagedDay>> {
     let mut select = connection.prepare_cached(READ)?;
-    let mut rows =
-        select.query(params![bytes!(app), bytes!(flow), segment.as_deref().unwrap_or_default()])?;
-    let mut reading = Reading::new(segment);
+    let ((from, to), segment) = (query.days(), query.segment.as_deref().unwrap_or_default());
+    let mut rows = select.query(params![bytes!(app), bytes!(flow), segment, from, to])?;
+    let mut reading = Reading::new(query.segment.clone());
     while let Some(row) = rows.next()? {
         let kind: i64 = row.get(0)?;
         let body = row.get_ref(4)?.as_blob()?;
@@ -338,15 +384,11 @@ pub(super) fn read(
                 _ => Counted::Delta { version, day, body },
             })
         };
-        taken.map_err(|damaged| {
-            rusqlite::Error::FromSqlConversionFailure(
-                4,
-                rusqlite::types::Type::Blob,
-                Box::new(damaged),
-            )
-        })?;
+        if let Err(damaged) = taken {
+            return Ok(Err(damaged));
+        }
     }
-    Ok(reading.done())
+    Ok(Ok(reading.done()))
 }
 
 /// How many responses each flow of an app has on each day.
@@ -362,5 +404,16 @@ pub(super) fn totals(
             day: Day::from_number(cells.take()?),
             responses: cells.take()?,
         })
+    })
+}
+
+/// How many responses each version of a flow has.
+pub(super) fn by_version(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+) -> Result<Vec<(FlowVersionId, i64)>> {
+    many(connection, BY_VERSION, params![bytes!(app), bytes!(flow)], |cells: &mut Cells| {
+        Ok((cells.id(FlowVersionId::from_uuid)?, cells.take()?))
     })
 }

@@ -21,6 +21,7 @@ mod open;
 mod people;
 mod read;
 mod readers;
+mod recount;
 mod removal;
 mod schema;
 mod transaction;
@@ -37,14 +38,15 @@ use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 
+use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Walk;
 use crate::{
-    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, DayTotal,
-    Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, CountsQuery,
+    DayTotal, Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
     IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
     LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
-    ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreResult, Tended,
-    TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
+    ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError,
+    StoreResult, Tended, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use read::{apps, flows, instance, out, respondents, responses};
 
@@ -266,9 +268,33 @@ impl Store for SqliteStore {
         &self,
         app: AppId,
         flow: FlowId,
-        segment: Option<Vec<u8>>,
+        query: &CountsQuery,
     ) -> StoreResult<FlowCounts> {
-        self.readers.read(move |it| counts::read(it, app, flow, segment)).await
+        for _ in 0..DAMAGED_DAYS_MAX {
+            let query = query.clone();
+            let read = self.readers.read(move |it| counts::read(it, app, flow, &query)).await?;
+            match read {
+                Ok(counts) => return Ok(counts),
+                Err(damaged) => self.writer.mend_counts((app, flow), damaged).await?,
+            }
+        }
+        Err(StoreError::Corrupt("counts of too many days are damaged".to_owned()))
+    }
+
+    async fn count_by_version(
+        &self,
+        app: AppId,
+        flow: FlowId,
+    ) -> StoreResult<Vec<(FlowVersionId, i64)>> {
+        self.readers.read(move |it| counts::by_version(it, app, flow)).await
+    }
+
+    async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {
+        let mut responses = 0;
+        for day in self.readers.read(move |it| recount::days(it, app, flow)).await? {
+            responses += self.writer.recount((app, flow), day).await?;
+        }
+        Ok(responses)
     }
 
     async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {

@@ -14,11 +14,13 @@ use rusqlite::hooks::Wal;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};
 use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::time::Day;
 use tokio::sync::{mpsc, oneshot};
 
 use super::open::OpenError;
 use super::transaction::{self, Then};
-use super::{apply, blocks, commit, counts, expiry, removal, write_in};
+use super::{apply, blocks, commit, counts, expiry, recount, removal, write_in};
+use crate::counting::DamagedDay;
 use crate::{
     At, Change, Erasure, Expired, Expiry, NewResponse, Next, Outcome, Record, Removed, StoreError,
     StoreResult,
@@ -46,6 +48,8 @@ enum Job {
     Blocks(blocks::Work, Reply<()>),
     Fold((AppId, FlowId), Reply<(u64, bool)>),
     Walk(usize, Reply<u64>),
+    Recount((AppId, FlowId), Day, Reply<u64>),
+    Mend((AppId, FlowId), DamagedDay, Reply<()>),
     Check(Reply<()>),
     Close(Reply<()>),
 }
@@ -98,6 +102,20 @@ impl Writer {
 
     pub(super) async fn walk_counts(&self, limit: usize) -> StoreResult<u64> {
         self.ask(|reply| Job::Walk(limit, reply)).await
+    }
+
+    /// Counts a day of a flow anew.
+    pub(super) async fn recount(&self, flow: (AppId, FlowId), day: Day) -> StoreResult<u64> {
+        self.ask(|reply| Job::Recount(flow, day, reply)).await
+    }
+
+    /// The same, since it cannot be read.
+    pub(super) async fn mend_counts(
+        &self,
+        flow: (AppId, FlowId),
+        damaged: DamagedDay,
+    ) -> StoreResult<()> {
+        self.ask(|reply| Job::Mend(flow, damaged, reply)).await
     }
 
     pub(super) async fn check(&self) -> StoreResult<()> {
@@ -231,6 +249,15 @@ impl Thread {
             }
             Job::Walk(limit, reply) => {
                 reply.send(self.write(|connection| counts::walk_part(connection, limit))).is_err()
+            }
+            Job::Recount(flow, day, reply) => {
+                reply.send(self.write(|connection| recount::day(connection, flow, day))).is_err()
+            }
+            Job::Mend(flow, DamagedDay { day, why }, reply) => {
+                let mend = |connection: &Connection| {
+                    recount::damaged_day(connection, flow, day, why).map(|()| ((), Then::Commit))
+                };
+                reply.send(self.write(mend)).is_err()
             }
             Job::WriteIn(records, reply) => reply
                 .send(self.write(|connection| write_in::records(connection, &records)))

@@ -51,7 +51,7 @@ struct SummaryQuery {
             {"id": "yes", "label": "Yes", "count": 2, "stillOffered": true},
             {"id": "no", "label": "No", "count": 0, "stillOffered": true}]},
         "overTime": [{"day": "2026-11-15", "answered": 2, "mean": null, "nps": null, "parts": [2, 0]}]}],
-    "counting": null
+    "partial": false, "counting": null
 }))]
 struct Summary {
     responses: u64,
@@ -69,6 +69,9 @@ struct Summary {
     tags: Vec<TagCount>,
     /// In the order of the newest version; those that it does not ask any more come last.
     questions: Vec<QuestionSummary>,
+    /// The query names a tag, and some responses with it may be missing: on some day its value was not told apart from
+    /// others (see `others` of `tags`).
+    partial: bool,
     /// Responses that are older than the counts, or were moved here, are being counted; null where none are.
     #[schema(required = true)]
     counting: Option<Counting>,
@@ -273,6 +276,7 @@ impl Summary {
             versions: summary.versions.into_iter().map(version).collect(),
             tags: summary.tags.into_iter().map(tag).collect(),
             questions: summary.questions.into_iter().map(QuestionSummary::of).collect(),
+            partial: summary.partial,
             counting: summary.counting.map(|it| Counting { counted_until: it.counted_until }),
         }
     }

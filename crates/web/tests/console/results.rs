@@ -249,3 +249,22 @@ async fn a_viewer_reads_results_and_nobody_of_another_app_does() {
     assert_eq!(stranger.get(&desk.address("")).await.status, 404);
     assert_eq!(stranger.get(&desk.address("/chart/responses.svg")).await.status, 404);
 }
+
+#[tokio::test]
+async fn results_by_a_tag_that_was_not_told_apart_say_that_some_may_be_missing() {
+    let desk = Desk::open().await;
+    for number in 0..40 {
+        let tags = json!({"shop": format!("shop-{number}")});
+        let more = json!({"answers": {"nps": "9"}, "metadata": {"tags": tags}});
+        desk.site.respond(desk.app, desk.versions[1], more).await;
+    }
+    let note = "may be missing here";
+    for (query, is_partial) in [
+        ("?tag.shop=shop-39", true),
+        ("?tag.shop=shop-3", false),
+        ("?tag.plan=pro", false),
+        ("", false),
+    ] {
+        assert_eq!(desk.page(query).await.contains(note), is_partial, "{query}");
+    }
+}

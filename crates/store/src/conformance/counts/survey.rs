@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
-use sluice_flow::counts::{Contribution, Counts, Sheet, segment};
+use sluice_flow::counts::{Contribution, Counts, Gathered, Sheet, segment};
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::respondent::{Claim, IdentityType, Known};
@@ -15,8 +15,8 @@ use super::super::world::{
     respondent_id, response_row,
 };
 use crate::{
-    Answers, At, Change, Erasure, Expiry, ExpiryPlace, FlowRow, NewResponse, Next, Outcome, Person,
-    Record, ResponseQuery, ResponseRow, VersionRow, Write,
+    Answers, At, Change, CountsQuery, Erasure, Expiry, ExpiryPlace, FlowRow, NewResponse, Next,
+    Outcome, Person, Record, ResponseQuery, ResponseRow, VersionRow, Write,
 };
 
 pub(super) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -30,6 +30,15 @@ pub(super) struct Survey {
 
 impl Survey {
     pub(super) async fn open(store: &TheStore) -> Self {
+        Self::made(store, Definition::to_json).await
+    }
+
+    /// The same with versions whose definitions cannot be read.
+    pub(super) async fn open_unreadable(store: &TheStore) -> Self {
+        Self::made(store, |_| json!({"questions": "none"})).await
+    }
+
+    async fn made(store: &TheStore, stored: fn(&Definition) -> serde_json::Value) -> Self {
         let app = app_row();
         let flow = flow_row(app.app_id);
         let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]);
@@ -40,7 +49,7 @@ impl Survey {
         let drafts = drafts.map(|questions| json!({"title": "T", "questions": questions}));
         let definitions = drafts.map(|draft| definition::check(&draft).unwrap());
         let version = |number, definition: &Definition| VersionRow {
-            definition: definition.to_json().to_string(),
+            definition: stored(definition).to_string(),
             ..published_row(&flow, number)
         };
         let mut versions = [version(1, &definitions[0]), version(2, &definitions[1])];
@@ -127,7 +136,7 @@ impl Survey {
     /// Holds the counts against all that is stored. Of `moved` only what the walk has passed is counted.
     pub(super) async fn assert_exact(&self, store: &TheStore, moved: &BTreeSet<ResponseId>) {
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
-        let told = store.read_counts(app, flow, None).await.unwrap();
+        let told = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
         let is_passed = |row: &ResponseRow| match told.walk {
             Some(walk) if moved.contains(&row.response_id) => {
                 walk.passed.is_some_and(|passed| row.response_id <= passed)
@@ -145,6 +154,11 @@ impl Survey {
         for (version, day, sheet) in &told.sheets {
             let rows = &expected[&(*day, *version)];
             assert_eq!(sheet.all(), &self.counted(rows, |_| true));
+            let names: BTreeSet<String> = rows.iter().flat_map(|row| names_of(row)).collect();
+            assert_eq!(
+                sheet.tags().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>(),
+                names
+            );
             for (name, tally) in sheet.tags() {
                 for (value, count) in &tally.values {
                     let has = |row: &ResponseRow| has_tag(row, name, Some(value));
@@ -165,6 +179,12 @@ impl Survey {
         let totals = store.count_by_day(app, None).await.unwrap();
         let totals = totals.iter().filter(|it| it.flow_id == flow && it.responses != 0);
         assert_eq!(totals.map(|it| (it.day, it.responses)).collect::<BTreeMap<_, _>>(), days);
+        let mut of_version: BTreeMap<FlowVersionId, i64> = BTreeMap::new();
+        for ((_, version), rows) in &expected {
+            *of_version.entry(*version).or_default() += rows.len() as i64;
+        }
+        let told = store.count_by_version(app, flow).await.unwrap();
+        assert_eq!(told.into_iter().collect::<BTreeMap<_, _>>(), of_version);
     }
 
     async fn assert_segment(
@@ -176,7 +196,8 @@ impl Survey {
     ) {
         let segment = segment(name, value);
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
-        let told = store.read_counts(app, flow, Some(segment.clone())).await.unwrap();
+        let query = CountsQuery { segment: Some(segment.clone()), ..CountsQuery::default() };
+        let told = store.read_counts(app, flow, &query).await.unwrap();
         let mut sheets = told.sheets.iter().filter(|it| (it.0, it.1) == (version, day));
         let sheet = &sheets.next().unwrap().2;
         assert_eq!(sheet.of_segment(&segment), Some(expected), "{name}={value}");
@@ -185,7 +206,7 @@ impl Survey {
     fn counted(&self, rows: &[&ResponseRow], which: impl Fn(&ResponseRow) -> bool) -> Counts {
         let mut sheet = Sheet::default();
         for row in rows.iter().filter(|row| which(row)) {
-            sheet.put(self.contribution(row).as_bytes()).unwrap();
+            sheet.put(&Gathered::of(self.contribution(row).as_bytes()).unwrap());
         }
         sheet.all().clone()
     }
@@ -238,10 +259,16 @@ impl Survey {
     }
 }
 
+fn tags_of(row: &ResponseRow) -> serde_json::Map<String, serde_json::Value> {
+    serde_json::from_str(row.tags.as_deref().unwrap_or("{}")).unwrap()
+}
+
+fn names_of(row: &ResponseRow) -> Vec<String> {
+    tags_of(row).into_iter().map(|(name, _)| name).collect()
+}
+
 fn values_of(row: &ResponseRow, name: &str) -> Vec<String> {
-    let tags: serde_json::Value =
-        serde_json::from_str(row.tags.as_deref().unwrap_or("{}")).unwrap();
-    match &tags[name] {
+    match tags_of(row).get(name).unwrap_or(&serde_json::Value::Null) {
         serde_json::Value::String(text) => vec![text.clone()],
         serde_json::Value::Array(items) => {
             items.iter().map(|item| item.as_str().unwrap().to_owned()).collect()

@@ -1,6 +1,7 @@
 //! What is read, by kind: each function is one statement, and so one read at one instant.
 
 pub(super) mod apps;
+pub(super) mod counts;
 pub(super) mod flows;
 pub(super) mod instance;
 pub(super) mod out;

@@ -1,13 +1,11 @@
 //! What was published: every version with its time, who published it, what it changed, and what it is now.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
 use sluice_engine::HistoryEntry;
 use sluice_engine::rows::VersionRow;
-use sluice_engine::summary::SummaryFilter;
 use sluice_flow::definition::{Change, Definition, check, difference};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::lifecycle::Accepting;
@@ -32,7 +30,7 @@ struct Told<'t> {
     entry: &'t HistoryEntry,
     /// What it changed of the one before; nothing of the first.
     changes: Option<Vec<Change>>,
-    responses: Option<u64>,
+    responses: u64,
 }
 
 pub(super) async fn show(
@@ -44,10 +42,7 @@ pub(super) async fn show(
     let (around, state) = Around::flow(&console, &visitor, flow).await?;
     let before = query.get("before").and_then(|before| before.parse().ok());
     let entries = console.engine.history(&visitor.actor, flow, before, PAGE_VERSIONS + 1).await?;
-    let all = SummaryFilter::default();
-    let counted = console.engine.summary(&visitor.actor, flow, &all).await?;
-    let counts: HashMap<FlowVersionId, u64> =
-        counted.versions.iter().map(|it| (it.flow_version_id, it.responses)).collect();
+    let counts = console.engine.responses_by_version(&visitor.actor, flow).await?;
     let writes = may_write(&visitor, state.flow.app_id) && state.flow.archived_at.is_none();
     let told: Vec<Told<'_>> = entries
         .iter()
@@ -56,7 +51,7 @@ pub(super) async fn show(
         .map(|(at, entry)| Told {
             entry,
             changes: entries.get(at + 1).and_then(|older| between(&older.version, &entry.version)),
-            responses: counts.get(&entry.version.flow_version_id).copied(),
+            responses: counts.get(&entry.version.flow_version_id).copied().unwrap_or(0),
         })
         .collect();
     let base = format!("/console/flows/{flow}");
@@ -93,7 +88,7 @@ fn version_card(told: &Told<'_>, base: &str, writes: bool) -> Markup {
                 @if let Some(at) = version.times.published_at { "Published " (time(at)) }
                 @if let Some(who) = published_by { " by " (who) }
                 @if republished_from.is_some() { ", an older version again" }
-                @if let Some(count) = told.responses { " · " (responses(count)) }
+                " · " (responses(told.responses))
             }
             @match &told.changes {
                 Some(changes) if changes.len() > CHANGES_SHOWN => {

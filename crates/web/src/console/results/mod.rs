@@ -67,6 +67,9 @@ fn shown(state: &FlowState, report: &Report) -> Markup {
         @if report.summary.counting.is_some() {
             p.note { "Older responses are still being counted. The numbers grow until that is done; new responses are counted at once." }
         }
+        @if report.summary.partial {
+            p.note { "This tag had so many values on some day that not all of them were told apart. Responses with this one may be missing here." }
+        }
         @if report.summary.responses == 0 {
             (empty("No response passes these filters", "There are responses to this flow, but none in this period with this version and tag.",
                 html! { a.button href=(View::default().address(flow)) { "Show all" } }))

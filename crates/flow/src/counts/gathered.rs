@@ -1,0 +1,63 @@
+//! The bytes of a delta, put together by what they have in common.
+//!
+//! Responses with the same tags go to the same segments, and most of a batch have the same. So their answers are added up
+//! once, and only the sum is put to each segment.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::bytes::Damaged;
+use super::contribution::{Head, entries};
+use super::sheet::segment;
+use super::tally::Counts;
+
+/// What the bytes of a [`super::Delta`] add, and what they take away.
+#[derive(Debug, Default)]
+pub struct Gathered<'b> {
+    /// In the order in which they came first.
+    sums: Vec<(Head<'b>, Counts)>,
+}
+
+impl<'b> Gathered<'b> {
+    pub fn of(delta: &'b [u8]) -> Result<Self, Damaged> {
+        Self::of_all([delta])
+    }
+
+    /// Of several deltas of one version and day; each is whole by itself, or damaged.
+    pub fn of_all(deltas: impl IntoIterator<Item = &'b [u8]>) -> Result<Self, Damaged> {
+        let mut sums: Vec<(Head<'b>, Counts)> = Vec::new();
+        let mut known: HashMap<&'b [u8], usize> = HashMap::new();
+        let mut last: Option<(&'b [u8], usize)> = None;
+        for delta in deltas {
+            let mut reader = entries(delta);
+            while let Some(bytes) = reader.next_head()? {
+                let at = match last {
+                    Some((same, at)) if same == bytes => at,
+                    _ => match known.get(bytes) {
+                        Some(at) => *at,
+                        None => {
+                            sums.push((Head::read(bytes)?, Counts::default()));
+                            known.insert(bytes, sums.len() - 1);
+                            sums.len() - 1
+                        }
+                    },
+                };
+                last = Some((bytes, at));
+                let (head, counts) = &mut sums[at];
+                counts.put(head.admitted, reader.answers())?;
+            }
+        }
+        Ok(Self { sums })
+    }
+
+    /// The segments that it names: what is to be loaded before it is put to a sheet.
+    pub fn segments(&self) -> BTreeSet<Vec<u8>> {
+        let tags = self.sums.iter().flat_map(|(head, _)| &head.tags);
+        tags.filter_map(|(name, value)| value.map(|value| segment(name, value))).collect()
+    }
+
+    /// What is added, and then what is taken away: so that no value is given a count of its own for its removal.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = &(Head<'b>, Counts)> {
+        let of_sign = |sign| self.sums.iter().filter(move |(head, _)| head.sign == sign);
+        of_sign(1).chain(of_sign(-1))
+    }
+}

@@ -1,0 +1,38 @@
+//! Counting anew.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use sluice_flow::id::{AppId, FlowId};
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "\
+Count responses anew: those of a flow, of an app, or all.
+
+Counts are kept with every write and need no care. Run this where they cannot be right: after an upgrade
+during which nodes from before the counts stored or deleted responses, and after responses were changed
+by hand. It works beside running servers, day by day; a summary is right for each day once that is done.",
+    after_long_help = "\
+Examples:
+  sluice recount
+  sluice recount --data /var/lib/sluice --flow fl_…
+  sluice recount --store postgres://sluice@db.example/sluice"
+)]
+pub(crate) struct RecountArgs {
+    /// Only this flow
+    #[arg(long, value_name = "ID", conflicts_with = "app")]
+    pub(crate) flow: Option<FlowId>,
+
+    /// Only the flows of this app
+    #[arg(long, value_name = "ID")]
+    pub(crate) app: Option<AppId>,
+
+    /// Folder of the server [default: ./sluice-data]
+    #[arg(long, env = "SLUICE_DATA", value_name = "FOLDER")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// The store: sqlite:PATH or postgres://… [default: sqlite:<data>/sluice.db]
+    #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
+    pub(crate) store: Option<String>,
+}

@@ -1,0 +1,39 @@
+//! `sluice recount`: what responses add up to, counted anew on the store itself.
+
+use sluice_engine::recount::{self, Which};
+
+use crate::args::RecountArgs;
+use crate::config::{self, LogFormat};
+use crate::failure::{Exit, Failure, Outcome, with_cause};
+use crate::progress::Progress;
+use crate::tuning::Tuning;
+use crate::{backend, logging, output};
+
+pub(crate) async fn run(args: RecountArgs) -> Outcome {
+    logging::start("warn", LogFormat::Text)?;
+    let (address, _) = config::store_of(args.data, args.store)?;
+    let which = match (args.flow, args.app) {
+        (Some(flow), _) => Which::Flow(flow),
+        (None, Some(app)) => Which::App(app),
+        (None, None) => Which::All,
+    };
+    let store = backend::open(&address, &Tuning::default()).await?;
+    let progress = Progress::start("counting", 0, None);
+    let done = recount::recount(&*store, which, |responses| progress.advance(responses)).await;
+    drop(progress);
+    store.close().await;
+    let done = done.map_err(|error| {
+        Failure::new(
+            format!("not everything was counted anew: {}", with_cause(&error)),
+            "each day is right as it was or as it is now; run this again once that is seen to",
+        )
+    })?;
+    if done.flows == 0 && which != Which::All {
+        return Err(Failure::new(
+            "there is no such flow, or the app has none",
+            "look at the id, and at --data or --store; nothing was changed",
+        ));
+    }
+    output::line(format_args!("{} responses of {} flows counted", done.responses, done.flows));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,126 @@
+//! A day of a flow, counted anew from its responses: where its counts cannot be read, and where somebody asks for it.
+//!
+//! Everything is read at one instant. What was not committed at that instant has its delta beside it or will have, be it a
+//! commit or a removal, and neither the row nor the delta is seen here; so nobody has to wait. Only those who fold or
+//! walk are kept away, by the lock of the flow: had one of them ended since that instant, it would have written what
+//! is deleted here, and the race is lost and run again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_flow::id::{AppId, FlowId, ResponseId};
+use sluice_flow::time::Day;
+use uuid::Uuid;
+
+use super::codec::{self, Cells, RESPONSE};
+use super::counts::{self, Lock};
+use super::failure::Stop;
+use super::pool::{Params, Pool};
+use super::read::limit;
+use super::transaction::{Transaction, end};
+use crate::counting::{DamagedDay, RECOUNT_ROWS, Recount, ids_of};
+use crate::{StoreError, StoreResult};
+
+/// How often a race is run, and the pause after one that was lost.
+const RACES_MAX: u32 = 50;
+const RACE_PAUSE: Duration = Duration::from_millis(50);
+
+/// Counts a day anew since what was counted of it cannot be read.
+pub(super) async fn damaged_day(
+    pool: &Arc<Pool>,
+    app: AppId,
+    flow: FlowId,
+    DamagedDay { day, why }: DamagedDay,
+) -> StoreResult<()> {
+    tracing::warn!(%flow, %day, %why, "the counts of a day are made anew");
+    count(pool, app, flow, day).await.map(|_| ())
+}
+
+/// Counts all days of a flow anew; says how many responses are counted.
+pub(super) async fn flow(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<u64> {
+    let mut responses = 0;
+    for day in days(pool, app, flow).await? {
+        responses += count(pool, app, flow, day).await?;
+    }
+    Ok(responses)
+}
+
+async fn count(pool: &Arc<Pool>, app: AppId, flow: FlowId, day: Day) -> StoreResult<u64> {
+    for _ in 1..RACES_MAX {
+        pool.may_commit()?;
+        let transaction =
+            Transaction::begun_at_one_instant(pool).await.map_err(Stop::of_statement)?;
+        match count_in(&transaction, app, flow, day).await {
+            Err(stop) if stop.lost_a_race() => {
+                transaction.stop(stop).await;
+                tokio::time::sleep(RACE_PAUSE).await;
+            }
+            body => return end(transaction, body).await,
+        }
+    }
+    Err(StoreError::Failed("the counts of a flow were never free to be made anew".into()))
+}
+
+async fn count_in(
+    transaction: &Transaction,
+    app: AppId,
+    flow: FlowId,
+    day: Day,
+) -> Result<u64, Stop> {
+    let locked = counts::lock(transaction, app, flow, Lock::ToFold).await?;
+    let Some(passed) = locked else { return Err(Stop::Race) };
+    let (app_id, flow_id) = (app.uuid(), flow.uuid());
+    for table in ["count_deltas", "counts"] {
+        let sql = format!("DELETE FROM {table} WHERE app_id = $1 AND flow_id = $2 AND day = $3");
+        transaction.execute(&sql, &[&app_id, &flow_id, &day.number()]).await?;
+    }
+    let sql = format!(
+        "SELECT counted, {RESPONSE} FROM responses WHERE app_id = $1 AND flow_id = $2 \
+         AND response_id > $3 AND response_id < $4 ORDER BY response_id LIMIT $5"
+    );
+    // A table whose statistics are not made yet is not to be read whole.
+    transaction.query("SELECT set_config('enable_seqscan', 'off', true)", &[]).await?;
+    let (mut after, before) = ids_of(day);
+    let mut recount = Recount::default();
+    loop {
+        let params: Params = &[&app_id, &flow_id, &after, &before, &limit(RECOUNT_ROWS)];
+        let mut rows = Vec::new();
+        for row in transaction.query(&sql, params).await? {
+            let mut cells = Cells::of(&row);
+            let at_once: bool = cells.take()?;
+            rows.push((at_once, codec::response(&mut cells)?));
+        }
+        let definitions =
+            counts::definitions(transaction, app, rows.iter().map(|(_, row)| row)).await?;
+        recount.add(&definitions, &rows, passed).map_err(StoreError::from)?;
+        match rows.last() {
+            Some((_, last)) if rows.len() >= RECOUNT_ROWS => after = last.response_id.uuid(),
+            _ => break,
+        }
+    }
+    let responses = recount.responses;
+    for (key, sheet) in recount.into_sheets() {
+        counts::write(transaction, &key, sheet).await?;
+    }
+    Ok(responses)
+}
+
+/// The days on which a flow has responses, or counts.
+async fn days(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<BTreeSet<Day>> {
+    let (app, flow) = (app.uuid(), flow.uuid());
+    let counted = "SELECT day FROM counts WHERE app_id = $1 AND flow_id = $2 \
+         UNION SELECT day FROM count_deltas WHERE app_id = $1 AND flow_id = $2";
+    let read = |cells: &mut Cells| Ok(Day::from_number(cells.take()?));
+    let mut days = BTreeSet::from_iter(pool.many(counted, &[&app, &flow], read).await?);
+    let first = "SELECT response_id FROM responses WHERE app_id = $1 AND flow_id = $2 \
+         AND response_id > $3 ORDER BY response_id LIMIT 1";
+    let read = |cells: &mut Cells| cells.id(ResponseId::from_uuid);
+    let mut after = Uuid::nil();
+    while let Some(id) = pool.one(first, &[&app, &flow, &after], read).await? {
+        let day = id.made_at().day();
+        days.insert(day);
+        after = ids_of(day).1;
+    }
+    Ok(days)
+}

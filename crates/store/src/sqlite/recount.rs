@@ -1,0 +1,98 @@
+//! A day of a flow, counted anew from its responses: where its counts cannot be read, and where somebody asks for it.
+//!
+//! All in one transaction of the one writer, so nothing is stored or removed meanwhile, and bounded by the responses of a day.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, Result, params};
+use sluice_flow::counts::Damaged;
+use sluice_flow::id::{AppId, FlowId, ResponseId};
+use sluice_flow::time::Day;
+
+use super::codec::{self, Cells, RESPONSE, bytes};
+use super::counts;
+use super::read::{limit, many, one};
+use super::transaction::{Stop, Then};
+use crate::StoreError;
+use crate::counting::{Definitions, RECOUNT_ROWS, Recount, ids_of};
+
+/// Counts a day anew since what was counted of it cannot be read.
+pub(super) fn damaged_day(
+    connection: &Connection,
+    flow: (AppId, FlowId),
+    day: Day,
+    why: Damaged,
+) -> Result<(), Stop> {
+    tracing::warn!(flow = %flow.1, %day, %why, "the counts of a day are made anew");
+    count(connection, flow, day).map(|_| ())
+}
+
+/// Counts a day anew; says how many responses are counted.
+pub(super) fn day(
+    connection: &Connection,
+    flow: (AppId, FlowId),
+    day: Day,
+) -> Result<(u64, Then), Stop> {
+    Ok((count(connection, flow, day)?, Then::Commit))
+}
+
+fn count(connection: &Connection, (app, flow): (AppId, FlowId), day: Day) -> Result<u64, Stop> {
+    let ids = (bytes!(app), bytes!(flow));
+    for sql in [
+        "DELETE FROM counts WHERE app_id = ?1 AND flow_id = ?2 AND day = ?3",
+        "DELETE FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2 AND day = ?3",
+    ] {
+        connection.prepare_cached(sql)?.execute(params![ids.0, ids.1, day.number()])?;
+    }
+    let passed = counts::walk_of(connection, (app, flow))?;
+    let sql = format!(
+        "SELECT counted, {RESPONSE} FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
+         AND response_id > ?3 AND response_id < ?4 ORDER BY response_id LIMIT ?5"
+    );
+    let (mut after, before) = ids_of(day);
+    let (mut definitions, mut recount) = (Definitions::new(), Recount::default());
+    loop {
+        let page = params![ids.0, ids.1, after.as_bytes(), before.as_bytes(), limit(RECOUNT_ROWS)];
+        let rows = many(connection, &sql, page, |cells: &mut Cells| {
+            Ok((cells.take::<bool>()?, codec::response(cells)?))
+        })?;
+        for (_, row) in &rows {
+            counts::know(connection, &mut definitions, row)?;
+        }
+        recount
+            .add(&definitions, &rows, passed)
+            .map_err(|damaged| Stop::Answer(StoreError::from(damaged)))?;
+        match rows.last() {
+            Some((_, last)) if rows.len() >= RECOUNT_ROWS => after = last.response_id.uuid(),
+            _ => break,
+        }
+    }
+    let responses = recount.responses;
+    for (key, sheet) in recount.into_sheets() {
+        counts::write(connection, key, sheet)?;
+    }
+    Ok(responses)
+}
+
+/// The days on which a flow has responses, or counts.
+pub(super) fn days(connection: &Connection, app: AppId, flow: FlowId) -> Result<Vec<Day>> {
+    let counted = "SELECT day FROM counts WHERE app_id = ?1 AND flow_id = ?2 \
+         UNION SELECT day FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2";
+    let counted = many(connection, counted, params![bytes!(app), bytes!(flow)], |cells| {
+        cells.take().map(Day::from_number)
+    })?;
+    let mut days = BTreeSet::from_iter(counted);
+    let first = "SELECT response_id FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
+         AND response_id > ?3 ORDER BY response_id LIMIT 1";
+    let mut after = [0; 16];
+    while let Some(id) =
+        one(connection, first, params![bytes!(app), bytes!(flow), after], |cells| {
+            cells.id(ResponseId::from_uuid)
+        })?
+    {
+        let day = id.made_at().day();
+        days.insert(day);
+        after = ids_of(day).1.into_bytes();
+    }
+    Ok(days.into_iter().collect())
+}
