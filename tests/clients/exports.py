@@ -32,8 +32,8 @@ def from_csv(file):
 
 
 def plain(cell):
-    """A cell without the apostrophe that keeps it from being a formula."""
-    return cell[1:] if re.match(r"'+[=+\-@\t\r]", cell) else cell
+    """A cell without the apostrophes that keep it from being a formula."""
+    return re.sub(r"(^|[;\t\r\n])'(?='*[=+\-@\t\r])", r"\1", cell)
 
 
 def from_parquet(file):

@@ -43,7 +43,7 @@ const NUMBERS = new Set(["number", "stars", "nps"]);
 
 const HOSTILE = [
   "=HYPERLINK(\"http://evil.example\",\"x\")", "+1", "-1+1", "@SUM(A1)", "\tx", "\rx", "'=1", "''@x", "'quoted'", ",", "\"",
-  "a\nb\r\nc", "a;b\\;c\\", "مرحبا \u202Eabc", "日本語 😀 é e\u0301", "\u0001\u001F control", "_x0041_", " lead and trail ",
+  "a\nb\r\nc", "a;b\\;c\\", "hi;=1+1", "x\n@y\t-z", ";'=1;''+2", "\t=1\r=2", "مرحبا \u202Eabc", "日本語 😀 é e\u0301", "\u0001\u001F control", "_x0041_", " lead and trail ",
   "<b>&amp;</b>]]>", "NULL", "0012", "1e5", "TRUE", "x".repeat(8000),
 ];
 
@@ -254,4 +254,22 @@ test("the command line writes the same file, and leaves none that is half", asyn
   const usage = await run(BINARY, ["responses", "export", flow.flowId, "--out", lost, "--tag", "plan"], { env }).catch((error) => error);
   assert.equal(usage.code, 2);
   assert.ok(!(await readdir(folder)).some((name) => name.startsWith("lost") || name.endsWith(".part")));
+});
+
+test("questions may be the headings of what people read, and of nothing else", async () => {
+  const byId = (await read("csv")).types.columns;
+  for (const format of ["csv", "xlsx"]) {
+    const { rows, types } = await read(format, "&headings=texts");
+    assert.equal(types.columns.length, byId.length, format);
+    const at = byId.indexOf("nps");
+    assert.equal(types.columns[at], "How likely, now? [nps]", format);
+    assert.equal(types.columns[byId.indexOf("answer.version")], "Which version of the app? [version]", format);
+    assert.equal(types.columns[0], "responseId", format);
+    assert.equal(String(rows[0]["How likely, now? [nps]"]), "10", format);
+  }
+  for (const query of ["format=jsonl&headings=texts", "format=parquet&headings=texts", "format=csv&headings=words"]) {
+    const reply = await fetch(`${server.url}/api/admin/v1/flows/${flow.flowId}/export?${query}`, { headers: { authorization: `Bearer ${TOKEN}` } });
+    assert.ok(reply.status === 422 || reply.status === 400, `${query}: ${reply.status}`);
+    assert.match(await reply.text(), /headings/, query);
+  }
 });

@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use sluice_engine::export::{Export, ExportFormat};
+use sluice_engine::export::{Export, ExportAs, ExportFormat, Headings};
 use sluice_engine::{AdminError, ResponseFilter};
 use sluice_flow::id::FlowId;
 use support::{Mood, World, accepted, submission};
@@ -22,7 +22,8 @@ async fn filled(world: &World, responses: usize) -> FlowId {
 }
 
 async fn begin(world: &World, flow: FlowId, format: ExportFormat) -> Result<Export, AdminError> {
-    world.engine.export(&world.actor, flow, format, &ResponseFilter::default()).await
+    let exported_as = ExportAs { format, headings: Headings::Ids };
+    world.engine.export(&world.actor, flow, exported_as, &ResponseFilter::default()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,6 +14,7 @@ use sluice_flow::submission::Texts;
 use sluice_flow::time::Timestamp;
 use sluice_store::ResponseRow;
 
+use super::Headings;
 use super::laid::Laid;
 use crate::asked::{Asked, AskedQuestion};
 
@@ -32,6 +33,8 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,
+    /// What people read above it.
+    pub(super) heading: String,
     pub(super) kind: Kind,
 }
 
@@ -83,23 +86,26 @@ pub(super) struct Columns {
     pub(super) by_id: Vec<usize>,
     /// Each version's id in writing, and its number.
     versions: HashMap<FlowVersionId, (String, u32)>,
+    headings: Headings,
 }
 
 impl Columns {
-    pub(super) fn new(asked: Asked, tags: Vec<String>) -> Self {
+    pub(super) fn new(asked: Asked, tags: Vec<String>, headings: Headings) -> Self {
         let Asked { questions, versions } = asked;
         let mut by_id: Vec<usize> = (0..questions.len()).collect();
         by_id.sort_by(|&one, &other| questions[one].id.cmp(&questions[other].id));
         let versions = versions.into_iter().map(|it| (it.id, (it.id.to_string(), it.number)));
         let versions = versions.collect();
-        Self { questions, tags, by_id, versions }
+        Self { questions, tags, by_id, versions, headings }
     }
 
     /// Every column, in order.
     pub(super) fn all(&self) -> Vec<Column> {
-        let fixed = |(name, kind): &(&str, Kind)| Column { name: (*name).to_owned(), kind: *kind };
+        let named = |name: String, kind| Column { heading: name.clone(), name, kind };
+        let fixed = |(name, kind): &(&str, Kind)| named((*name).to_owned(), *kind);
         let questions = self.questions.iter().map(|question| Column {
             name: self.name_of(question),
+            heading: self.heading_of(question),
             kind: match question.shape {
                 Shape::Number => Kind::Number,
                 Shape::Date => Kind::Date,
@@ -107,8 +113,7 @@ impl Columns {
                 Shape::Text | Shape::Word | Shape::Nothing => Kind::Text,
             },
         });
-        let tags =
-            self.tags.iter().map(|name| Column { name: format!("tag.{name}"), kind: Kind::List });
+        let tags = self.tags.iter().map(|name| named(format!("tag.{name}"), Kind::List));
         let first = FIRST.iter().map(fixed);
         first.chain(questions).chain(tags).chain(LAST.iter().map(fixed)).collect()
     }
@@ -118,6 +123,17 @@ impl Columns {
         match FIRST.iter().any(|(name, _)| *name == question.id) {
             true => format!("answer.{}", question.id),
             false => question.id.clone(),
+        }
+    }
+
+    /// The id behind the text tells questions with the same text apart.
+    fn heading_of(&self, question: &AskedQuestion) -> String {
+        match self.headings {
+            Headings::Ids => self.name_of(question),
+            Headings::Texts => {
+                let words: Vec<&str> = question.prompt.split_whitespace().collect();
+                format!("{} [{}]", words.join(" "), question.id)
+            }
         }
     }
 

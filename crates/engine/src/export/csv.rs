@@ -2,8 +2,9 @@
 //!
 //! A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, and a formula can send
 //! what is beside it elsewhere. So a text that begins like that gets an apostrophe before it; a text that
-//! already begins with apostrophes and then like that gets one more, so that it can be taken off again.
-//! Numbers of number questions stay as they are.
+//! already begins with apostrophes and then like that gets one more, so that it can be taken off again. The same is done
+//! behind every `;`, tab and line break: where the country's separator is not the comma, a spreadsheet cuts cells there,
+//! quotes or not. Numbers of number questions stay as they are.
 //!
 //! The texts of a list stand with `;` between them; `;` and `\` within one have a `\` before them.
 
@@ -34,7 +35,7 @@ impl Sheet for Csv {
     fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed> {
         let mut line = Line { out, room: &mut self.room, is_first: true };
         for column in self.columns.all() {
-            line.text(&column.name);
+            line.text(&column.heading);
         }
         line.end();
         Ok(())
@@ -69,6 +70,17 @@ impl Line<'_> {
         }
     }
 
+    /// What a spreadsheet might take for a cell.
+    fn part(&mut self, part: &str) {
+        if looks_like_a_formula(part) {
+            self.out.push(b'\'');
+        }
+        match part.contains('"') {
+            true => self.out.extend_from_slice(part.replace('"', "\"\"").as_bytes()),
+            false => self.out.extend_from_slice(part.as_bytes()),
+        }
+    }
+
     fn end(self) {
         self.out.extend_from_slice(b"\r\n");
     }
@@ -81,17 +93,17 @@ impl Cells for Line<'_> {
 
     fn text(&mut self, text: &str) {
         self.next();
-        let needs_quotes = needs_quotes(text);
+        let Looks { needs_quotes, may_be_cut } = Looks::of(text);
         if needs_quotes {
             self.out.push(b'"');
         }
-        if looks_like_a_formula(text) {
-            self.out.push(b'\'');
+        let mut rest = text;
+        while may_be_cut && let Some(cut) = rest.find(CUTS) {
+            let (part, behind) = rest.split_at(cut + 1);
+            self.part(part);
+            rest = behind;
         }
-        match needs_quotes && text.contains('"') {
-            true => self.out.extend_from_slice(text.replace('"', "\"\"").as_bytes()),
-            false => self.out.extend_from_slice(text.as_bytes()),
-        }
+        self.part(rest);
         if needs_quotes {
             self.out.push(b'"');
         }
@@ -165,10 +177,25 @@ fn join_into(room: &mut String, texts: &[Cow<'_, str>]) {
     }
 }
 
-/// Looks at every byte without leaving early, which compilers turn into a few wide comparisons.
-fn needs_quotes(text: &str) -> bool {
-    let special = |byte: u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
-    text.bytes().fold(false, |found, byte| found | special(byte))
+/// Where a spreadsheet may cut a text into cells: by another country's separator, or because it takes a quote for a
+/// part of the text.
+const CUTS: [char; 4] = [';', '\t', '\r', '\n'];
+
+struct Looks {
+    needs_quotes: bool,
+    may_be_cut: bool,
+}
+
+impl Looks {
+    /// Looks at every byte without leaving early, which compilers turn into a few wide comparisons.
+    fn of(text: &str) -> Self {
+        let quoted = |byte: u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
+        let cuts = |byte: u8| matches!(byte, b';' | b'\t' | b'\r' | b'\n');
+        Self {
+            needs_quotes: text.bytes().fold(false, |found, byte| found | quoted(byte)),
+            may_be_cut: text.bytes().fold(false, |found, byte| found | cuts(byte)),
+        }
+    }
 }
 
 /// Whether a spreadsheet would take the cell for a formula; then an apostrophe is put before it.
@@ -187,6 +214,27 @@ mod tests {
     }
 
     #[test]
+    fn what_keeps_a_text_from_being_a_formula_can_be_taken_off_again() {
+        let undone = |cell: &str| {
+            let (mut text, mut before) = (String::new(), ';');
+            for (at, letter) in cell.char_indices() {
+                let ours =
+                    letter == '\'' && CUTS.contains(&before) && looks_like_a_formula(&cell[at..]);
+                if !ours {
+                    text.push(letter);
+                }
+                before = letter;
+            }
+            text
+        };
+        for text in ["'", "=", "'=;''-'", "\t\t=", "\r\n=;=", ";;'", "a;'b;'+", "\t'\t'@"] {
+            let cell = written(|line| line.text(text));
+            let cell = cell.trim_matches('"');
+            assert_eq!(undone(cell), text, "{cell:?}");
+        }
+    }
+
+    #[test]
     fn a_text_is_quoted_where_it_must_and_never_a_formula() {
         for (text, cell) in [
             ("plain", "plain"),
@@ -199,7 +247,12 @@ mod tests {
             ("-", "'-"),
             ("@cmd", "'@cmd"),
             ("\tx", "'\tx"),
-            ("\r=x", "\"'\r=x\""),
+            ("\r=x", "\"'\r'=x\""),
+            ("hi;=1+1", "hi;'=1+1"),
+            ("hi;'=1", "hi;''=1"),
+            ("a\n@b\t-c", "\"a\n'@b\t'-c\""),
+            ("a;b; -c", "a;b; -c"),
+            ("\";=\"", "\"\"\";'=\"\"\""),
             ("'=1", "''=1"),
             ("''@", "'''@"),
             ("'tis", "'tis"),
@@ -226,6 +279,8 @@ mod tests {
             (&[], ""),
             (&["other:=1", "b"], "other:=1;b"),
             (&["-1", "2"], "'-1;2"),
+            (&["x", "=cmd"], "x;'=cmd"),
+            (&["a;=b"], "a\\;'=b"),
         ] {
             let texts: Vec<Cow<'_, str>> = texts.iter().map(|text| Cow::Borrowed(*text)).collect();
             assert_eq!(written(|line| line.list(&texts)), cell, "{texts:?}");

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use bytes::Bytes;
 use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
-use sluice_store::{Order, ResponseQuery, Scope};
+use sluice_store::{CountsQuery, Order, ResponseQuery, Scope};
 use tokio::sync::mpsc;
 
 use crate::actor::Actor;
@@ -74,6 +74,11 @@ impl ExportFormat {
         Self::ALL.iter().copied().find(|format| format.word() == word)
     }
 
+    /// Whether its first row names the columns for people.
+    pub fn has_headings(self) -> bool {
+        matches!(self, Self::Csv | Self::Xlsx)
+    }
+
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Csv => "text/csv; charset=utf-8; header=present",
@@ -82,6 +87,39 @@ impl ExportFormat {
             Self::Xlsx => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         }
     }
+}
+
+/// What the columns of questions are called, in a format that people read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Headings {
+    /// By the question's id, which stays.
+    #[default]
+    Ids,
+    /// By the text of the newest version that asks it, with the id behind it.
+    Texts,
+}
+
+impl Headings {
+    pub const ALL: &[Self] = &[Self::Ids, Self::Texts];
+
+    /// Its word in requests.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ids => "ids",
+            Self::Texts => "texts",
+        }
+    }
+
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|headings| headings.word() == word)
+    }
+}
+
+/// As what responses are exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExportAs {
+    pub format: ExportFormat,
+    pub headings: Headings,
 }
 
 /// An export that has begun.
@@ -127,9 +165,12 @@ impl Engine {
         &self,
         actor: &Actor,
         flow: FlowId,
-        format: ExportFormat,
+        ExportAs { format, headings }: ExportAs,
         filter: &ResponseFilter,
     ) -> AdminResult<Export> {
+        if headings == Headings::Texts && !format.has_headings() {
+            return Err(no_headings(format));
+        }
         let state = self.flow_for(actor, Scope::Export, flow).await?;
         let app = state.flow.app_id;
         let place = self.exports.place()?;
@@ -149,6 +190,7 @@ impl Engine {
             exports: Arc::clone(&self.exports),
             query,
             asked,
+            headings,
             now,
         };
         let chunks = pipe::start(source, format, Arc::clone(&progress), place);
@@ -163,6 +205,10 @@ impl Engine {
         format: ExportFormat,
         query: &ResponseQuery,
     ) -> AdminResult<Option<u64>> {
+        if let Some(rows) = self.counted(query).await? {
+            let over = format == ExportFormat::Xlsx && rows > XLSX_ROWS_MAX;
+            return if over { Err(too_many_for_a_sheet()) } else { Ok(Some(rows)) };
+        }
         let mut query = query.clone();
         let mut rows = 0;
         loop {
@@ -177,6 +223,34 @@ impl Engine {
             }
         }
     }
+
+    /// What the counts that are kept say, of a whole flow or of a version. While some of it is still to be counted, they say
+    /// nothing.
+    async fn counted(&self, query: &ResponseQuery) -> AdminResult<Option<u64>> {
+        let ResponseQuery { app_id, flow_id, version, .. } = *query;
+        let is_whole = query.from.is_none()
+            && query.to.is_none_or(|to| to > self.now())
+            && query.admission.is_none()
+            && query.tags.is_empty()
+            && query.answers.is_empty()
+            && query.search.is_none();
+        if !is_whole {
+            return Ok(None);
+        }
+        let today = Some(self.now().day());
+        let day = CountsQuery { from: today, to: today, segment: None };
+        if self.store.read_counts(app_id, flow_id, &day).await?.walk.is_some() {
+            return Ok(None);
+        }
+        let by_version = self.store.count_by_version(app_id, flow_id).await?;
+        let counted = by_version.iter().filter(|(id, _)| version.is_none_or(|it| it == *id));
+        Ok(u64::try_from(counted.map(|(_, responses)| responses).sum::<i64>()).ok())
+    }
+}
+
+fn no_headings(format: ExportFormat) -> AdminError {
+    let message = format!("{} has no headings to read: leave it out", format.word());
+    AdminError::Invalid(vec![Fault { pointer: "/headings".into(), message }])
 }
 
 fn too_many_for_a_sheet() -> AdminError {

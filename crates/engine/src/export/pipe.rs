@@ -13,7 +13,7 @@ use super::columns::Columns;
 use super::csv::Csv;
 use super::jsonl::Jsonl;
 use super::tags::TagNames;
-use super::{ExportFailed, ExportFormat, Progress};
+use super::{ExportFailed, ExportFormat, Headings, Progress};
 use crate::admin::{AdminError, AdminResult};
 use crate::asked::Asked;
 
@@ -62,6 +62,7 @@ pub(super) struct Source {
     pub(super) exports: Arc<Exports>,
     pub(super) query: ResponseQuery,
     pub(super) asked: Asked,
+    pub(super) headings: Headings,
     pub(super) now: Timestamp,
 }
 
@@ -76,7 +77,7 @@ impl Source {
                 self.exports.tag_names.of(&*self.store, app_id, flow_id, self.now).await?
             }
         };
-        Ok(Columns::new(asked, tags))
+        Ok(Columns::new(asked, tags, self.headings))
     }
 }
 

@@ -81,7 +81,7 @@ impl Sheet for Xlsx {
             self.sheet.set_column_width(at, COLUMN_WIDTH)?;
         }
         for (at, column) in (0..).zip(columns) {
-            self.sheet.write_string_with_format(0, at, column.name, &self.formats.header)?;
+            self.sheet.write_string_with_format(0, at, column.heading, &self.formats.header)?;
         }
         self.row = 1;
         Ok(())

@@ -206,6 +206,10 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_parser = ["csv", "jsonl", "parquet", "xlsx"], default_value = "csv")]
     pub(crate) format: String,
 
+    /// What the columns of questions are called in csv and xlsx: their ids, or their texts in the newest version
+    #[arg(long, value_parser = ["ids", "texts"], default_value = "ids")]
+    pub(crate) headings: String,
+
     /// The file to write; - writes to stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,

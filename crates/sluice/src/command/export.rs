@@ -66,6 +66,7 @@ fn query(args: &ExportArgs) -> Vec<(String, String)> {
     let mut add = |name: &str, value: Option<String>| {
         query.extend(value.map(|value| (name.to_owned(), value)));
     };
+    add("headings", (args.headings != "ids").then(|| args.headings.clone()));
     add("version", args.version.map(|id| id.to_string()));
     add("from", args.from.map(|time| time.to_string()));
     add("to", args.to.map(|time| time.to_string()));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Deserializer};
-use sluice_engine::export::ExportFormat;
+use sluice_engine::export::{ExportAs, ExportFormat, Headings};
 use sluice_engine::{Engine, ResponseFilter};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::submission::Admission;
@@ -30,6 +30,11 @@ struct ExportQuery {
     #[param(schema_with = schema::export_format, required = true)]
     #[serde(deserialize_with = "format")]
     format: ExportFormat,
+    /// What the columns of questions are called in `csv` and `xlsx`: their ids, unless told otherwise, or their texts in the
+    /// newest version.
+    #[param(schema_with = schema::export_headings, required = false)]
+    #[serde(default, deserialize_with = "headings")]
+    headings: Headings,
     /// Only those to this `flowVersionId`.
     #[param(value_type = Option<String>)]
     version: Option<FlowVersionId>,
@@ -54,10 +59,16 @@ fn format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ExportFormat, D:
     })
 }
 
+fn headings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Headings, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    let error = || serde::de::Error::custom("must be ids or texts");
+    Headings::named(&word).ok_or_else(error)
+}
+
 /// Export the responses of a flow
 ///
 /// Over all its versions, oldest first, sent while it is made. The filters are those of the list. `X-Total-Count`
-/// says how many responses there will be, where that is quickly counted. A reply that is cut off is not whole:
+/// says how many responses there will be, where that is known. A reply that is cut off is not whole:
 /// ask again. The audit log keeps that it was exported.
 #[utoipa::path(
     get, path = "/flows/{flowId}/export", operation_id = "exportResponses", tag = "Responses",
@@ -80,6 +91,7 @@ async fn export(
     AtId(flow): AtId<FlowId>,
     FilteredQuery { query, tags, answers }: FilteredQuery<ExportQuery>,
 ) -> Reply {
+    let exported_as = ExportAs { format: query.format, headings: query.headings };
     let filter = ResponseFilter {
         version: query.version,
         from: query.from,
@@ -89,5 +101,5 @@ async fn export(
         answers,
         search: query.search,
     };
-    reply::file(engine.export(&actor, flow, query.format, &filter).await?)
+    reply::file(engine.export(&actor, flow, exported_as, &filter).await?)
 }

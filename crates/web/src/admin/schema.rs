@@ -74,6 +74,10 @@ pub(super) fn export_format() -> Object {
     formats
 }
 
+pub(super) fn export_headings() -> Object {
+    one_of(&["ids", "texts"])
+}
+
 pub(super) fn invitation_state() -> Object {
     one_of(&["sent", "opened", "completed", "expired", "revoked"])
 }

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use http::HeaderMap;
 use maud::{Markup, html};
 use serde_json::json;
-use sluice_engine::export::{ExportFormat, Progress};
+use sluice_engine::export::{ExportAs, ExportFormat, Headings, Progress};
 use sluice_flow::id::FlowId;
 
 use super::view::{Part, View};
@@ -83,6 +83,10 @@ pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
                         }
                     }
                 }
+                label.check {
+                    input type="checkbox" name="headings" value=(Headings::Texts.word());
+                    span { "Questions as column names " span.muted { "in CSV and Excel, instead of their ids" } }
+                }
                 div data-progress hidden {
                     progress.bar aria-label="Progress of the export" {}
                     p.hint data-progress-words role="status" {}
@@ -108,8 +112,12 @@ pub(super) async fn download(
         return Err(Refused::ForeignOrigin);
     }
     let format = query.get("format").and_then(ExportFormat::named).ok_or(Refused::NoSuchPage)?;
+    // The box stands beside all formats, and those without headings pass it over.
+    let headings = query.get("headings").and_then(Headings::named);
+    let headings = headings.filter(|_| format.has_headings()).unwrap_or_default();
     let filter = View::of(&query).filter();
-    let export = console.engine.export(&visitor.actor, flow, format, &filter).await?;
+    let exported_as = ExportAs { format, headings };
+    let export = console.engine.export(&visitor.actor, flow, exported_as, &filter).await?;
     if let Some(name) = query.get("id").filter(|name| name.len() <= NAME_CHARS_MAX) {
         let (who, name) = (visitor.actor.name.clone(), name.to_owned());
         let progress = Arc::clone(&export.progress);

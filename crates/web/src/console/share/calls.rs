@@ -79,7 +79,7 @@ impl Calls {
              curl -sS{token} '{api}/flow_versions/{version}?payload=4'\n\n\
              # 3. Submit answers (again with the same key: the same responseId, stored once)\n\
              curl -sS{token} {api}/trpc/response.submit \\\n  \
-             -H 'content-type: application/json' -H 'idempotency-key: my-first-response' \\\n  \
+             -H 'content-type: application/json' -H 'idempotency-key: first-{version}' \\\n  \
              -d '{body}'\n"
         )
     }
@@ -137,6 +137,19 @@ mod tests {
     fn a_quote_in_an_answer_does_not_end_the_argument() {
         let curl = calls(json!({"q": "it's $(reboot) `x`"})).curl();
         assert!(curl.contains(r#""q":"it'\''s $(reboot) `x`""#), "{curl}");
+    }
+
+    #[test]
+    fn calls_of_two_versions_do_not_share_a_key() {
+        let mut calls = calls(json!({}));
+        let key = |calls: &Calls| {
+            let curl = calls.curl();
+            let (_, rest) = curl.split_once("idempotency-key: ").unwrap();
+            rest.split('\'').next().unwrap().to_owned()
+        };
+        let first = key(&calls);
+        calls.version = "fv_2".into();
+        assert_ne!(first, key(&calls));
     }
 
     #[test]
