@@ -112,11 +112,11 @@ impl Names<'_> {
 
     /// Whether it is worth looking closer; nearly never. Every text of every such submission comes here.
     fn may_be_in(&self, text: &str) -> bool {
-        let told = text.bytes().fold(Telling::default(), Telling::and);
-        told.escape
-            || told.at && self.emails().next().is_some()
-            || told.underscore && text.contains(AssignmentId::PREFIX)
-            || told.equals && (text.contains(IDENTITIES) || text.contains(ASSIGNMENT))
+        let told = text.bytes().fold(0, |told, byte| told | TELLING[usize::from(byte)]);
+        told & ESCAPE != 0
+            || told & AT != 0 && self.emails().next().is_some()
+            || told & UNDERSCORE != 0 && text.contains(AssignmentId::PREFIX)
+            || told & EQUALS != 0 && (text.contains(IDENTITIES) || text.contains(ASSIGNMENT))
             || self.user_ids().any(|id| is_in(text, id))
     }
 
@@ -174,26 +174,22 @@ impl Names<'_> {
     }
 }
 
-/// Characters that stand in every text in which somebody may be named, but for a bare user id.
-#[derive(Default, Clone, Copy)]
-struct Telling {
-    escape: bool,
-    at: bool,
-    underscore: bool,
-    equals: bool,
-}
+const ESCAPE: u8 = 1;
+const AT: u8 = 2;
+const UNDERSCORE: u8 = 4;
+const EQUALS: u8 = 8;
 
-impl Telling {
-    /// Without branches, so that compilers look at many bytes at once.
-    fn and(self, byte: u8) -> Self {
-        Self {
-            escape: self.escape | (byte == b'%') | (byte == b'+'),
-            at: self.at | (byte == b'@'),
-            underscore: self.underscore | (byte == b'_'),
-            equals: self.equals | (byte == b'='),
-        }
-    }
-}
+/// Characters that stand in every text in which somebody may be named, but for a bare user id. By a table a byte costs three
+/// instructions; by comparisons it was thirty.
+const TELLING: [u8; 256] = {
+    let mut telling = [0; 256];
+    telling[b'%' as usize] = ESCAPE;
+    telling[b'+' as usize] = ESCAPE;
+    telling[b'@' as usize] = AT;
+    telling[b'_' as usize] = UNDERSCORE;
+    telling[b'=' as usize] = EQUALS;
+    telling
+};
 
 /// The plain way: preparing a cleverer search costs more than these short texts do.
 fn is_in(text: &str, id: &str) -> bool {
