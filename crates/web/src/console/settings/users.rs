@@ -365,7 +365,14 @@ fn entry(user: &UserDetail, base: &str) -> Markup {
         section.card {
             h2 { "Sign-in" }
             @if user.disabled_at.is_none() {
-                p { "A new link lets them set a password, for example because it was forgotten. The password that they have works until then." }
+                @if user.has_subject {
+                    p { "They have signed in with the organisation's account. The first time they did, the password and the links that they had before ended, as somebody else may have known them." }
+                }
+                @if user.has_password {
+                    p { "A new link lets them set a password, for example because it was forgotten. The password that they have works until then." }
+                } @else {
+                    p { "A new link lets them set a password." }
+                }
                 form method="post" action={ (base) "/reset" } { button.button type="submit" { "Make a link to set a password" } }
                 p { "Disabling signs them out everywhere, at once. Their roles are kept for when they come back." }
                 form method="post" action={ (base) "/state" } data-confirm="Disable this user? They are signed out everywhere." {
