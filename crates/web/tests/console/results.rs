@@ -302,3 +302,31 @@ async fn beside_a_filter_by_a_tag_nothing_is_compared_by_tags_and_the_page_says_
         &["Promoters (9 and 10)", "1", "100%"],
     );
 }
+
+#[tokio::test]
+async fn the_most_frequent_answer_is_followed_over_time_even_where_labels_are_the_same() {
+    let labels =
+        |one: &str, two: &str| json!([{"id": "one", "label": one}, {"id": "two", "label": two}]);
+    for (options, first_day, second_day) in [
+        (labels("Same", "Same"), vec!["two"], vec!["two", "one"]),
+        (labels("Other", "B"), vec!["other:X"], vec!["other:Y", "one"]),
+        (labels("A", "Other"), vec!["two"], vec!["two", "other:X"]),
+    ] {
+        let site = Site::start().await;
+        let app = site.app("Shop").await;
+        let question = json!({"id": "q", "type": "singleChoice", "prompt": "Which?",
+            "allowOther": true, "options": options});
+        let (flow, version) =
+            site.flow(app, json!({"title": "Feedback", "questions": [question]})).await;
+        for day in [first_day, second_day] {
+            for answer in day {
+                site.respond(app, version, json!({"answers": {"q": answer}})).await;
+            }
+            site.clock.advance_millis(DAY_MILLIS);
+        }
+        let page = site.root().await.get(&format!("/console/flows/{flow}/results")).await.ok();
+        let over_time = page.split("over time, in percent").last().unwrap();
+        has_row(over_time, "15 Nov 2026", &["100", "1"]);
+        has_row(over_time, "16 Nov 2026", &["50", "2"]);
+    }
+}
