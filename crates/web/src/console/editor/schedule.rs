@@ -69,10 +69,7 @@ fn drawn(
         label,
         kind,
         value,
-        error: faults
-            .iter()
-            .find(|it| field_of(&it.pointer) == id)
-            .map(|it| it.message.as_str()),
+        error: faults.iter().find(|it| field_of(&it.pointer) == id).map(|it| it.message.as_str()),
         ..Field::default()
     };
     let name = Field {
