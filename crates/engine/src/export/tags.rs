@@ -101,22 +101,22 @@ fn everything(app_id: AppId, flow_id: FlowId) -> ResponseQuery {
 mod tests {
     use super::*;
 
-    fn names(numbers: std::ops::Range<usize>) -> BTreeSet<String> {
-        numbers.map(|number| format!("tag{number:04}")).collect()
+    fn names((from, to): (usize, usize)) -> BTreeSet<String> {
+        (from..to).map(|number| format!("tag{number:04}")).collect()
     }
 
     #[test]
     fn which_tags_have_a_column_does_not_depend_on_when_they_were_seen() {
-        let first = names(0..TAG_COLUMNS_MAX);
+        let first = names((0, TAG_COLUMNS_MAX));
         for parts in [
-            vec![0..500],
-            vec![0..100, 100..500],
-            vec![300..500, 0..300],
-            vec![250..500, 150..250, 50..150, 0..50],
+            &[(0, 500)][..],
+            &[(0, 100), (100, 500)],
+            &[(300, 500), (0, 300)],
+            &[(250, 500), (150, 250), (50, 150), (0, 50)],
         ] {
             let mut known = Known::default();
-            for part in parts.clone() {
-                known.add(names(part));
+            for part in parts {
+                known.add(names(*part));
             }
             assert_eq!(known.names, first, "{parts:?}");
         }
