@@ -85,7 +85,7 @@ async fn where_apps_are_too_many_to_list_an_id_is_typed_and_judged() {
 }
 
 #[tokio::test]
-async fn up_to_a_hundred_apps_are_chosen_from_a_list_and_one_that_is_gone_is_a_fault() {
+async fn up_to_a_hundred_apps_are_chosen_from_a_list_and_none_chosen_is_a_fault() {
     let site = Site::start().await;
     apps(&site, 100).await;
     let root = site.root().await;
