@@ -208,8 +208,18 @@ test("the page is printed as a report with every table", async () => {
   for (const hidden of [".side", ".tabs", ".filters", ".chart-tools"]) {
     assert.ok(await page.locator(hidden).first().isHidden(), hidden);
   }
+  // The second table of a score says the same as its first, and is left out.
+  const tables = page.locator(".result details.chart-table:not(.result-side *)");
+  const count = await tables.count();
+  assert.equal(count, FEEDBACK.questions.length, "one for the responses over time and for each question but the text");
+  for (const table of await tables.locator("table").all()) assert.ok(await table.isVisible(), await table.textContent());
   await page.emulateMedia({ media: null });
+  const open = () => tables.evaluateAll((all) => all.filter((details) => details.open).length);
+  assert.equal(await open(), 0, "before it is printed");
+  await tables.evaluateAll((all) => addEventListener("beforeprint", () => (window.openOnPaper = all.filter((details) => details.open).length)));
   const pdf = await page.pdf({ format: "A4" });
+  assert.equal(await page.evaluate(() => window.openOnPaper), count);
+  assert.equal(await open(), 0, "after it was printed");
   assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
   const pages = pdf.toString("latin1").match(/\/Type\s*\/Page\b/g).length;
   assert.ok(pages >= FEEDBACK.questions.length / 2 && pages <= FEEDBACK.questions.length + 4, `${pages} pages`);

@@ -118,9 +118,9 @@ test("from the first start to files that others can read", async () => {
   await author.getByRole("link", { name: "Results", exact: true }).click();
   await author.waitForURL(/\/results/);
   await author.getByText("How likely are you to recommend the story?").first().waitFor();
-  const gauge = await author.locator("main").innerText();
-  assert.match(gauge, /100/);
-  assert.match(gauge, /Responses\s+1\s/);
+  // The large figure; the ends of the scale are −100 and +100, too.
+  assert.equal(await author.locator('main svg text[font-size="44"]').first().textContent(), "+100");
+  assert.match(await author.locator("main").innerText(), /Responses\s+1\s/);
   await checkAccess(author, "results");
 
   // Its files, each read by somebody else's library.

@@ -2,6 +2,9 @@
 //!
 //! Every response is looked at once; where that ended is remembered, so that a later export looks at what came
 //! since. A name that no response bears any more keeps its column.
+//!
+//! Where there are more names than columns, the first in their order have one: which these are follows from what the
+//! responses bear alone, not from when somebody asked before.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -24,6 +27,7 @@ pub(super) struct TagNames(Mutex<HashMap<FlowId, Known>>);
 
 #[derive(Debug, Clone, Default)]
 struct Known {
+    /// The first of all that were seen, as many as have a column.
     names: BTreeSet<String>,
     /// All responses up to this one were looked at.
     up_to: Option<ResponseId>,
@@ -44,10 +48,7 @@ impl TagNames {
         query.after = known.up_to;
         loop {
             let part = store.count_responses(&query).await?;
-            let room = TAG_COLUMNS_MAX.saturating_sub(known.names.len());
-            let fresh = part.tag_names.into_iter().filter(|name| !known.names.contains(name));
-            let fresh: Vec<String> = fresh.take(room).collect();
-            known.names.extend(fresh);
+            known.add(part.tag_names);
             query.after = part.next;
             known.up_to = part.next.filter(|next| *next < settled).or(known.up_to);
             if part.next.is_none() {
@@ -69,6 +70,15 @@ impl TagNames {
     }
 }
 
+impl Known {
+    fn add(&mut self, names: BTreeSet<String>) {
+        self.names.extend(names.into_iter().take(TAG_COLUMNS_MAX));
+        while self.names.len() > TAG_COLUMNS_MAX {
+            self.names.pop_last();
+        }
+    }
+}
+
 fn everything(app_id: AppId, flow_id: FlowId) -> ResponseQuery {
     ResponseQuery {
         app_id,
@@ -84,5 +94,31 @@ fn everything(app_id: AppId, flow_id: FlowId) -> ResponseQuery {
         order: Order::Asc,
         limit: 1,
         look: usize::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names((from, to): (usize, usize)) -> BTreeSet<String> {
+        (from..to).map(|number| format!("tag{number:04}")).collect()
+    }
+
+    #[test]
+    fn which_tags_have_a_column_does_not_depend_on_when_they_were_seen() {
+        let first = names((0, TAG_COLUMNS_MAX));
+        for parts in [
+            &[(0, 500)][..],
+            &[(0, 100), (100, 500)],
+            &[(300, 500), (0, 300)],
+            &[(250, 500), (150, 250), (50, 150), (0, 50)],
+        ] {
+            let mut known = Known::default();
+            for part in parts {
+                known.add(names(*part));
+            }
+            assert_eq!(known.names, first, "{parts:?}");
+        }
     }
 }

@@ -20,7 +20,9 @@ const DAYS_SHOWN: u32 = 14;
 /// What is known around a page.
 #[derive(Debug, Clone)]
 pub(super) struct Around {
+    /// The first of them.
     pub(super) apps: Vec<AppRow>,
+    pub(super) has_more_apps: bool,
     /// The app that the page is in; none on pages about the whole instance.
     pub(super) app: Option<AppRow>,
     /// Its newest flows that are not archived.
@@ -68,10 +70,11 @@ impl Around {
 
     pub(super) async fn instance(console: &Console, visitor: &Visitor) -> AdminResult<Self> {
         let engine = &console.engine;
-        let page = Page { after: None, limit: APPS_SHOWN };
+        let page = Page { after: None, limit: APPS_SHOWN + 1 };
         let apps = engine.list_apps(&visitor.actor, page).await?;
-        let apps = apps.into_iter().map(|detail| detail.row).collect();
-        Ok(Self { apps, app: None, flows: Vec::new(), now: engine.now() })
+        let has_more_apps = apps.len() > APPS_SHOWN;
+        let apps = apps.into_iter().take(APPS_SHOWN).map(|detail| detail.row).collect();
+        Ok(Self { apps, has_more_apps, app: None, flows: Vec::new(), now: engine.now() })
     }
 
     /// The app that the page is in.

@@ -194,6 +194,9 @@ impl<'f> Frame<'f> {
                                 }
                             }
                         }
+                        @if self.around.has_more_apps {
+                            li { a href="/console/settings/apps" { span.name { "All apps" } } }
+                        }
                     }
                 }
             }

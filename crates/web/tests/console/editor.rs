@@ -3,8 +3,10 @@
 use axum::body::Body;
 use http::Method;
 use serde_json::{Value, json};
+use sluice_engine::FlowPatch;
 use sluice_engine::rows::Scope;
 use sluice_flow::id::FlowId;
+use sluice_flow::time::{Timestamp, Window};
 
 use crate::desk::Desk;
 use crate::shop::{Reply, START, Site, actor, request, submission, survey};
@@ -220,6 +222,90 @@ async fn the_window_the_grace_and_the_name_are_set_without_a_publish() {
     desk.post(&address, &back).await;
     let state = site.engine.get_flow(&actor(), flow).await.unwrap().flow;
     assert_eq!(state.grace_window_seconds, None);
+}
+
+#[tokio::test]
+async fn a_schedule_that_cannot_be_read_is_refused_at_its_fields_and_changes_nothing() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let (flow, _) = site.published().await;
+    let address = format!("/console/flows/{flow}/schedule");
+    let right = [
+        ("name", "Kept"),
+        ("startsAt", "2026-11-15T01:00"),
+        ("endsAt", "2026-11-16T01:00"),
+        ("grace", "own"),
+        ("amount", "36"),
+        ("unit", "hours"),
+    ];
+    assert_eq!(desk.post(&address, &right).await.status, 303);
+    let stored = async || site.engine.get_flow(&actor(), flow).await.unwrap().flow;
+    let before = stored().await;
+    for (number, typed, field) in [
+        (0, "", "name"),
+        (0, "  ", "name"),
+        (1, "soon", "startsAt"),
+        (2, "2026-02-30T01:00", "endsAt"),
+        (4, "", "amount"),
+        (4, "a day", "amount"),
+        (4, "-1", "amount"),
+        (4, "1.5", "amount"),
+        (4, "99999999999", "amount"),
+        (5, "fortnights", "amount"),
+    ] {
+        let mut wrong = right;
+        wrong[number].1 = typed;
+        let refused = desk.post(&address, &wrong).await;
+        let (status, page) = (refused.status, refused.text());
+        assert_eq!(status, 422, "{typed}");
+        assert!(page.contains(&format!("<a href=\"#{field}\">")), "{typed}: {page}");
+        assert!(page.contains(&format!("id=\"{field}-error\"")), "{typed}: {page}");
+        if number < 5 {
+            assert!(page.contains(&format!("value=\"{typed}\"")), "{typed}: {page}");
+        }
+        assert_eq!(stored().await, before, "{typed}");
+    }
+    // All of it at once.
+    let wrong = right.map(|(name, value)| (name, if name == "grace" { value } else { "?" }));
+    let page = desk.post(&address, &wrong).await.text();
+    assert!(page.contains("3 things are to be corrected"), "{page}");
+    // What is typed beside a grace that is the app's is not looked at.
+    let mut inherited = right;
+    (inherited[3].1, inherited[4].1) = ("inherited", "");
+    assert_eq!(desk.post(&address, &inherited).await.status, 303);
+    assert_eq!(stored().await.grace_window_seconds, None);
+}
+
+#[tokio::test]
+async fn a_window_that_was_not_touched_keeps_its_seconds() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let (flow, _) = site.published().await;
+    let moment = |text: &str| Some(text.parse::<Timestamp>().unwrap());
+    let live = Window {
+        starts_at: moment("2026-11-15T01:00:59.250Z"),
+        ends_at: moment("2026-11-16T01:00:30Z"),
+    };
+    let patch = FlowPatch { live_window: Some(live), ..FlowPatch::default() };
+    site.engine.update_flow(&actor(), flow, &patch).await.unwrap();
+    let address = format!("/console/flows/{flow}/schedule");
+    let mut fields = [
+        ("name", "Renamed"),
+        ("startsAt", "2026-11-15T01:00"),
+        ("endsAt", "2026-11-16T01:00"),
+        ("grace", "inherited"),
+    ];
+    assert_eq!(desk.post(&address, &fields).await.status, 303);
+    let stored = async || site.engine.get_flow(&actor(), flow).await.unwrap().flow;
+    assert_eq!((stored().await.name.as_str(), stored().await.live), ("Renamed", live));
+    // The other end stays where one is changed, and an empty one is no limit.
+    fields[2].1 = "2026-11-17T01:00";
+    desk.post(&address, &fields).await;
+    let ends_at = moment("2026-11-17T01:00:00Z");
+    assert_eq!(stored().await.live, Window { ends_at, ..live });
+    fields[1].1 = "";
+    desk.post(&address, &fields).await;
+    assert_eq!(stored().await.live, Window { starts_at: None, ends_at });
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ mod desk;
 mod editor;
 mod flows;
 mod frame;
+mod many_apps;
 mod oidc;
 mod preview;
 mod responses;

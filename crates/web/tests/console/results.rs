@@ -268,3 +268,65 @@ async fn results_by_a_tag_that_was_not_told_apart_say_that_some_may_be_missing()
         assert_eq!(desk.page(query).await.contains(note), is_partial, "{query}");
     }
 }
+
+#[tokio::test]
+async fn beside_a_filter_by_a_tag_nothing_is_compared_by_tags_and_the_page_says_why() {
+    let desk = Desk::open().await;
+    for (plan, country) in [("pro", "de"), ("free", "de"), ("free", "fr")] {
+        let tags = json!({"plan": plan, "country": country});
+        let more = json!({"answers": {"nps": "9"}, "metadata": {"tags": tags}});
+        desk.site.respond(desk.app, desk.versions[1], more).await;
+    }
+    let why = "Answers are counted by one tag at a time.";
+    let compared = "Compared by country";
+    let page = desk.page("?compare=tag.country").await;
+    assert!(page.contains(compared) && !page.contains(why), "{page}");
+    has_row(
+        card(&page, "How likely are you to recommend us?"),
+        "de",
+        &["Promoters (9 and 10)", "2", "100%"],
+    );
+    let page = desk.page("?tag.plan=pro&compare=tag.country").await;
+    assert!(page.contains(why) && !page.contains(compared), "{page}");
+    let nps = card(&page, "How likely are you to recommend us?");
+    assert!(nps.contains("answered by 4 of 4"), "those of the plan alone: {nps}");
+    assert!(!nps.contains(">de</th>"), "{nps}");
+    for offered in ["<option value=\"tag.country\"", "<option value=\"tag.plan\""] {
+        assert!(!page.contains(offered) && desk.page("").await.contains(offered), "{offered}");
+    }
+    // By versions they are compared all the same.
+    let page = desk.page("?tag.plan=pro&compare=version").await;
+    has_row(
+        card(&page, "How likely are you to recommend us?"),
+        "Version 2",
+        &["Promoters (9 and 10)", "1", "100%"],
+    );
+}
+
+#[tokio::test]
+async fn the_most_frequent_answer_is_followed_over_time_even_where_labels_are_the_same() {
+    let labels =
+        |one: &str, two: &str| json!([{"id": "one", "label": one}, {"id": "two", "label": two}]);
+    for (options, first_day, second_day) in [
+        (labels("Same", "Same"), vec!["two"], vec!["two", "one"]),
+        (labels("Other", "B"), vec!["other:X"], vec!["other:Y", "one"]),
+        (labels("A", "Other"), vec!["two"], vec!["two", "other:X"]),
+    ] {
+        let site = Site::start().await;
+        let app = site.app("Shop").await;
+        let question = json!({"id": "q", "type": "singleChoice", "prompt": "Which?",
+            "allowOther": true, "options": options});
+        let (flow, version) =
+            site.flow(app, json!({"title": "Feedback", "questions": [question]})).await;
+        for day in [first_day, second_day] {
+            for answer in day {
+                site.respond(app, version, json!({"answers": {"q": answer}})).await;
+            }
+            site.clock.advance_millis(DAY_MILLIS);
+        }
+        let page = site.root().await.get(&format!("/console/flows/{flow}/results")).await.ok();
+        let over_time = page.split("over time, in percent").last().unwrap();
+        has_row(over_time, "15 Nov 2026", &["100", "1"]);
+        has_row(over_time, "16 Nov 2026", &["50", "2"]);
+    }
+}

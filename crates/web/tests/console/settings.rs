@@ -3,8 +3,10 @@
 use serde_json::json;
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{IdentityVerification, Page, Role, Scope};
+use sluice_engine::verify::{IdClaims, Presented};
 
-use crate::support::{ORIGIN, PASSWORD, Site, actor, definition};
+use crate::shop::tokens::Signer;
+use crate::support::{ORIGIN, PASSWORD, START, Site, actor, definition};
 
 #[tokio::test]
 async fn every_page_of_settings_is_shown_to_an_owner() {
@@ -290,4 +292,60 @@ async fn a_role_that_is_mistyped_takes_none_away() {
     }
     root.post(&of_user, &[("appId", &place), ("role", "none")]).await.to();
     assert_eq!(roles().await, 0);
+}
+
+#[tokio::test]
+async fn an_answer_that_contradicts_its_token_is_counted_once() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let (_, version) = site.flow(app, definition("Feedback")).await;
+    let root = site.root().await;
+    let path = format!("/console/apps/{app}/settings/identity");
+    let made = root.post(&format!("{path}/keys"), &[("type", "hs256")]).await.ok();
+    let secret = made.split("id=\"secret\">").nth(1).unwrap().split('<').next().unwrap();
+    let signer = Signer::Secret(secret.as_bytes().to_vec());
+    root.post(&path, &[("mode", "observe")]).await.to();
+    let kid = site.engine.list_identity_keys(&actor(), app).await.unwrap()[0].kid.clone();
+    let now = START / 1000;
+    let claims = json!({"sub": "7", "aud": app, "iat": now, "exp": now + 300});
+    let token = signer.token(Some(&kid), &claims);
+    let key = site.engine.get_app(&actor(), app).await.unwrap().api_keys[0].to_string();
+    let view = site.engine.app(&key).await.unwrap().unwrap();
+    for user in ["7", "8", "9"] {
+        let proven = site.engine.identify(&view, Presented::Token(&token)).await.unwrap();
+        let body = json!({
+            "flowVersionId": version, "flowVersionPayloadGeneration": "4", "answers": {},
+            "respondentAnalyticsAdmission": "admitted",
+            "identities": [{"type": "userId", "value": user}]
+        });
+        let body = body.to_string();
+        site.engine.submit_as(&view, Some(body.as_bytes()), None, proven.as_ref()).await.unwrap();
+    }
+    let page = root.get(&path).await.ok();
+    assert!(page.contains("2 of 3 requests so far would be refused"), "{page}");
+    for (word, count) in [("Verified", 1), ("Contradicting", 2)] {
+        let row = format!("<th scope=\"row\">{word}</th><td class=\"number\">{count}</td>");
+        assert!(page.contains(&row), "{row}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_of_a_user_says_that_the_provider_ended_their_password() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let user = site.user("ann@mail.example", Some(app), Role::Viewer).await;
+    let root = site.root().await;
+    let path = format!("/console/settings/users/{user}");
+    let ended = "the password and the links that they had before ended";
+    let works = "The password that they have works until then.";
+    let page = root.get(&path).await.ok();
+    assert!(!page.contains(ended) && page.contains(works), "{page}");
+    let claims = IdClaims {
+        issuer: "https://id.example".into(),
+        subject: "42".into(),
+        verified_email: Some("ann@mail.example".into()),
+    };
+    site.engine.sign_in_with_subject(&claims, None).await.unwrap();
+    let page = root.get(&path).await.ok();
+    assert!(page.contains(ended) && !page.contains(works), "{page}");
 }

@@ -6,6 +6,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use sluice_engine::rows::FlowState;
 use sluice_engine::{AdminError, FlowPatch};
+use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
 use sluice_flow::lifecycle::GRACE_DEFAULT_SECONDS;
 use sluice_flow::time::{Timestamp, Window};
@@ -16,7 +17,7 @@ use crate::console::frame::{Frame, Place, Tab, Width};
 use crate::console::parts::errors;
 use crate::console::parts::field::Field;
 use crate::console::reply::{self, Answer, Kind};
-use crate::console::request::{At, Form};
+use crate::console::request::{At, Fields, Form};
 use crate::console::session::Visitor;
 
 /// Units that a grace is given in, largest first.
@@ -32,34 +33,49 @@ struct Filled<'f> {
     name: &'f str,
     starts: String,
     ends: String,
-    /// How many of which unit; nothing is the app's.
-    grace: Option<(u32, &'f str)>,
+    /// Whether the flow has a grace of its own; else it is the app's.
+    is_own: bool,
+    amount: String,
+    unit: &'f str,
 }
 
 /// The form as it is stored.
 pub(super) fn form(state: &FlowState, app_grace: Option<u32>) -> Markup {
     let Window { starts_at, ends_at } = state.flow.live;
+    let own = state.flow.grace_window_seconds;
+    let (amount, unit) = own.map_or((24, "hours"), in_units);
     let filled = Filled {
         name: &state.flow.name,
         starts: starts_at.map(minutes).unwrap_or_default(),
         ends: ends_at.map(minutes).unwrap_or_default(),
-        grace: state.flow.grace_window_seconds.map(in_units),
+        is_own: own.is_some(),
+        amount: amount.to_string(),
+        unit,
     };
-    drawn(state, app_grace, &filled)
+    drawn(state, app_grace, &filled, &[])
 }
 
-fn drawn(state: &FlowState, app_grace: Option<u32>, filled: &Filled<'_>) -> Markup {
+fn drawn(
+    state: &FlowState,
+    app_grace: Option<u32>,
+    filled: &Filled<'_>,
+    faults: &[Fault],
+) -> Markup {
     let inherited = app_grace.or(state.app_grace_window_seconds);
     let whose = if inherited.is_some() { "the app's" } else { "the default" };
     let inherited = span_words(inherited.unwrap_or(GRACE_DEFAULT_SECONDS));
-    let (amount, unit) = filled.grace.unwrap_or((24, "hours"));
+    let field = |id, label, kind, value| Field {
+        id,
+        label,
+        kind,
+        value,
+        error: faults.iter().find(|it| field_of(&it.pointer) == id).map(|it| it.message.as_str()),
+        ..Field::default()
+    };
     let name = Field {
-        id: "name",
-        label: "Name",
-        value: filled.name,
         required: true,
         hint: Some("What it is called in this console. Respondents see the title."),
-        ..Field::default()
+        ..field("name", "Name", "text", filled.name)
     };
     html! {
         form.form id="schedule" method="post" action={ "/console/flows/" (state.flow.flow_id) "/schedule" } {
@@ -68,19 +84,19 @@ fn drawn(state: &FlowState, app_grace: Option<u32>, filled: &Filled<'_>) -> Mark
                 legend.label { "Live window" }
                 p.hint { "Answers are taken from the start to before the end, in every version. Empty is without limit. Times are in " span data-utc { "UTC" } "." }
                 div.inline {
-                    (moment("startsAt", "Takes answers from", &filled.starts))
-                    (moment("endsAt", "Until before", &filled.ends))
+                    (field("startsAt", "Takes answers from", "datetime-local", &filled.starts).draw())
+                    (field("endsAt", "Until before", "datetime-local", &filled.ends).draw())
                 }
             }
             fieldset.stack {
                 legend.label { "Grace" }
                 p.hint { "How long people who opened a version can still send it after a newer one is published. It counts from the next publish on." }
-                label.check { input type="radio" name="grace" value="inherited" checked[filled.grace.is_none()]; span { "As " (whose) ": " (inherited) } }
-                label.check { input type="radio" name="grace" value="own" checked[filled.grace.is_some()]; span { "For this flow:" } }
+                label.check { input type="radio" name="grace" value="inherited" checked[!filled.is_own]; span { "As " (whose) ": " (inherited) } }
+                label.check { input type="radio" name="grace" value="own" checked[filled.is_own]; span { "For this flow:" } }
                 div.inline {
-                    div.field { label for="amount" { "So many" } input.input type="number" id="amount" name="amount" min="0" value=(amount); }
+                    (field("amount", "So many", "number", &filled.amount).draw())
                     div.field { label for="unit" { "Unit" } select.input id="unit" name="unit" {
-                        @for (units, _, _) in UNITS { option value=(units) selected[units == unit] { (units) } }
+                        @for (units, _, _) in UNITS { option value=(units) selected[units == filled.unit] { (units) } }
                     } }
                 }
                 p.hint { "0 seconds is none: what was opened before cannot be sent any more." }
@@ -90,12 +106,13 @@ fn drawn(state: &FlowState, app_grace: Option<u32>, filled: &Filled<'_>) -> Mark
     }
 }
 
-fn moment(id: &str, label: &str, value: &str) -> Markup {
-    html! {
-        div.field {
-            label for=(id) { (label) }
-            input.input type="datetime-local" id=(id) name=(id) value=(value);
-        }
+/// The field that a fault belongs to.
+fn field_of(pointer: &str) -> &'static str {
+    match pointer {
+        "/name" => "name",
+        "/liveWindow/startsAt" => "startsAt",
+        "/liveWindow/endsAt" => "endsAt",
+        _ => "amount",
     }
 }
 
@@ -107,19 +124,11 @@ pub(super) async fn save(
 ) -> Answer {
     let state = console.engine.get_flow(&visitor.actor, flow).await?;
     super::need_write(&visitor, state.flow.app_id)?;
-    let unit =
-        UNITS.iter().find(|(units, ..)| form.get("unit") == Some(units)).unwrap_or(&UNITS[1]);
-    let amount: u32 = form.get("amount").and_then(|amount| amount.parse().ok()).unwrap_or(0);
-    let is_own = form.get("grace") == Some("own");
-    let patch = FlowPatch {
-        name: form.get("name").map(str::to_owned),
-        live_window: Some(Window {
-            starts_at: read(form.get("startsAt")),
-            ends_at: read(form.get("endsAt")),
-        }),
-        grace_window_seconds: Some(is_own.then(|| amount.saturating_mul(unit.2))),
+    let saved = match patch_of(&form, &state) {
+        Ok(patch) => console.engine.update_flow(&visitor.actor, flow, &patch).await,
+        Err(faults) => Err(AdminError::Invalid(faults)),
     };
-    let faults = match console.engine.update_flow(&visitor.actor, flow, &patch).await {
+    let faults = match saved {
         Ok(_) => {
             return Ok(reply::see_other(&format!(
                 "/console/flows/{flow}/edit?done=saved#schedule"
@@ -133,16 +142,14 @@ pub(super) async fn save(
         name: form.raw("name"),
         starts: form.raw("startsAt").to_owned(),
         ends: form.raw("endsAt").to_owned(),
-        grace: is_own.then_some((amount, unit.0)),
+        is_own: form.get("grace") == Some("own"),
+        amount: form.raw("amount").to_owned(),
+        unit: form.raw("unit"),
     };
-    let field_of = |pointer: &str| {
-        Some(match pointer {
-            "/name" => "name".to_owned(),
-            "/liveWindow/endsAt" => "endsAt".to_owned(),
-            _ => "amount".to_owned(),
-        })
+    let content = html! {
+        (errors(&faults, |pointer| Some(field_of(pointer).to_owned())))
+        (drawn(&state, None, &filled, &faults))
     };
-    let content = html! { (errors(&faults, field_of)) (drawn(&state, None, &filled)) };
     let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::Edit), "Schedule");
     Ok(frame.script("editor.js").width(Width::Narrow).page(Kind::Unfinished, content))
 }
@@ -152,9 +159,65 @@ fn minutes(at: Timestamp) -> String {
     at.to_string().get(..16).unwrap_or_default().to_owned()
 }
 
+/// What the form asks for, or everything in it that cannot be read: nothing is taken for something else.
+fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let mut fault = |pointer: &str, message: &str| {
+        faults.push(Fault { pointer: pointer.to_owned(), message: message.to_owned() });
+    };
+    let name = form.get("name").unwrap_or_default().to_owned();
+    if name.is_empty() {
+        fault("/name", "must not be empty");
+    }
+    let Window { starts_at, ends_at } = state.flow.live;
+    let mut moment = |id: &str, stored| {
+        bound(form, id, stored).unwrap_or_else(|Unreadable| {
+            let message = "must be a day and a time, or empty for no limit";
+            fault(&format!("/liveWindow/{id}"), message);
+            None
+        })
+    };
+    let (starts_at, ends_at) = (moment("startsAt", starts_at), moment("endsAt", ends_at));
+    let grace_window_seconds = match form.get("grace") {
+        Some("own") => Some(grace(form).or_else(|| {
+            fault("/amount", "must be a whole number of days, hours, minutes or seconds");
+            None
+        })),
+        Some("inherited") => Some(None),
+        _ => None,
+    };
+    let live_window = Some(Window { starts_at, ends_at });
+    let patch = FlowPatch { name: Some(name), live_window, grace_window_seconds };
+    if faults.is_empty() { Ok(patch) } else { Err(faults) }
+}
+
+/// What a field says that is no moment.
+#[derive(Debug, PartialEq, Eq)]
+struct Unreadable;
+
+/// An end of the window. The field has only minutes: where it says what was shown of the stored one, that stays to the
+/// millisecond.
+fn bound(
+    form: &Fields,
+    id: &str,
+    stored: Option<Timestamp>,
+) -> Result<Option<Timestamp>, Unreadable> {
+    let Some(text) = form.get(id) else { return Ok(None) };
+    match stored {
+        Some(at) if minutes(at) == text => Ok(stored),
+        _ => read(text).map(Some).ok_or(Unreadable),
+    }
+}
+
+/// The grace of the flow's own, in seconds. More than fits is left to be refused as too much.
+fn grace(form: &Fields) -> Option<u32> {
+    let (.., unit) = UNITS.iter().find(|(units, ..)| form.get("unit") == Some(units))?;
+    let amount: u64 = form.get("amount")?.parse().ok()?;
+    Some(u32::try_from(amount.saturating_mul(u64::from(*unit))).unwrap_or(u32::MAX))
+}
+
 /// What a field says, read in UTC; a script has brought it there from the reader's zone.
-fn read(text: Option<&str>) -> Option<Timestamp> {
-    let text = text?;
+fn read(text: &str) -> Option<Timestamp> {
     let seconds = if text.len() == 16 { ":00Z" } else { "Z" };
     format!("{text}{seconds}").parse().ok()
 }
@@ -198,8 +261,8 @@ mod tests {
     fn a_moment_goes_out_and_comes_back_the_same() {
         let at: Timestamp = "2026-11-15T02:30:00.000Z".parse().unwrap();
         assert_eq!(minutes(at), "2026-11-15T02:30");
-        assert_eq!(read(Some("2026-11-15T02:30")), Some(at));
-        assert_eq!(read(Some("2026-11-15T02:30:00")), Some(at));
-        assert_eq!((read(None), read(Some("soon"))), (None, None));
+        assert_eq!(read("2026-11-15T02:30"), Some(at));
+        assert_eq!(read("2026-11-15T02:30:00"), Some(at));
+        assert_eq!(read("soon"), None);
     }
 }

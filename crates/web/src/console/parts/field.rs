@@ -6,6 +6,8 @@ use maud::{Markup, html};
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Field<'f> {
     pub(in super::super) id: &'f str,
+    /// What it is sent as, where that is not its id.
+    pub(in super::super) name: Option<&'f str>,
     pub(in super::super) label: &'f str,
     pub(in super::super) value: &'f str,
     pub(in super::super) hint: Option<&'f str>,
@@ -22,6 +24,7 @@ pub(in super::super) struct Field<'f> {
 impl Field<'_> {
     pub(in super::super) fn draw(&self) -> Markup {
         let described = self.described();
+        let name = self.name.unwrap_or(self.id);
         let invalid = self.error.map(|_| "true");
         let class = if self.mono { "input mono" } else { "input" };
         html! {
@@ -29,10 +32,10 @@ impl Field<'_> {
                 label for=(self.id) { (self.label) }
                 @if let Some(hint) = self.hint { p.hint id={ (self.id) "-hint" } { (hint) } }
                 @if self.lines > 0 {
-                    textarea class=(class) id=(self.id) name=(self.id) rows=(self.lines) required[self.required]
+                    textarea class=(class) id=(self.id) name=(name) rows=(self.lines) required[self.required]
                         aria-describedby=[&described] aria-invalid=[invalid] { "\n" (self.value) }
                 } @else {
-                    input class=(class) id=(self.id) name=(self.id) value=(self.value)
+                    input class=(class) id=(self.id) name=(name) value=(self.value)
                         type=(if self.kind.is_empty() { "text" } else { self.kind })
                         required[self.required] autocomplete=[self.autocomplete]
                         aria-describedby=[&described] aria-invalid=[invalid];

@@ -31,6 +31,8 @@ pub(super) fn parts(
     match &view.compare {
         None => Vec::new(),
         Some(Compare::Version) => by_version(filter, summary),
+        // Counts are kept by one tag at a time: with two, one of them would not be minded.
+        Some(Compare::Tag(_)) if view.tag.is_some() => Vec::new(),
         Some(Compare::Tag(name)) => by_tag(filter, summary, name),
         Some(Compare::Period) => by_period(view.period, filter, today),
     }

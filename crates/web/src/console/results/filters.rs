@@ -8,6 +8,10 @@ use super::report::Report;
 use super::view::{Compare, PERIODS, Period, View, as_value};
 use crate::console::parts::number;
 
+/// Why there is no comparison by a tag beside a filter by one.
+const ONE_TAG: &str =
+    "Answers are counted by one tag at a time. Remove the filter by a tag to compare by tags.";
+
 pub(super) fn bar(flow: FlowId, report: &Report) -> Markup {
     html! {
         section.filters aria-label="Filters" {
@@ -122,9 +126,11 @@ fn comparisons(report: &Report) -> Markup {
                 @if report.summary.versions.len() > 1 {
                     option value="version" selected[is(&Compare::Version)] { "By version" }
                 }
-                @for tag in &report.summary.tags {
-                    @let compare = Compare::Tag(tag.name.clone());
-                    option value=(compare) selected[is(&compare)] { "By " (tag.name) }
+                @if report.view.tag.is_none() {
+                    @for tag in &report.summary.tags {
+                        @let compare = Compare::Tag(tag.name.clone());
+                        option value=(compare) selected[is(&compare)] { "By " (tag.name) }
+                    }
                 }
             }
         }
@@ -136,6 +142,7 @@ fn chosen(flow: FlowId, report: &Report) -> Markup {
     let view = &report.view;
     let number_of =
         |id| report.summary.versions.iter().find(|it| it.flow_version_id == id).map(|it| it.number);
+    let are_two_tags = view.tag.is_some() && matches!(view.compare, Some(Compare::Tag(_)));
     let out = |without: View, words: Markup| {
         html! { a.chip.on href=(without.address(flow)) { span.chip-words { (words) } span aria-hidden="true" { "×" } span.unseen { "remove this filter" } } }
     };
@@ -155,11 +162,15 @@ fn chosen(flow: FlowId, report: &Report) -> Markup {
                         @match compare {
                             Compare::Version => "Compared by version",
                             Compare::Period => "Compared with the period before",
+                            Compare::Tag(name) if are_two_tags => { "Not compared by " (name) },
                             Compare::Tag(name) => { "Compared by " (name) },
                         }
                     }))
                 }
-                @if report.parts.is_empty() && view.compare.is_some() { span.hint { "There is nothing to compare by this here." } }
+                @if view.tag.is_some() { span.hint { (ONE_TAG) } }
+                @if report.parts.is_empty() && view.compare.is_some() && !are_two_tags {
+                    span.hint { "There is nothing to compare by this here." }
+                }
             }
         }
     }

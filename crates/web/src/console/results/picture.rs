@@ -33,7 +33,7 @@ impl Headline {
                 None => none("Mean"),
             },
             Picture::Options { options, other, .. } => match top(options, *other) {
-                Some((label, count)) => {
+                Some(Top { label, count, .. }) => {
                     new(share(count, answered), label, Some(taken(options.len())))
                 }
                 None => none("No answer yet"),
@@ -93,16 +93,21 @@ fn range(median: Option<f64>, min: Option<f64>, max: Option<f64>) -> Option<Stri
     Some(format!("Median {} · from {} to {}", decimal(median, 2), decimal(min, 2), decimal(max, 2)))
 }
 
-/// The option that was taken most often, the first of equals.
-fn top(options: &[OptionCount], other: u64) -> Option<(String, u64)> {
-    let mut best: Option<(String, u64)> = None;
+/// The option that was taken most often.
+struct Top<'q> {
+    /// Its place among the options; what is in people's own words comes after the last. Labels may be the same.
+    at: usize,
+    label: &'q str,
+    count: u64,
+}
+
+/// The first of equals.
+fn top(options: &[OptionCount], other: u64) -> Option<Top<'_>> {
     let all = options.iter().map(|option| (option.label.as_str(), option.count));
-    for (label, count) in all.chain([("Other", other)]) {
-        if count > best.as_ref().map_or(0, |best| best.1) {
-            best = Some((label.to_owned(), count));
-        }
-    }
-    best
+    let all = all.chain([("Other", other)]).enumerate();
+    let all = all.map(|(at, (label, count))| Top { at, label, count });
+    let chosen = all.filter(|option| option.count > 0);
+    chosen.reduce(|best, option| if option.count > best.count { option } else { best })
 }
 
 /// How the answers fall; none where only texts were asked for.
@@ -249,9 +254,7 @@ fn measure(question: &QuestionSummary) -> Option<Measure<'_>> {
             of: Box::new(|day| day.mean),
         },
         Picture::Options { options, other, .. } => {
-            let (label, _) = top(options, *other)?;
-            let at =
-                options.iter().position(|option| option.label == label).unwrap_or(options.len());
+            let Top { at, label, .. } = top(options, *other)?;
             Measure {
                 title: format!("Share of “{label}” over time, in percent"),
                 name: "Percent".to_owned(),

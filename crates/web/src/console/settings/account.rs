@@ -68,7 +68,7 @@ async fn view(
 ) -> Result<Response, AdminError> {
     let around = Around::instance(console, visitor).await?;
     let content = match visitor.user_id {
-        Some(_) => form(visitor, faults),
+        Some(_) => form(visitor, faults, console.provider.is_some()),
         None => html! {
             section.card {
                 h2 { "Your account" }
@@ -79,7 +79,7 @@ async fn view(
     Ok(instance_page(visitor, &around, PART, kind, done, content))
 }
 
-fn form(visitor: &Visitor, faults: &[Fault]) -> Markup {
+fn form(visitor: &Visitor, faults: &[Fault], has_provider: bool) -> Markup {
     let field_of = |pointer: &str| pointer.split('/').nth(1).map(str::to_owned);
     let own = |id, label, autocomplete, hint| Field {
         id,
@@ -98,6 +98,9 @@ fn form(visitor: &Visitor, faults: &[Fault]) -> Markup {
         }
         section.card {
             h2 { "Change your password" }
+            @if has_provider {
+                p { "A password that you had before you first signed in with your organisation's account ended then. To have another one, ask an owner of the instance for a link." }
+            }
             (parts::errors(faults, field_of))
             form.form method="post" action="/console/settings/account" {
                 (own("old", "Password as it is now", "current-password", None).draw())

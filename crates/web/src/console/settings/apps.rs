@@ -5,9 +5,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, html};
-use sluice_engine::AdminError;
-use sluice_engine::rows::Scope;
+use sluice_engine::rows::{Page, Scope};
+use sluice_engine::{AdminError, AppDetail};
 use sluice_flow::definition::Fault;
+use sluice_flow::id::AppId;
 
 use super::super::Console;
 use super::super::around::Around;
@@ -19,13 +20,15 @@ use super::super::session::Visitor;
 use super::instance_page;
 
 const PART: &str = "apps";
+const PAGE_ROWS: usize = 100;
 
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     Query(query): Query,
 ) -> Answer {
-    Ok(view(&console, &visitor, Kind::Shown, query.get("done"), "", &[]).await?)
+    let after = query.get("after").and_then(|id| id.parse().ok());
+    Ok(view(&console, &visitor, (Kind::Shown, query.get("done")), after, "", &[]).await?)
 }
 
 pub(super) async fn create(
@@ -37,7 +40,8 @@ pub(super) async fn create(
     match console.engine.create_app(&visitor.actor, name).await {
         Ok(app) => Ok(reply::see_other(&format!("/console/apps/{}?done=created", app.row.app_id))),
         Err(AdminError::Invalid(faults)) => {
-            Ok(view(&console, &visitor, Kind::Unfinished, None, name, &faults).await?)
+            let unfinished = (Kind::Unfinished, None);
+            Ok(view(&console, &visitor, unfinished, None, name, &faults).await?)
         }
         Err(error) => Err(error.into()),
     }
@@ -46,15 +50,21 @@ pub(super) async fn create(
 async fn view(
     console: &Console,
     visitor: &Visitor,
-    kind: Kind,
-    done: Option<&str>,
+    (kind, done): (Kind, Option<&str>),
+    after: Option<AppId>,
     name: &str,
     faults: &[Fault],
 ) -> Result<Response, AdminError> {
     let around = Around::instance(console, visitor).await?;
+    let page = Page { after, limit: PAGE_ROWS + 1 };
+    let mut apps = console.engine.list_apps(&visitor.actor, page).await?;
+    let has_more = apps.len() > PAGE_ROWS;
+    apps.truncate(PAGE_ROWS);
+    let next = apps.last().filter(|_| has_more).map(|app| app.row.app_id);
     let may_make = visitor.actor.may_instance(Scope::Admin);
     let content = html! {
-        @if around.apps.is_empty() { (nothing(may_make)) } @else { (list(&around)) }
+        @if apps.is_empty() && after.is_none() { (nothing(may_make)) } @else { (list(&apps)) }
+        @if let Some(next) = next { nav.pager aria-label="Pages" { a.button href={ "/console/settings/apps?after=" (next) } { "Next page" } } }
         @if may_make { (form(name, faults)) }
     };
     Ok(instance_page(visitor, &around, PART, kind, done, content))
@@ -75,7 +85,7 @@ fn nothing(may_make: bool) -> Markup {
     }
 }
 
-fn list(around: &Around) -> Markup {
+fn list(apps: &[AppDetail]) -> Markup {
     html! {
         section.card {
             h2 { "Apps" }
@@ -83,7 +93,7 @@ fn list(around: &Around) -> Markup {
                 table.table.hover {
                     thead { tr { th scope="col" { "Name" } th scope="col" { "Id" } th scope="col" { "Made" } th scope="col" { span.unseen { "Settings" } } } }
                     tbody {
-                        @for app in &around.apps {
+                        @for AppDetail { row: app, .. } in apps {
                             tr {
                                 td { a href={ "/console/apps/" (app.app_id) } { (app.name) } }
                                 td { code { (app.app_id) } }

@@ -8,6 +8,7 @@ mod identity;
 mod keys;
 mod people;
 mod person_file;
+mod places;
 mod respondents;
 mod roles;
 mod sentences;

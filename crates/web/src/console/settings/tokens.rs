@@ -18,8 +18,7 @@ use super::super::parts::{self, time};
 use super::super::reply::{self, Answer, Kind};
 use super::super::request::{At, Fields, Form, Query};
 use super::super::session::Visitor;
-use super::users::{EVERYWHERE, place_of};
-use super::{error_of, instance_page};
+use super::{error_of, instance_page, places};
 
 const PART: &str = "tokens";
 const SCOPES: [(&str, Scope, &str); 5] = [
@@ -59,7 +58,7 @@ pub(super) async fn create(
         message: "must be a whole number of days, or empty for a token that does not end"
             .to_owned(),
     });
-    let (place, days) = match (place_of(&form), days) {
+    let (place, days) = match (places::chosen(&form), days) {
         (Ok(place), Ok(days)) => (place, days),
         (place, days) => {
             let faults = place.err().into_iter().chain(days.err()).collect();
@@ -81,11 +80,10 @@ pub(super) async fn create(
             let page = View { secret: Some((row.name, secret.0)), ..View::default() };
             Ok(view(&console, &visitor, Kind::Shown, None, page).await?)
         }
-        Err(AdminError::Invalid(faults)) => {
-            let page = View { faults, typed: form, ..View::default() };
+        Err(error) => {
+            let page = View { faults: places::faults(error)?, typed: form, ..View::default() };
             Ok(view(&console, &visitor, Kind::Unfinished, None, page).await?)
         }
-        Err(error) => Err(error.into()),
     }
 }
 
@@ -123,10 +121,7 @@ async fn view(
 fn list(tokens: &[TokenRow], around: &Around) -> Markup {
     let app_name = |token: &TokenRow| match token.app_id {
         None => "All apps".to_owned(),
-        Some(app) => {
-            let known = around.apps.iter().find(|row| row.app_id == app);
-            known.map_or_else(|| app.to_string(), |row| row.name.clone())
-        }
+        Some(app) => places::app_name(around, app),
     };
     let scopes = |token: &TokenRow| {
         let held = SCOPES.iter().filter(|(_, scope, _)| token.scopes.contains(scope));
@@ -190,7 +185,7 @@ fn form(around: &Around, page: &View) -> Markup {
         error: error_of(&page.faults, "days", field_of),
         ..Field::default()
     };
-    let chosen = page.typed.get("appId");
+    let place_error = error_of(&page.faults, "appId", field_of);
     html! {
         section.card {
             h2 { "Make a token" }
@@ -204,16 +199,7 @@ fn form(around: &Around, page: &View) -> Markup {
                         label.check { input type="checkbox" name="scope" value=(word) checked[page.typed.all("scope").any(|it| it == word)]; span { (text) } }
                     }
                 }
-                div.field {
-                    label for="appId" { "Where" }
-                    select.input id="appId" name="appId" required {
-                        option value="" { "Choose …" }
-                        option value=(EVERYWHERE) selected[chosen == Some(EVERYWHERE)] { "All apps, and the instance" }
-                        @for app in &around.apps {
-                            option value=(app.app_id) selected[chosen == Some(app.app_id.to_string().as_str())] { (app.name) }
-                        }
-                    }
-                }
+                (places::field("appId", around, page.typed.raw("appId"), place_error))
                 (days.draw())
                 div.buttons { button.button.primary type="submit" { "Make the token" } }
             }

@@ -9,7 +9,7 @@ use sluice_engine::people::{NewUser, UserDetail, UserPatch};
 use sluice_engine::rows::{Page, Role, Scope};
 use sluice_engine::{AdminError, Secret};
 use sluice_flow::definition::Fault;
-use sluice_flow::id::{AppId, UserId};
+use sluice_flow::id::UserId;
 
 use super::super::Console;
 use super::super::around::Around;
@@ -19,6 +19,7 @@ use super::super::reply::{self, Answer, Kind};
 use super::super::request::{At, Fields, Form, Query};
 use super::super::session::Visitor;
 use super::people::told_link;
+use super::places::{self, EVERYWHERE, app_name};
 use super::roles::{self, role_of, word_of};
 use super::{error_of, instance_page};
 
@@ -41,7 +42,7 @@ pub(super) async fn create(
     Form(form): Form,
 ) -> Answer {
     visitor.actor.need_instance(Scope::Admin)?;
-    let app_id = match place_of(&form) {
+    let app_id = match places::chosen(&form) {
         Ok(place) => place,
         Err(fault) => {
             let unfinished = (Kind::Unfinished, None);
@@ -59,27 +60,12 @@ pub(super) async fn create(
             let page = View { link: Some(secret), ..View::default() };
             return Ok(page.of(&console, &visitor, user).await?);
         }
-        Err(AdminError::Invalid(faults)) => faults,
         Err(AdminError::Conflict { detail, .. }) => {
             vec![Fault { pointer: "/email".to_owned(), message: detail }]
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => places::faults(error)?,
     };
     Ok(list(&console, &visitor, None, (Kind::Unfinished, None), &faults, &form).await?)
-}
-
-/// The word for all apps and the instance. It must be said: what is missing or mistyped is nowhere.
-pub(super) const EVERYWHERE: &str = "all";
-
-/// Where something is to hold, by the field of the form: in an app, or everywhere.
-pub(super) fn place_of(form: &Fields) -> Result<Option<AppId>, Fault> {
-    match form.get("appId") {
-        Some(EVERYWHERE) => Ok(None),
-        place => place.and_then(|id| id.parse().ok()).map(Some).ok_or_else(|| Fault {
-            pointer: "/appId".to_owned(),
-            message: "must be one of the apps, or all".to_owned(),
-        }),
-    }
 }
 
 pub(super) async fn one(
@@ -100,10 +86,19 @@ pub(super) async fn set_role(
     Form(form): Form,
 ) -> Answer {
     visitor.actor.need_instance(Scope::Admin)?;
-    let app = place_of(&form).map_err(|fault| AdminError::Invalid(vec![fault]))?;
     let role = roles::chosen(form.get("role"))?;
-    console.engine.set_role(&visitor.actor, id, app, role).await?;
-    Ok(saved(id))
+    let set = match places::chosen(&form) {
+        Ok(app) => console.engine.set_role(&visitor.actor, id, app, role).await,
+        Err(fault) => Err(AdminError::Invalid(vec![fault])),
+    };
+    match set {
+        Ok(_) => Ok(saved(id)),
+        Err(error) => {
+            let faults = places::faults(error)?;
+            let user = console.engine.get_user(&visitor.actor, id).await?;
+            Ok(View { faults, typed: form, ..View::default() }.of(&console, &visitor, user).await?)
+        }
+    }
 }
 
 pub(super) async fn rename(
@@ -209,11 +204,6 @@ fn roles_of(user: &UserDetail, around: &Around) -> String {
     if told.is_empty() { "None".to_owned() } else { told.join(", ") }
 }
 
-fn app_name(around: &Around, app: AppId) -> String {
-    let known = around.apps.iter().find(|row| row.app_id == app);
-    known.map_or_else(|| app.to_string(), |row| row.name.clone())
-}
-
 fn state_of(user: &UserDetail) -> &'static str {
     match user {
         UserDetail { disabled_at: Some(_), .. } => "Disabled",
@@ -241,23 +231,8 @@ fn form(around: &Around, faults: &[Fault], typed: &Fields) -> Markup {
                 (own("email", "E-mail address", "email").draw())
                 (own("name", "Name", "text").draw())
                 (select("role", "Role", roles::ALL, typed.get("role").unwrap_or("viewer")))
-                (places("appId", around, typed.get("appId")))
+                (places::field("appId", around, typed.raw("appId"), error_of(faults, "appId", field_of)))
                 div.buttons { button.button.primary type="submit" { "Add the user" } }
-            }
-        }
-    }
-}
-
-fn places(id: &str, around: &Around, chosen: Option<&str>) -> Markup {
-    html! {
-        div.field {
-            label for=(id) { "Where" }
-            select.input id=(id) name="appId" required {
-                option value="" { "Choose …" }
-                option value=(EVERYWHERE) selected[chosen == Some(EVERYWHERE)] { "All apps, and the instance" }
-                @for app in &around.apps {
-                    option value=(app.app_id) selected[chosen == Some(app.app_id.to_string().as_str())] { (app.name) }
-                }
             }
         }
     }
@@ -268,6 +243,7 @@ fn places(id: &str, around: &Around, chosen: Option<&str>) -> Markup {
 struct View<'v> {
     done: Option<&'v str>,
     faults: Vec<Fault>,
+    typed: Fields,
     link: Option<Secret>,
 }
 
@@ -285,7 +261,7 @@ impl View<'_> {
             p { a href="/console/settings/users" { "All users" } }
             @if let Some(link) = &link { (told_link(link)) }
             (about(&user, &base, &self.faults))
-            (granted(&user, &base, &around))
+            (granted(&user, &base, &around, &self))
             (entry(&user, &base))
         };
         let kind = if self.faults.is_empty() { Kind::Shown } else { Kind::Unfinished };
@@ -299,11 +275,12 @@ fn about(user: &UserDetail, base: &str, faults: &[Fault]) -> Markup {
         label: "Name",
         value: &user.name,
         required: true,
-        error: faults.first().map(|fault| fault.message.as_str()),
+        error: error_of(faults, "name", field_in_page),
         ..Field::default()
     };
     html! {
         section.card {
+            (parts::errors(faults, field_in_page))
             h2 { (user.name) }
             dl.facts {
                 dt { "E-mail" } dd { (user.email) }
@@ -324,7 +301,13 @@ fn about(user: &UserDetail, base: &str, faults: &[Fault]) -> Markup {
     }
 }
 
-fn granted(user: &UserDetail, base: &str, around: &Around) -> Markup {
+/// The field of a user's page that a fault belongs to.
+fn field_in_page(pointer: &str) -> Option<String> {
+    Some(if pointer == "/appId" { "new-place" } else { "name" }.to_owned())
+}
+
+fn granted(user: &UserDetail, base: &str, around: &Around, page: &View<'_>) -> Markup {
+    let place_error = error_of(&page.faults, "new-place", field_in_page);
     html! {
         section.card {
             h2 { "Roles" }
@@ -350,10 +333,10 @@ fn granted(user: &UserDetail, base: &str, around: &Around) -> Markup {
                 div.field {
                     label for="new-role" { "Role" }
                     select.input id="new-role" name="role" {
-                        @for (value, words) in roles::ALL { option value=(value) { (words) } }
+                        @for (value, words) in roles::ALL { option value=(value) selected[page.typed.get("role") == Some(value)] { (words) } }
                     }
                 }
-                (places("new-place", around, None))
+                (places::field("new-place", around, page.typed.raw("appId"), place_error))
                 div.buttons { button.button type="submit" { "Add the role" } }
             }
         }
@@ -365,7 +348,14 @@ fn entry(user: &UserDetail, base: &str) -> Markup {
         section.card {
             h2 { "Sign-in" }
             @if user.disabled_at.is_none() {
-                p { "A new link lets them set a password, for example because it was forgotten. The password that they have works until then." }
+                @if user.has_subject {
+                    p { "They have signed in with the organisation's account. The first time they did, the password and the links that they had before ended, as somebody else may have known them." }
+                }
+                @if user.has_password {
+                    p { "A new link lets them set a password, for example because it was forgotten. The password that they have works until then." }
+                } @else {
+                    p { "A new link lets them set a password." }
+                }
                 form method="post" action={ (base) "/reset" } { button.button type="submit" { "Make a link to set a password" } }
                 p { "Disabling signs them out everywhere, at once. Their roles are kept for when they come back." }
                 form method="post" action={ (base) "/state" } data-confirm="Disable this user? They are signed out everywhere." {

@@ -40,7 +40,6 @@ function start(root) {
   new Json(area, draft, document.getElementById("json-wrong"), sections);
   new Look(document.getElementById("look"), draft, saving);
   new Bar(document.getElementById("bar"), saving, faults);
-  schedule(document.getElementById("schedule"));
   sections.start();
   root.dataset.ready = "";
   faults.set(JSON.parse(root.dataset.faults));
@@ -60,3 +59,5 @@ function goTo(path, draft, sections) {
 
 const root = document.getElementById("editor");
 if (root) start(root);
+// It also has a page of its own, where something in it is to be corrected.
+schedule(document.getElementById("schedule"));

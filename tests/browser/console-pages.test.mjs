@@ -1,0 +1,163 @@
+// Pages of the console that nobody is meant to see often: questions before a deed, refusals, and what went wrong. Each is
+// looked at by axe, on a phone in the dark and on a desktop in the light.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { startServer } from "../clients/server.mjs";
+import { atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { openWorld } from "./support/world.mjs";
+
+const LOOKS = [{ theme: "dark", width: 390 }, { theme: "light", width: 1440 }];
+const LUNCH = { title: "Lunch", questions: [{ id: "taste", type: "rating", prompt: "How was it?" }] };
+const FAULTY = { title: "Lunch", questions: [{ id: "taste", type: "rating", prompt: "" }, { id: "taste", type: "rating" }] };
+
+const world = await openWorld({ args: ["--sign-ins-per-minute", "0"] });
+// One attempt a minute, and a provider that does not answer.
+const strict = await startServer({ args: ["--sign-ins-per-minute", "1"] });
+const alone = await startServer({
+  args: ["--oidc-issuer", "http://127.0.0.1:9", "--oidc-client-id", "sluice", "--sign-ins-per-minute", "0"],
+  env: { SLUICE_OIDC_CLIENT_SECRET: "secret" },
+});
+for (const { url } of [strict, alone]) world.hosts.add(new URL(url).origin);
+after(async () => {
+  await world.close();
+  await strict.stop();
+  await alone.stop();
+});
+
+let desk, guest, appId, flow, faulty, archived;
+
+before(async () => {
+  ({ appId } = await world.server.createApp("Shop"));
+  const made = (name, definition, more) => world.server.createFlow(appId, name, definition, more).then(({ flowId }) => flowId);
+  flow = await made("Lunch", LUNCH);
+  faulty = await made("Faulty", FAULTY, { publish: false });
+  archived = await made("Old", LUNCH);
+  await world.server.admin("DELETE", `/flows/${archived}`);
+  desk = await atDesk(world);
+  const { token } = await world.server.admin("POST", "/tokens", { name: "Guest", scopes: ["read"], appId });
+  guest = await signedIn(token);
+});
+
+/** Where somebody with this token is signed in. */
+async function signedIn(token) {
+  const page = await world.visit("/console/sign-in?with=token");
+  await post(page, "/console/sign-in", { token });
+  const storageState = await page.context().storageState();
+  await page.context().close();
+  return { open: (path, look) => desk.open(path, { ...look, storageState }) };
+}
+
+/** Sends a form from the page, and gives the status of what it leads to. */
+async function post(page, path, fields) {
+  const [reply] = await Promise.all([
+    page.waitForNavigation(),
+    page.evaluate(([action, pairs]) => {
+      const form = Object.assign(document.createElement("form"), { method: "post", action });
+      for (const [name, value] of pairs) form.append(Object.assign(document.createElement("input"), { name, value }));
+      document.body.append(form);
+      form.submit();
+    }, [path, Object.entries(fields)]),
+  ]);
+  return reply.status();
+}
+
+const at = (flowId, part) => `/console/flows/${flowId}/${part}`;
+
+/** A page that is opened, and the status that it is to have. */
+const opened = (who, path, status) => async (look) => {
+  const page = await who().open("/console", look);
+  assert.equal((await page.goto(world.address(path))).status(), status, path);
+  return page;
+};
+
+/** The answer to a form. */
+const sent = (from, path, fields, status) => async (look) => {
+  const page = await desk.open(from(), look);
+  assert.equal(await post(page, path(), await fields(page)), status, path());
+  return page;
+};
+
+const PAGES = {
+  "the question before a flow is archived": (look) => opened(() => desk, at(flow, "archive"), 200)(look),
+  "a page that a guest may not see": opened(() => guest, "/console/settings/users", 403),
+  "a page that is not there": opened(() => desk, "/console/nothing", 404),
+  "a flow that is not there": opened(() => desk, "/console/flows/fl_nothing/edit", 404),
+  "a change of a flow that is archived": sent(
+    () => at(flow, "edit"), () => at(archived, "schedule"), () => ({ name: "New", startsAt: "", endsAt: "", grace: "inherited" }), 409),
+  "a draft that somebody else has saved meanwhile": sent(
+    () => at(flow, "edit"), () => at(flow, "edit"), () => ({ tag: "old", definition: JSON.stringify(LUNCH) }), 422),
+  "not published: changed since it was looked at": sent(() => at(flow, "edit"), () => at(flow, "publish"), () => ({ tag: "old" }), 409),
+  "not published: something is to be mended": sent(
+    () => at(faulty, "edit"), () => at(faulty, "publish"), async (page) => ({ tag: await page.locator("#editor").getAttribute("data-tag") }), 422),
+  "a schedule that cannot be read": sent(
+    () => at(flow, "edit"), () => at(flow, "schedule"), () => ({ name: "", startsAt: "soon", endsAt: "?", grace: "own", amount: "", unit: "days" }), 422),
+  "too many attempts to sign in": async (look) => {
+    const page = await world.visit(`${strict.url}/console/sign-in`, asSeen(look));
+    const wrong = { email: "ann@mail.example", password: "wrong password" };
+    await post(page, "/console/sign-in", wrong);
+    assert.equal(await post(page, "/console/sign-in", wrong), 429);
+    return page;
+  },
+  "a provider that does not answer": async (look) => {
+    const page = await world.visit(`${alone.url}/console/sign-in`, asSeen(look));
+    assert.equal((await page.goto(`${alone.url}/console/oidc`)).status(), 503);
+    return page;
+  },
+  "an answer of a provider that nobody asked": async (look) => {
+    const page = await world.visit(`${alone.url}/console/sign-in`, asSeen(look));
+    assert.equal((await page.goto(`${alone.url}/console/oidc/callback?error=access_denied&state=x`)).status(), 422);
+    return page;
+  },
+  "the preview of a template": async (look) => {
+    const page = await desk.open(`/console/apps/${appId}/new`, look);
+    await page.getByRole("link", { name: "Preview Customer satisfaction" }).click();
+    await page.locator("dialog.showing[open]").waitFor();
+    await page.frameLocator("dialog.showing iframe").locator("main").waitFor();
+    return page;
+  },
+};
+
+const asSeen = ({ width, ...more }) => ({ size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 }, ...more });
+
+for (const look of LOOKS) {
+  for (const [what, open] of Object.entries(PAGES)) {
+    test(`${what} is accessible and fits (${look.theme}, ${look.width} px)`, async () => {
+      const page = await open(look);
+      await checkAccess(page, what);
+      await checkFits(page, what);
+      await page.context().close();
+    });
+  }
+}
+
+test("a schedule that cannot be read shows what is wrong at its fields, in the reader's zone", async () => {
+  const page = await desk.open(at(flow, "edit"));
+  await page.locator("[data-shows-section=schedule]").click();
+  await page.locator("#startsAt").fill("2030-07-01T12:00");
+  await page.locator("#endsAt").fill("2030-06-01T12:00");
+  await page.getByRole("button", { name: "Save the schedule" }).click();
+  await page.locator(".errors").waitFor();
+  assert.equal(await page.locator("#endsAt").getAttribute("aria-invalid"), "true");
+  assert.match(await page.locator("#endsAt-error").innerText(), /must be after/);
+  assert.equal(await page.locator("#startsAt").inputValue(), "2030-07-01T12:00");
+  assert.equal(await page.locator("[data-utc]").innerText(), "Europe/Berlin");
+  await page.context().close();
+});
+
+test("a window that was not touched is not moved by an hour that the clock shows twice", async () => {
+  // In Berlin both are half past two, on the night when the clock goes back.
+  for (const [name, startsAt] of [["First", "2030-10-27T00:30:15.000Z"], ["Second", "2030-10-27T01:30:15.000Z"]]) {
+    await world.server.admin("PATCH", `/flows/${flow}`, { liveWindow: { startsAt, endsAt: null } });
+    const page = await desk.open(at(flow, "edit"));
+    await page.locator("[data-shows-section=schedule]").click();
+    assert.equal(await page.locator("#startsAt").inputValue(), "2030-10-27T02:30");
+    await page.locator("#name").fill(name);
+    await page.getByRole("button", { name: "Save the schedule" }).click();
+    await page.waitForURL(/done=saved/);
+    const saved = await world.server.admin("GET", `/flows/${flow}`);
+    assert.deepEqual([saved.name, saved.liveWindow.startsAt], [name, startsAt]);
+    await page.context().close();
+  }
+});
