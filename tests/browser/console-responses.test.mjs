@@ -198,6 +198,19 @@ test("what arrived while nobody looked is there when the page is seen again", as
   assert.deepEqual(await idsOf(page), [second, first]);
 });
 
+test("a response that is told late takes its own place, and is there once", async () => {
+  const tagged = { metadata: { tags: { plan: "late" } } };
+  const shown = await respond(115, tagged);
+  const late = `${shown.slice(0, -8)}00000000`;
+  const event = (id) => `event: response\nid: ${id}\ndata: ${JSON.stringify({ id, row: `<tr data-id="${id}"><td>told</td></tr>` })}\n\n`;
+  const body = [late, shown, late].map(event).join("");
+  const page = await signedIn("/console");
+  await page.route("**/responses/live*", (route) => route.fulfill({ contentType: "text/event-stream", body }));
+  await page.goto(world.address(`${list}?tag.plan=late`));
+  await page.locator(`tr[data-id="${late}"]`).waitFor();
+  assert.deepEqual(await idsOf(page), [shown, late]);
+});
+
 test("a page that missed more than the stream tells is made anew", async () => {
   const tagged = { metadata: { tags: { plan: "many" } } };
   await respond(120, tagged);

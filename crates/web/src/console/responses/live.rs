@@ -57,8 +57,8 @@ pub(super) async fn stream(
     let engine = &console.engine;
     let view = View::of(&query);
     // A browser that asks again by itself says which it was told last.
-    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    let since = last.or(query.get("since")).and_then(|id| id.parse().ok());
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let since = last.or_else(|| query.get("since")?.parse().ok());
     let watch = engine.watch_responses(&visitor.actor, flow, &view.filter(), since).await;
     let watch = match watch {
         Ok(watch) => watch,

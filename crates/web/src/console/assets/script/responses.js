@@ -107,6 +107,7 @@ async function goOn(note) {
     localTimes(note);
   }
   older?.remove();
+  delete note.dataset.goesOn;
   note.textContent = rows.children.length === 0 ? "No response passes these filters; all were looked at." : "These are all; every response was looked at.";
 }
 
@@ -126,9 +127,10 @@ function watch(address) {
     // A page without a table is made anew with one.
     if (list.hasAttribute("data-reload")) return location.reload();
     const { id, row } = JSON.parse(event.data);
-    // Newest first, by id. What is told again is left out, and what belongs below the table is on an older page.
+    // Newest first, by id. What is told again is left out, and so is what belongs on an older page.
     const next = [...rows.children].find((other) => other.dataset.id <= id);
-    if (next?.dataset.id === id || (!next && rows.children.length > 0)) return;
+    const isOlder = !next && rows.children.length > 0 && list.querySelector("[data-older], [data-goes-on]");
+    if (next?.dataset.id === id || isOlder) return;
     const markup = elements(row);
     markup.firstElementChild.classList.add("arrived");
     rows.insertBefore(markup, next ?? null);
