@@ -187,6 +187,16 @@ async fn pages_older_and_newer_show_every_response_once() {
 }
 
 #[tokio::test]
+async fn where_nothing_is_newer_the_newest_are_shown() {
+    let world = World::new().await;
+    let newest = world.respond(json!({"answers": {"nps": "9"}})).await;
+    world.respond(json!({"answers": {"nps": "1"}})).await;
+    let viewer = world.as_a(Role::Viewer).await;
+    let reply = viewer.get(&format!("{}?answer.nps=9&before={newest}", world.list())).await;
+    assert_eq!(reply.to(), format!("{}?answer.nps=9", world.list()));
+}
+
+#[tokio::test]
 async fn the_script_gets_the_next_rows_by_themselves() {
     let world = World::new().await;
     let mut all = Vec::new();
