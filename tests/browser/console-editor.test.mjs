@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { after, test } from "node:test";
 
-import { checkAccess, openConsole } from "./support/console.mjs";
+import { ADMIN_TOKEN, checkAccess, openConsole } from "./support/console.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -255,6 +255,72 @@ test("what was written survives a reload, and a server that is away", async () =
   await page.context().setOffline(false);
   await saved(page);
   assert.equal((await prompts(flowId))[0], "Written on the train");
+});
+
+test("whoever is signed out signs in elsewhere and goes on, and nothing is lost", async () => {
+  const { page, flowId } = await edit();
+  await page.context().clearCookies();
+  await at(page, "/questions/0/prompt").fill("Written too late");
+  await page.locator("#saving[data-state=signed-out]").waitFor();
+  assert.match(await page.locator("#saving").textContent(), /Sign in in another tab, then go on here/);
+  await checkAccess(page, "signed out");
+  const [other] = await Promise.all([page.waitForEvent("popup"), page.locator("#bar a", { hasText: "Sign in" }).click()]);
+  await other.locator("[name=token]").fill(ADMIN_TOKEN);
+  await other.locator("[name=token]").press("Enter");
+  await other.waitForURL((url) => !url.pathname.startsWith("/console/sign-in"));
+  await other.close();
+  await at(page, "/questions/0/prompt").fill("Written in time");
+  await saved(page);
+  assert.equal((await prompts(flowId))[0], "Written in time");
+});
+
+test("what the server refuses is kept, and the next change is tried", async () => {
+  const { page, flowId } = await edit();
+  await page.route("**/draft", (route) => route.fulfill({ status: 403, body: "no" }));
+  await at(page, "/questions/0/prompt").fill("Refused");
+  await page.locator("#saving[data-state=refused]").waitFor();
+  assert.doesNotMatch(await page.locator("#saving").textContent(), /reload/i);
+  await page.unroute("**/draft");
+  await at(page, "/questions/0/prompt").fill("Taken");
+  await saved(page);
+  assert.equal((await prompts(flowId))[0], "Taken");
+});
+
+test("a long draft is saved whatever its letters are", async () => {
+  const { page, flowId } = await edit({ ...SURVEY, description: "ж".repeat(40_000) });
+  await changing(page, () => at(page, "/questions/0/prompt").fill("Как вам?"));
+  assert.equal((await prompts(flowId))[0], "Как вам?");
+});
+
+test("JSON that cannot be read is kept and said not to be applied", async () => {
+  const { page, flowId } = await edit();
+  await show(page, "json");
+  const area = page.locator("#definition");
+  const broken = '{ "title": "Half", ';
+  await area.fill(broken);
+  await page.getByText("not applied until it can be read").waitFor();
+  await show(page, "questions");
+  await changing(page, () => at(page, "/questions/0/prompt").fill("By the form"));
+  await show(page, "json");
+  assert.equal(await area.inputValue(), broken);
+  await page.getByText("The draft was changed elsewhere meanwhile").waitFor();
+  await checkAccess(page, "JSON that cannot be read");
+  const [dialog] = await Promise.all([page.waitForEvent("dialog"), page.close({ runBeforeUnload: true })]);
+  assert.equal(dialog.type(), "beforeunload");
+  await dialog.dismiss();
+  await page.getByRole("button", { name: "Drop what is typed here" }).click();
+  assert.equal(JSON.parse(await area.inputValue()).questions[0].prompt, "By the form");
+  assert.equal(await page.locator("#json-wrong").isVisible(), false);
+  assert.equal((await draftOf(flowId)).title, "Lunch");
+});
+
+test("a condition about a question that is gone can be changed", async () => {
+  const definition = structuredClone(SURVEY);
+  definition.questions[2].visibleIf = { question: "gone", equals: "x" };
+  const { page, flowId } = await edit(definition);
+  await open(page, 2);
+  await changing(page, () => item(page, 2).getByLabel("Comparison").selectOption("answered"));
+  assert.deepEqual((await draftOf(flowId)).questions[2].visibleIf, { question: "gone", answered: true });
 });
 
 test("two tabs do not overwrite each other in silence", async () => {

@@ -176,6 +176,93 @@ test("a flow without responses becomes a table with the first", async () => {
   await rows(page).first().waitFor();
 });
 
+/** Has a page believe that nobody, or somebody, looks at it. */
+const look = (page, isSeen) => page.evaluate((hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}, !isSeen);
+const watching = (page) => page.locator("[data-live-state]", { hasText: "appear" }).waitFor();
+const idsOf = (page) => rows(page).evaluateAll((all) => all.map((row) => row.dataset.id));
+
+test("what arrived while nobody looked is there when the page is seen again", async () => {
+  const tagged = { metadata: { tags: { plan: "unseen" } } };
+  const first = await respond(110, tagged);
+  const page = await signedIn(`${list}?tag.plan=unseen`);
+  await watching(page);
+  await look(page, false);
+  const second = await respond(111, tagged);
+  // Longer than any look goes back by itself.
+  await page.waitForTimeout(10_500);
+  await look(page, true);
+  await page.locator(`tr[data-id="${second}"]`).waitFor();
+  assert.deepEqual(await idsOf(page), [second, first]);
+});
+
+test("a response that is told late takes its own place, and is there once", async () => {
+  const tagged = { metadata: { tags: { plan: "late" } } };
+  const shown = await respond(115, tagged);
+  const late = `${shown.slice(0, -8)}00000000`;
+  const event = (id) => `event: response\nid: ${id}\ndata: ${JSON.stringify({ id, row: `<tr data-id="${id}"><td>told</td></tr>` })}\n\n`;
+  const body = [late, shown, late].map(event).join("");
+  const page = await signedIn("/console");
+  await page.route("**/responses/live*", (route) => route.fulfill({ contentType: "text/event-stream", body }));
+  await page.goto(world.address(`${list}?tag.plan=late`));
+  await page.locator(`tr[data-id="${late}"]`).waitFor();
+  assert.deepEqual(await idsOf(page), [shown, late]);
+});
+
+test("a page that missed more than the stream tells is made anew", async () => {
+  const tagged = { metadata: { tags: { plan: "many" } } };
+  await respond(120, tagged);
+  const page = await signedIn(`${list}?tag.plan=many`);
+  await watching(page);
+  await look(page, false);
+  const ids = [];
+  for (let number = 0; number < 110; number += 1) ids.push(await respond(number, tagged));
+  await Promise.all([page.waitForEvent("load"), look(page, true)]);
+  assert.deepEqual(await idsOf(page), ids.reverse().slice(0, 50));
+});
+
+test("rows that arrivals push out of the table begin the next page", async () => {
+  const tagged = { metadata: { tags: { plan: "full" } } };
+  const ids = [await respond(130, tagged)];
+  const page = await signedIn(`${list}?tag.plan=full`);
+  await watching(page);
+  assert.equal(await page.locator("a[rel=next]").count(), 0);
+  while (ids.length < 203) {
+    for (let number = 0; number < 50 && ids.length < 203; number += 1) ids.push(await respond(number, tagged));
+    await page.locator(`tr[data-id="${ids.at(-1)}"]`).waitFor();
+  }
+  ids.reverse();
+  assert.deepEqual(await idsOf(page), ids.slice(0, 200));
+  await page.locator("a[rel=next]", { hasText: "Older" }).click();
+  await page.waitForURL(/after=/);
+  assert.deepEqual(await idsOf(page), ids.slice(200));
+});
+
+test("an export whose progress another node knows is not said to have failed", async () => {
+  const page = await signedIn(`${list}?tag.plan=pro`);
+  // The page asks more often than it would, so that nobody waits for it.
+  await page.evaluate(() => {
+    const own = window.setTimeout;
+    window.setTimeout = (doing, ms, ...more) => own(doing, ms === 300 ? 1 : ms, ...more);
+  });
+  let asked = 0;
+  const words = [];
+  await page.route("**/console/exports/*", async (route) => {
+    asked += 1;
+    const isKnown = asked % 40 === 0;
+    if (asked % 40 === 39) words.push(await page.locator("[data-progress-words]").textContent());
+    if (!isKnown) return route.fulfill({ status: 404, body: "" });
+    const told = { rows: asked, total: 120, ended: asked === 120, running: true };
+    return route.fulfill({ status: 200, contentType: "application/json", body: JSON.stringify(told) });
+  });
+  await page.locator("a.button", { hasText: "Export" }).click();
+  await Promise.all([page.waitForEvent("download"), page.locator("form[data-export] button[type=submit]").click()]);
+  await page.locator("[data-progress-words]", { hasText: "Done: 120 responses." }).waitFor();
+  assert.deepEqual(words, ["Downloading …", "40 of 120 responses", "80 of 120 responses"]);
+});
+
 for (const script of [true, false]) {
   test(`an export is downloaded (${script ? "with progress" : "without script"})`, async () => {
     const page = await signedIn(`${list}?tag.plan=pro`, { script });

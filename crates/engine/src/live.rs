@@ -2,7 +2,8 @@
 //!
 //! A watch looks at the store when this process has stored something, and every few seconds all the same for what
 //! other nodes store. Where several write, a response may become visible after one with a later id; so each look
-//! goes back a little, and what was told already is left out.
+//! goes back a little, and what was told already is left out. The first look goes back to where the page stands,
+//! however long ago that was: a page that nobody looked at for an hour misses nothing.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -95,6 +96,9 @@ pub struct Watch {
     begun: Timestamp,
     /// What was told, as far as a look goes back.
     told: BTreeSet<ResponseId>,
+    /// What the first look found, until it is told.
+    found: Vec<ResponseRow>,
+    is_behind: bool,
     stored: u64,
     looked_at: Instant,
     _place: Place,
@@ -108,6 +112,7 @@ impl std::fmt::Debug for Watch {
 
 impl Engine {
     /// Begins a watch over the responses that pass the filter, from those on that came after the one named.
+    /// What came shortly before that one is told as well: it may not have been visible yet when the other was.
     pub async fn watch_responses(
         &self,
         actor: &Actor,
@@ -119,32 +124,40 @@ impl Engine {
         let place = self.watches.take(&actor.name)?;
         let paging = Paging { after: None, order: Order::Desc, limit: ROWS_MAX };
         let query = self.response_query(state.flow.app_id, flow, filter, paging).await?;
-        // A page without any may have missed what came while it was made.
-        let begun = since.map_or(self.now().plus_seconds(-OVERLAP_SECONDS), ResponseId::made_at);
+        let begun = since.map_or(self.now(), ResponseId::made_at).plus_seconds(-OVERLAP_SECONDS);
         let mut watch = Watch {
             store: Arc::clone(&self.store),
             clock: Arc::clone(&self.clock),
             metrics: Arc::clone(&self.metrics),
             query,
             begun: filter.from.map_or(begun, |from| from.max(begun)),
-            told: BTreeSet::new(),
-            stored: 0,
+            told: since.into_iter().collect(),
+            found: Vec::new(),
+            is_behind: false,
+            // Read before the look: what is stored during it is looked for again.
+            stored: self.metrics.stored(),
             looked_at: Instant::now(),
             _place: place,
         };
-        // What is there and no later than the one named was shown before; what is later is still to be told.
-        for row in watch.look().await? {
-            if since.is_none_or(|since| row.response_id > since) {
-                watch.told.remove(&row.response_id);
-            }
-        }
+        let (found, next) = watch.look(watch.begun).await?;
+        watch.found = found;
+        watch.is_behind = since.zip(next).is_some_and(|(since, next)| next > since);
         Ok(watch)
     }
 }
 
 impl Watch {
+    /// Whether more had come since the one named than the first look tells of: between what it tells and the one
+    /// named some are left out, and whoever wants them reads the list again.
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
     /// Waits until there is something new, and gives it, oldest first.
     pub async fn next(&mut self) -> AdminResult<Vec<ResponseRow>> {
+        if !self.found.is_empty() {
+            return Ok(std::mem::take(&mut self.found));
+        }
         loop {
             tokio::time::sleep(TICK).await;
             let stored = self.metrics.stored();
@@ -152,24 +165,30 @@ impl Watch {
                 continue;
             }
             self.stored = stored;
-            let fresh = self.look().await?;
+            let back = self.clock.now().plus_seconds(-OVERLAP_SECONDS);
+            let (fresh, _) = self.look(self.begun.max(back)).await?;
             if !fresh.is_empty() {
                 return Ok(fresh);
             }
         }
     }
 
-    /// What was not told yet.
-    async fn look(&mut self) -> AdminResult<Vec<ResponseRow>> {
+    /// What was received from then on and not told yet; and how far back the look came, where it did not come
+    /// to the end.
+    async fn look(
+        &mut self,
+        from: Timestamp,
+    ) -> AdminResult<(Vec<ResponseRow>, Option<ResponseId>)> {
         self.looked_at = Instant::now();
-        let back = self.clock.now().plus_seconds(-OVERLAP_SECONDS);
-        self.query.from = Some(self.begun.max(back));
+        self.query.from = Some(from);
         let page = self.store.list_responses(&self.query).await?;
         let mut fresh = page.rows;
         fresh.reverse();
         fresh.retain(|row| self.told.insert(row.response_id));
+        // No later look goes back further.
+        let back = self.clock.now().plus_seconds(-OVERLAP_SECONDS);
         self.told.retain(|id| id.made_at() >= back);
-        Ok(fresh)
+        Ok((fresh, page.next))
     }
 }
 

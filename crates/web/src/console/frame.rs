@@ -3,6 +3,8 @@
 //! A page says what it is and where it stands; the frame draws the rest. Texts are put in by a template that escapes them,
 //! and there is no inline script or style anywhere: the policy would refuse both.
 
+use std::borrow::Cow;
+
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
 use sluice_engine::rows::{FlowState, Scope};
@@ -65,7 +67,7 @@ pub(super) struct Frame<'f> {
     around: &'f Around,
     place: Place<'f>,
     title: &'f str,
-    done: Option<&'static str>,
+    done: Option<Cow<'static, str>>,
     actions: Markup,
     scripts: Vec<&'static str>,
     width: Width,
@@ -121,7 +123,7 @@ impl<'f> Frame<'f> {
                 main.content id="content" tabindex="-1" {
                     div.page.wide[self.width == Width::Wide].narrow[self.width == Width::Narrow] {
                         (self.top())
-                        @if let Some(done) = self.done { p.flash role="status" { (done) } }
+                        @if let Some(done) = &self.done { p.flash role="status" { (done) } }
                         (content)
                     }
                 }
@@ -308,8 +310,11 @@ fn document(
 }
 
 /// What can just have been done, by the word in the address. Only these sentences are ever shown.
-fn sentence_of(word: &str) -> Option<&'static str> {
-    Some(match word {
+fn sentence_of(word: &str) -> Option<Cow<'static, str>> {
+    if let Some(counts) = word.strip_prefix("invited.") {
+        return invited(counts);
+    }
+    let sentence = match word {
         "saved" => "Saved.",
         "published" => "Published. New visitors get this version from now on.",
         "created" => "Created.",
@@ -326,5 +331,24 @@ fn sentence_of(word: &str) -> Option<&'static str> {
         "revoked" => "Withdrawn. The link takes no answer any more.",
         "welcome" => "Your password is set, and you are signed in.",
         _ => return None,
-    })
+    };
+    Some(sentence.into())
+}
+
+/// How many were invited, and how many were not: `3.2`.
+fn invited(counts: &str) -> Option<Cow<'static, str>> {
+    let (made, left) = counts.split_once('.')?;
+    let (made, left) = (made.parse::<u32>().ok()?, left.parse::<u32>().ok()?);
+    let people = |count: u32| match count {
+        1 => "1 person was".to_owned(),
+        _ => format!("{count} people were"),
+    };
+    Some(
+        format!(
+            "{} invited, each by a link of their own. {} left out: invited already, or on an earlier line.",
+            people(made),
+            people(left)
+        )
+        .into(),
+    )
 }

@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use http::header::COOKIE;
 use http::{HeaderMap, Method};
-use sluice_engine::{Actor, Secret};
+use sluice_engine::{Actor, Secret, Session};
 use sluice_flow::id::UserId;
 
 use super::Console;
@@ -40,13 +40,37 @@ impl FromRequestParts<Arc<Console>> for Visitor {
         let signed_out = || Refused::SignedOut { back: back_to(parts) };
         let secret = secret(&parts.headers).ok_or_else(signed_out)?;
         let session = console.engine.session(secret).await?.ok_or_else(signed_out)?;
-        Ok(Self {
+        Ok(Self::of(session, &parts.headers))
+    }
+}
+
+impl Visitor {
+    fn of(session: Session, headers: &HeaderMap) -> Self {
+        Self {
             actor: session.actor,
             who: session.who,
             user_id: session.user_id,
-            theme: theme_of(&parts.headers),
-            gzip: negotiate::takes_gzip(&parts.headers),
-        })
+            theme: theme_of(headers),
+            gzip: negotiate::takes_gzip(headers),
+        }
+    }
+}
+
+/// A visitor whose page asks by itself, again and again: that keeps nobody signed in.
+#[derive(Debug, Clone)]
+pub(super) struct Unattended(pub(super) Visitor);
+
+impl FromRequestParts<Arc<Console>> for Unattended {
+    type Rejection = Refused;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        console: &Arc<Console>,
+    ) -> Result<Self, Refused> {
+        let signed_out = || Refused::SignedOut { back: String::new() };
+        let secret = secret(&parts.headers).ok_or_else(signed_out)?;
+        let session = console.engine.session_unused(secret).await?.ok_or_else(signed_out)?;
+        Ok(Self(Visitor::of(session, &parts.headers)))
     }
 }
 

@@ -187,6 +187,16 @@ async fn pages_older_and_newer_show_every_response_once() {
 }
 
 #[tokio::test]
+async fn where_nothing_is_newer_the_newest_are_shown() {
+    let world = World::new().await;
+    let newest = world.respond(json!({"answers": {"nps": "9"}})).await;
+    world.respond(json!({"answers": {"nps": "1"}})).await;
+    let viewer = world.as_a(Role::Viewer).await;
+    let reply = viewer.get(&format!("{}?answer.nps=9&before={newest}", world.list())).await;
+    assert_eq!(reply.to(), format!("{}?answer.nps=9", world.list()));
+}
+
+#[tokio::test]
 async fn the_script_gets_the_next_rows_by_themselves() {
     let world = World::new().await;
     let mut all = Vec::new();
@@ -348,6 +358,72 @@ async fn arrivals_are_told_as_they_come_and_honour_the_filter() {
     world.site.router.stop();
     let rest = tokio::time::timeout(Duration::from_secs(5), body.collect()).await;
     assert!(rest.is_ok(), "the stream goes on");
+}
+
+/// The stream of arrivals at this address, as a browser that has been told this one before would ask for it.
+async fn listen(
+    world: &World,
+    browser: &Browser<'_>,
+    address: &str,
+    last: Option<ResponseId>,
+) -> Body {
+    let mut request = browser.request("GET", address);
+    if let Some(last) = last {
+        request = request.header("last-event-id", last.to_string());
+    }
+    let request = request.body(Body::empty()).unwrap();
+    world.site.router.clone().oneshot(request).await.unwrap().into_body()
+}
+
+#[tokio::test]
+async fn what_came_while_nobody_looked_is_told_however_long_ago() {
+    let world = World::new().await;
+    let viewer = world.as_a(Role::Viewer).await;
+    let html = viewer.get(&world.list()).await.ok();
+    let empty = html.split("data-live=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let shown = world.respond(json!({"answers": {"nps": "9"}})).await;
+    world.site.clock.advance_millis(60_000);
+    let missed = world.respond(json!({"answers": {"nps": "1"}})).await;
+    world.site.clock.advance_millis(3_600_000);
+    let read = until(&mut listen(&world, &viewer, &empty, None).await, &missed.to_string()).await;
+    assert!(read.contains(&shown.to_string()), "a page that showed none is told of both: {read}");
+    let address = format!("{}/live?since={shown}", world.list());
+    let read = until(&mut listen(&world, &viewer, &address, None).await, &missed.to_string()).await;
+    assert!(!read.contains(&shown.to_string()) && !read.contains("event: behind"), "{read}");
+    // A browser that asks again by itself was told the one that it missed at first.
+    let mut body = listen(&world, &viewer, &address, Some(missed)).await;
+    let late = world.respond(json!({"answers": {"nps": "2"}})).await;
+    let read = until(&mut body, &late.to_string()).await;
+    assert!(!read.contains(&format!("id: {missed}")), "{read}");
+}
+
+#[tokio::test]
+async fn a_page_that_missed_more_than_is_told_is_told_so() {
+    let world = World::new().await;
+    let shown = world.respond(json!({})).await;
+    for _ in 0..101 {
+        world.respond(json!({})).await;
+    }
+    let viewer = world.as_a(Role::Viewer).await;
+    let newest = world.respond(json!({})).await;
+    let address = format!("{}/live?since={shown}", world.list());
+    let read = until(&mut listen(&world, &viewer, &address, None).await, &newest.to_string()).await;
+    assert!(read.contains("event: behind"), "{read}");
+}
+
+#[tokio::test]
+async fn a_page_that_asks_by_itself_keeps_nobody_signed_in() {
+    let world = World::new().await;
+    let viewer = world.as_a(Role::Viewer).await;
+    let address = format!("{}/live", world.list());
+    for _ in 0..2 {
+        world.site.clock.advance_millis(5 * 3_600_000);
+        until(&mut listen(&world, &viewer, &address, None).await, "retry:").await;
+        assert_eq!(viewer.get("/console/exports/none").await.status, 404, "still signed in");
+    }
+    world.site.clock.advance_millis(3 * 3_600_000);
+    assert!(viewer.get(&world.list()).await.to().starts_with("/console/sign-in"));
+    assert!(viewer.get(&address).await.to().starts_with("/console/sign-in"));
 }
 
 #[tokio::test]

@@ -187,6 +187,21 @@ async fn what_is_wrong_with_a_line_is_told_and_what_was_typed_is_kept() {
 }
 
 #[tokio::test]
+async fn a_list_of_which_some_are_invited_already_says_how_many() {
+    let (site, _, flow) = opened().await;
+    let root = site.root().await;
+    let address = format!("{}/invitations", share(flow));
+    root.post(&address, &[("people", "ada@mail.example")]).await.to();
+    let people = "ada@mail.example\n7\n8\n8\n9";
+    let to = root.post(&address, &[("people", people)]).await.to().to_owned();
+    let page = root.get(to.split('#').next().unwrap()).await.ok();
+    let told = "3 people were invited, each by a link of their own. 2 people were left out";
+    assert!(page.contains(told), "{to}: {page}");
+    let forged = root.get(&format!("{}?done=invited.3.%3Cb%3E", share(flow))).await.ok();
+    assert!(!forged.contains("people were invited"));
+}
+
+#[tokio::test]
 async fn an_invitation_is_withdrawn_only_under_its_own_flow() {
     let (site, app, flow) = opened().await;
     let (other, _) = site.flow(app, everything()).await;

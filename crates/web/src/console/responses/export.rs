@@ -15,7 +15,7 @@ use crate::console::Console;
 use crate::console::origin;
 use crate::console::reply::{self, Answer, Kind, Refused};
 use crate::console::request::{At, Query};
-use crate::console::session::Visitor;
+use crate::console::session::{Unattended, Visitor};
 use crate::download;
 
 /// Downloads whose progress is remembered, in this process.
@@ -128,7 +128,7 @@ pub(super) async fn download(
 
 pub(super) async fn progress(
     State(console): State<Arc<Console>>,
-    visitor: Visitor,
+    Unattended(visitor): Unattended,
     Path(name): Path<String>,
 ) -> Answer {
     let progress = console.downloads.find(&visitor.actor.name, &name).ok_or(Refused::NoSuchPage)?;

@@ -16,7 +16,8 @@ use serde_json::json;
 use sluice_engine::Asked;
 use sluice_engine::live::{TOO_MANY_OF_ONE, Watch};
 use sluice_engine::{AdminError, AdminResult, Missing};
-use sluice_flow::id::{FlowId, ResponseId};
+use sluice_flow::id::{FlowId, ResponseId, v7};
+use sluice_flow::time::Timestamp;
 use tokio::time::Instant;
 
 use super::table::{self, Columns};
@@ -24,7 +25,7 @@ use super::view::{Part, View};
 use crate::console::Console;
 use crate::console::reply::{self, Answer, Refused};
 use crate::console::request::{At, Query};
-use crate::console::session::{self, Visitor};
+use crate::console::session::{self, Unattended};
 
 /// Where nothing arrives, a sign that the stream is still there.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -32,27 +33,32 @@ const LIFE: Duration = Duration::from_secs(10 * 60);
 /// How long a browser waits before it asks again, in milliseconds.
 const RETRY_MILLIS: u32 = 3_000;
 
-/// Where a page finds the arrivals after those that it shows.
-pub(super) fn address(flow: FlowId, view: &View, since: Option<ResponseId>) -> String {
+/// Where a page finds the arrivals after those that it shows. One that shows none begins at the time of its making.
+pub(super) fn address(
+    flow: FlowId,
+    view: &View,
+    newest: Option<ResponseId>,
+    now: Timestamp,
+) -> String {
     let address =
         view.with_part(Part::Newest).address_of(&format!("/console/flows/{flow}/responses/live"));
     let sign = if address.contains('?') { '&' } else { '?' };
-    match since {
-        Some(id) => format!("{address}{sign}since={id}"),
-        None => address,
-    }
+    let since = newest.unwrap_or_else(|| ResponseId::from_uuid(v7(now, 0, 0)));
+    format!("{address}{sign}since={since}")
 }
 
 pub(super) async fn stream(
     State(console): State<Arc<Console>>,
-    visitor: Visitor,
+    Unattended(visitor): Unattended,
     At(flow): At<FlowId>,
     Query(query): Query,
     headers: HeaderMap,
 ) -> Answer {
     let engine = &console.engine;
     let view = View::of(&query);
-    let since = query.get("since").and_then(|id| id.parse().ok());
+    // A browser that asks again by itself says which it was told last.
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let since = last.or_else(|| query.get("since")?.parse().ok());
     let watch = engine.watch_responses(&visitor.actor, flow, &view.filter(), since).await;
     let watch = match watch {
         Ok(watch) => watch,
@@ -96,7 +102,7 @@ impl Live {
         let events = rows?.into_iter().map(|row| {
             let markup = table::row(self.flow, &columns, &self.view, &row).into_string();
             let told = json!({"id": row.response_id, "row": markup});
-            format!("event: response\ndata: {told}\n\n")
+            format!("event: response\nid: {}\ndata: {told}\n\n", row.response_id)
         });
         Ok(events.collect())
     }
@@ -106,7 +112,9 @@ fn events(
     live: Live,
     stopping: tokio::sync::watch::Receiver<bool>,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    let hello = stream::iter([Ok(Bytes::from(format!("retry: {RETRY_MILLIS}\n\n:\n\n")))]);
+    // A page that was away for long is better made anew.
+    let behind = if live.watch.is_behind() { "event: behind\ndata: 1\n\n" } else { ":\n\n" };
+    let hello = stream::iter([Ok(Bytes::from(format!("retry: {RETRY_MILLIS}\n\n{behind}")))]);
     let rest = stream::unfold((live, stopping), async |(mut live, mut stopping)| {
         let told = tokio::select! {
             told = live.next() => told.ok()?,

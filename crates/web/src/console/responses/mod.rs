@@ -21,6 +21,7 @@ use serde_json::json;
 use sluice_engine::rows::{FlowState, Order, ResponsePage, Scope};
 use sluice_engine::{AdminResult, Asked, Engine, Paging};
 use sluice_flow::id::{FlowId, ResponseId};
+use sluice_flow::time::Timestamp;
 
 pub(super) use self::export::Downloads;
 use self::table::Columns;
@@ -53,6 +54,8 @@ struct Found {
     page: ResponsePage,
     /// Whether there is anything newer.
     has_newer: bool,
+    /// How far a look towards newer ones came, where it did not come to the newest.
+    looked_on_to: Option<ResponseId>,
 }
 
 impl Found {
@@ -69,15 +72,22 @@ impl Found {
         };
         let paging = Paging { after, order, limit: PAGE_ROWS };
         let filter = view.filter();
-        let mut page = engine.list_responses(&visitor.actor, flow, &filter, paging).await?;
-        let Part::NewerThan(id) = view.part else {
-            return Ok(Self { page, has_newer: view.part != Part::Newest });
-        };
-        // Read from old to new, shown the other way round; older than these is the page that was left.
-        let has_newer = page.next.is_some();
+        let page = engine.list_responses(&visitor.actor, flow, &filter, paging).await?;
+        Ok(match view.part {
+            Part::NewerThan(_) => Self::towards_newer(page),
+            Part::Newest | Part::OlderThan(_) => {
+                Self { page, has_newer: view.part != Part::Newest, looked_on_to: None }
+            }
+        })
+    }
+
+    /// Read from old to new, shown the other way round; older than these is the page that was left. Where none was
+    /// found, that begins below the last that was looked at, so that it has the one that the look began after.
+    fn towards_newer(mut page: ResponsePage) -> Self {
+        let looked_on_to = page.next;
         page.rows.reverse();
-        page.next = page.rows.last().map(|row| row.response_id).or(Some(id));
-        Ok(Self { page, has_newer })
+        page.next = page.rows.last().map(|row| row.response_id).or(looked_on_to);
+        Self { page, has_newer: looked_on_to.is_some(), looked_on_to }
     }
 }
 
@@ -95,12 +105,18 @@ async fn page(
     if let Some(view) = view.with_added(&query, &asked) {
         return Ok(reply::see_other(&view.address(flow)));
     }
+    let now = engine.now();
     let found = Found::read(engine, &visitor, flow, &view).await?;
+    // Nothing is newer after all: then these are the newest.
+    let is_newest = matches!(view.part, Part::NewerThan(_)) && found.page.next.is_none();
+    if is_newest {
+        return Ok(reply::see_other(&view.with_part(Part::Newest).address(flow)));
+    }
     let is_empty = found.page.rows.is_empty() && found.page.next.is_none();
     let has_none = is_empty && view == View::default();
     let content = match has_none {
-        true => nothing_yet(&around, &state),
-        false => shown(&visitor, &state, &asked, &view, &found),
+        true => nothing_yet(&around, &state, now),
+        false => shown(&visitor, &state, &asked, &view, &found, now),
     };
     let title = format!("Responses · {}", state.flow.name);
     let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::Responses), &title);
@@ -118,6 +134,7 @@ fn shown(
     asked: &Asked,
     view: &View,
     found: &Found,
+    now: Timestamp,
 ) -> Markup {
     let flow = state.flow.flow_id;
     let columns = Columns::of(asked);
@@ -126,7 +143,7 @@ fn shown(
     html! {
         (filters::bar(flow, asked, view))
         div.responses data-flow=(flow)
-            data-live=[watches.then(|| live::address(flow, view, newest))] {
+            data-live=[watches.then(|| live::address(flow, view, newest, now))] {
             p.hint {
                 "Newest first, in " span data-zone { "UTC" } ". "
                 span.live data-live-state {}
@@ -150,8 +167,11 @@ fn pager(flow: FlowId, view: &View, found: &Found) -> Markup {
     let rows = &found.page.rows;
     let is_short = rows.len() < PAGE_ROWS && found.page.next.is_some();
     let is_newer = matches!(view.part, Part::NewerThan(_));
-    let newer = match rows.first() {
-        Some(first) if found.has_newer => view.with_part(Part::NewerThan(first.response_id)),
+    let newer = match (found.looked_on_to, rows.first()) {
+        (Some(last), _) => view.with_part(Part::NewerThan(last)),
+        (None, Some(first)) if found.has_newer => {
+            view.with_part(Part::NewerThan(first.response_id))
+        }
         _ => view.with_part(Part::Newest),
     };
     html! {
@@ -159,6 +179,12 @@ fn pager(flow: FlowId, view: &View, found: &Found) -> Markup {
             p.note data-goes-on=(rows_address(flow, view, next)) data-wanted=(PAGE_ROWS - rows.len()) role="status" {
                 @if rows.is_empty() { "None found yet. " }
                 "Looked back to " (time(next.made_at())) "."
+            }
+        }
+        @if let (true, Some(last)) = (rows.len() < PAGE_ROWS, found.looked_on_to) {
+            p.note role="status" {
+                @if rows.is_empty() { "None found yet. " }
+                "Looked on to " (time(last.made_at())) "; “Newer” looks further."
             }
         }
         nav.pager aria-label="Pages" {
@@ -206,10 +232,33 @@ async fn more(
     Ok(reply::json(Kind::Shown, &told))
 }
 
-fn nothing_yet(around: &Around, state: &FlowState) -> Markup {
+fn nothing_yet(around: &Around, state: &FlowState, now: Timestamp) -> Markup {
+    let flow = state.flow.flow_id;
     html! {
-        div.responses data-flow=(state.flow.flow_id) data-live=(live::address(state.flow.flow_id, &View::default(), None)) data-reload {
+        div.responses data-flow=(flow) data-live=(live::address(flow, &View::default(), None, now)) data-reload {
             (steps::first_run(around, state, "Responses appear here as they come in."))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_flow::id::v7;
+
+    use super::*;
+
+    fn id(second: i64) -> ResponseId {
+        ResponseId::from_uuid(v7(Timestamp::from_millis(second * 1_000), 0, 0))
+    }
+
+    #[test]
+    fn a_look_towards_newer_that_found_none_says_so_and_loses_none_on_the_way_back() {
+        let found = Found::towards_newer(ResponsePage { rows: Vec::new(), next: Some(id(9)) });
+        let flow = FlowId::from_uuid(v7(Timestamp::from_millis(0), 0, 0));
+        let view = View { part: Part::NewerThan(id(5)), ..View::default() };
+        let shown = pager(flow, &view, &found).into_string();
+        assert!(shown.contains("None found yet.") && shown.contains("Looked on to"), "{shown}");
+        assert!(shown.contains(&format!("before={}", id(9))), "newer goes on from there: {shown}");
+        assert!(shown.contains(&format!("after={}", id(9))), "older has the fifth again: {shown}");
     }
 }

@@ -113,8 +113,9 @@ impl View {
     pub(super) fn search_address(&self, flow: FlowId, today: Day, word: &str) -> String {
         let mut pairs = vec![("search".to_owned(), word.to_owned())];
         let (from, to) = self.period.days(today);
-        pairs.extend(from.map(|day| ("from".to_owned(), day.starts_at().to_string())));
-        pairs.extend(to.map(|day| ("to".to_owned(), day.plus(1).starts_at().to_string())));
+        pairs.extend(from.map(|day| ("from".to_owned(), day.to_string())));
+        // A day is within its own end there, too.
+        pairs.extend(to.map(|day| ("to".to_owned(), day.to_string())));
         pairs.extend(self.version.map(|version| ("version".to_owned(), version.to_string())));
         pairs.extend(self.tag.iter().map(|(name, value)| (format!("tag.{name}"), value.clone())));
         format!("/console/flows/{flow}/responses{}", encoded(&pairs))
@@ -275,11 +276,10 @@ mod tests {
     fn a_word_is_searched_for_in_the_same_responses() {
         let today: Day = "2026-11-15".parse().unwrap();
         let address = view("from=2026-11-01&tag.plan=pro").search_address(flow(), today, "émoji");
-        assert!(
-            address.ends_with(
-                "/responses?search=%C3%A9moji&from=2026-11-01T00:00:00.000Z&tag.plan=pro"
-            ),
-            "{address}"
-        );
+        let expected = "/responses?search=%C3%A9moji&from=2026-11-01&tag.plan=pro";
+        assert!(address.ends_with(expected), "{address}");
+        // By days, of which the last is included on either page.
+        let address = view("period=7d").search_address(flow(), today, "x");
+        assert!(address.ends_with("?search=x&from=2026-11-09&to=2026-11-15"), "{address}");
     }
 }

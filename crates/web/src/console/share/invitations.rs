@@ -226,12 +226,19 @@ pub(super) async fn invite(
     let (people, until) = (form.raw("people"), form.raw("until"));
     let duplicates = if form.has("again") { Duplicates::Allow } else { Duplicates::Skip };
     let made = match asked_for(people, until) {
-        Ok(new) => console.engine.invite(&visitor.actor, flow, &new, duplicates, false).await,
+        Ok(new) => {
+            let made = console.engine.invite(&visitor.actor, flow, &new, duplicates, false).await;
+            made.map(|made| (made.len(), new.len() - made.len()))
+        }
         Err(faults) => Err(AdminError::Invalid(faults)),
     };
     match made {
-        Ok(made) => {
-            let word = if made.is_empty() { "invited-already" } else { "invited" };
+        Ok((made, left_out)) => {
+            let word = match (made, left_out) {
+                (0, _) => "invited-already".to_owned(),
+                (_, 0) => "invited".to_owned(),
+                _ => format!("invited.{made}.{left_out}"),
+            };
             Ok(reply::see_other(&format!("/console/flows/{flow}/share?done={word}#invitations")))
         }
         Err(AdminError::Invalid(faults)) => {

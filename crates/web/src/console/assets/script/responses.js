@@ -13,6 +13,10 @@ const number = new Intl.NumberFormat();
 /** Rows that the table shows at most while they arrive; the oldest of them leave. */
 const ROWS_MAX = 200;
 
+/** So often it is asked in vain how far an export is, until that is said, and until it is given up. */
+const UNKNOWN_SAID = 10;
+const UNKNOWN_MAX = 100;
+
 /** The elements of some markup of ours. */
 function elements(markup) {
   const template = document.createElement("template");
@@ -67,6 +71,14 @@ if (panel) {
 
 // --- a page that was short goes on ---------------------------------------------------------------
 
+/** Has the link to older responses begin after this one. */
+function leadTo(older, last) {
+  const url = new URL(older.href);
+  url.searchParams.set("after", last);
+  older.href = url.href;
+  older.textContent = "Older";
+}
+
 async function goOn(note) {
   const rows = list.querySelector("[data-rows]");
   const older = list.querySelector("[data-older]");
@@ -76,17 +88,14 @@ async function goOn(note) {
     const reply = await fetch(next);
     if (!reply.ok || reply.redirected) return;
     const found = await reply.json();
+    if (!note.isConnected) return;
     for (const row of found.rows.slice(0, wanted)) rows.append(elements(row));
     // What is beyond the page is left for the next one.
     const isFull = found.rows.length >= wanted;
     wanted -= found.rows.length;
     next = found.next;
     if (isFull) {
-      const last = rows.lastElementChild.dataset.id;
-      const url = new URL(older.href);
-      url.searchParams.set("after", last);
-      older.href = url.href;
-      older.textContent = "Older";
+      leadTo(older, rows.lastElementChild.dataset.id);
       note.remove();
       return;
     }
@@ -98,6 +107,7 @@ async function goOn(note) {
     localTimes(note);
   }
   older?.remove();
+  delete note.dataset.goesOn;
   note.textContent = rows.children.length === 0 ? "No response passes these filters; all were looked at." : "These are all; every response was looked at.";
 }
 
@@ -111,19 +121,46 @@ function watch(address) {
   const state = list.querySelector("[data-live-state]");
   const rows = list.querySelector("[data-rows]");
   let events;
+  let timesOpened = 0;
 
   function arrived(event) {
     // A page without a table is made anew with one.
     if (list.hasAttribute("data-reload")) return location.reload();
     const { id, row } = JSON.parse(event.data);
-    if (list.querySelector(`tr[data-id="${id}"]`)) return;
+    // Newest first, by id. What is told again is left out, and so is what belongs on an older page.
+    const next = [...rows.children].find((other) => other.dataset.id <= id);
+    const isOlder = !next && rows.children.length > 0 && list.querySelector("[data-older], [data-goes-on]");
+    if (next?.dataset.id === id || isOlder) return;
     const markup = elements(row);
     markup.firstElementChild.classList.add("arrived");
-    rows.prepend(markup);
+    rows.insertBefore(markup, next ?? null);
     rows.closest(".scroll").hidden = false;
     list.querySelector(".empty")?.remove();
-    while (rows.children.length > ROWS_MAX) rows.lastElementChild.remove();
+    if (rows.children.length > ROWS_MAX) shorten();
     said.textContent = "A response arrived.";
+  }
+
+  /** The oldest rows leave the table, and begin the next page. */
+  function shorten() {
+    while (rows.children.length > ROWS_MAX) rows.lastElementChild.remove();
+    // What goes on below would leave a gap.
+    list.querySelector("[data-goes-on]")?.remove();
+    let older = list.querySelector("[data-older]");
+    if (!older) {
+      older = Object.assign(document.createElement("a"), { className: "button", rel: "next", href: location.href });
+      older.dataset.older = "";
+      list.querySelector(".pager").append(older);
+    }
+    leadTo(older, rows.lastElementChild.dataset.id);
+  }
+
+  /** More came while nobody looked than the stream tells of. */
+  function behind() {
+    // A page that was just made is as new as it can be.
+    if (timesOpened < 2) return;
+    const isInUse = document.querySelector("dialog[open], .adding[open]");
+    if (!isInUse) return location.reload();
+    if (state) state.textContent = "Many responses came meanwhile. Reload the page to see them all.";
   }
 
   function open() {
@@ -131,13 +168,17 @@ function watch(address) {
     const newest = rows?.querySelector("tr[data-id]")?.dataset.id;
     if (newest) url.searchParams.set("since", newest);
     events = new EventSource(url);
-    events.addEventListener("open", () => state && (state.textContent = "New responses appear by themselves."));
+    events.addEventListener("open", () => {
+      timesOpened += 1;
+      if (state) state.textContent = "New responses appear by themselves.";
+    });
     events.addEventListener("error", ({ target }) => {
       // Closed for good: somebody has more pages open than may watch, or is signed out.
       const isOver = target.readyState === EventSource.CLOSED;
       if (state) state.textContent = isOver ? "Reload the page to see new responses." : "";
     });
     events.addEventListener("response", arrived);
+    events.addEventListener("behind", behind);
   }
 
   document.addEventListener("visibilitychange", () => {
@@ -185,15 +226,19 @@ async function follow(id) {
   button.disabled = true;
   bar.removeAttribute("value");
   words.textContent = "Beginning …";
-  // Until the download has begun it is not known.
-  for (let tries = 0; ; ) {
+  // Until the download has begun it is not known, and only the node that sends it knows it. A download that is refused
+  // leads to a page that says why; so whoever is still here has one.
+  for (let unknown = 0, isKnown = false; ; ) {
     await new Promise((done) => setTimeout(done, 300));
     const reply = await fetch(`/console/exports/${id}`).catch(() => undefined);
     if (!reply?.ok || reply.redirected) {
-      if (++tries < 100) continue;
-      words.textContent = "The export did not begin. Try again.";
+      unknown += 1;
+      if (unknown === UNKNOWN_SAID && !isKnown) words.textContent = "Downloading …";
+      if (unknown < UNKNOWN_MAX) continue;
+      words.textContent = "Downloading … Your browser shows how far it is.";
       break;
     }
+    [unknown, isKnown] = [0, true];
     const { rows, total, ended, running } = await reply.json();
     if (total) Object.assign(bar, { max: total, value: rows });
     words.textContent = `${number.format(rows)}${total ? ` of ${number.format(total)}` : ""} responses`;

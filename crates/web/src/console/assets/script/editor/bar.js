@@ -10,8 +10,8 @@ const WORDS = {
   saving: "Saving …",
   offline: "Not saved: the server cannot be reached. Your changes are kept here and saved as soon as it can.",
   failed: "Not saved: the server could not store it. Trying again …",
-  "signed-out": "Not saved: you are no longer signed in.",
-  refused: "Not saved: the server does not take it. Reload the page to see why.",
+  "signed-out": "Not saved: you are no longer signed in. Sign in in another tab, then go on here: your changes are kept on this page.",
+  refused: "Not saved: the server does not take it. You may no longer be allowed to change this flow, or it has become too long. Your changes are kept on this page, and the next one is tried again.",
   conflict: "Not saved: somebody else, or another tab, has saved meanwhile.",
 };
 
@@ -42,6 +42,7 @@ export class Bar {
     const actions = {
       offline: () => [button("Try now", () => this.saving.save())],
       failed: () => [button("Try now", () => this.saving.save())],
+      refused: () => [button("Try now", () => this.saving.save())],
       "signed-out": () => [el("a", { className: "button small", href: "/console/sign-in", target: "_blank" }, "Sign in"), button("Try now", () => this.saving.save())],
       conflict: () => [button("Keep mine", () => this.saving.keepMine()), button("Take theirs", () => this.saving.takeTheirs())],
     };

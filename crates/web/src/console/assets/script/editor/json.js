@@ -3,6 +3,8 @@
  * it is made everywhere, as long as it can be read.
  */
 
+import { button } from "./dom.js";
+
 const ORDER = [
   "title", "description", "defaultLocale", "respondentAnalytics", "questions", "ending", "translations",
   "id", "type", "prompt", "help", "label", "required", "max", "min", "shape", "integer", "lowLabel", "highLabel",
@@ -36,7 +38,7 @@ export function wrongWith(text) {
 
 export class Json {
   constructor(area, draft, said, sections) {
-    Object.assign(this, { area, draft, said });
+    Object.assign(this, { area, draft, said, wrong: "" });
     draft.addEventListener("change", () => this.follow());
     sections.addEventListener("shown", () => this.follow());
     area.addEventListener("input", () => {
@@ -44,21 +46,32 @@ export class Json {
       this.timer = setTimeout(() => this.take(), REST_MS);
     });
     area.addEventListener("blur", () => this.take());
+    addEventListener("beforeunload", (event) => { if (this.wrong) event.preventDefault() });
+    this.drop = button("Drop what is typed here", () => {
+      this.wrong = "";
+      this.follow();
+      area.focus();
+    });
+    said.after(this.drop);
     this.follow();
   }
 
   follow() {
+    if (this.isTaking) return;
+    // What was typed and cannot be read yet is nowhere else: nothing takes its place but by the button.
+    if (this.wrong) return this.tell();
     const isOutOfView = this.area.closest("[hidden]");
-    if (this.isTaking || isOutOfView || document.activeElement === this.area) return;
+    if (isOutOfView || document.activeElement === this.area) return;
     this.area.value = written(this.draft.definition);
-    this.tell("");
+    this.tell();
   }
 
   take() {
     clearTimeout(this.timer);
-    const wrong = wrongWith(this.area.value);
-    this.tell(wrong);
-    if (wrong) return;
+    if (!this.wrong) this.before = JSON.stringify(this.draft.definition);
+    this.wrong = wrongWith(this.area.value);
+    this.tell();
+    if (this.wrong) return;
     const definition = JSON.parse(this.area.value);
     if (JSON.stringify(ordered(definition)) === JSON.stringify(ordered(this.draft.definition))) return;
     this.isTaking = true;
@@ -66,9 +79,13 @@ export class Json {
     this.isTaking = false;
   }
 
-  tell(wrong) {
-    this.said.textContent = wrong;
-    this.said.hidden = !wrong;
+  tell() {
+    const { wrong } = this;
+    const isOvertaken = wrong && JSON.stringify(this.draft.definition) !== this.before;
+    this.said.textContent = !wrong ? "" : isOvertaken
+      ? `${wrong} What you typed here is not applied. The draft was changed elsewhere meanwhile; once this can be read it takes the place of that.`
+      : `${wrong} What you typed here is kept, and not applied until it can be read.`;
+    this.said.hidden = this.drop.hidden = !wrong;
     this.area.setAttribute("aria-invalid", String(Boolean(wrong)));
   }
 }

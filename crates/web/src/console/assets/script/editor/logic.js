@@ -60,13 +60,11 @@ function simplified(condition) {
   return inner.length === 1 ? inner[0] : { [word]: inner };
 }
 
-function firstTest(earlier) {
-  const question = earlier.at(-1);
-  return question ? beginning(question) : { question: "", answered: true };
-}
+const firstTest = (earlier) => beginning(earlier.at(-1));
 
-/** A comparison to start from, with a value that fits. */
+/** A comparison to start from, with a value that fits. Of a question that is gone, only whether it is answered. */
 function beginning(question) {
+  if (!question) return { question: "", answered: true };
   const kind = kindOf(question);
   const first = (list) => (Array.isArray(question[list]) ? question[list][0]?.id : undefined) ?? "";
   const own = {

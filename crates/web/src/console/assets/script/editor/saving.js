@@ -12,8 +12,10 @@ import { prune } from "./pruning.js";
 const REST_MS = 700;
 const WAIT_MS_MAX = 4000;
 const RETRY_MS = [2000, 4000, 8000, 15_000, 30_000];
-/** The most that a browser sends while a page is being left. */
-const KEEPALIVE_CHARS_MAX = 60_000;
+/** The most that a browser goes on sending after a page was left: of 64 KiB, which all such requests share. */
+const KEEPALIVE_BYTES_MAX = 60_000;
+/** States that a person mends: every change is a reason to try again. */
+const STUCK = ["signed-out", "refused"];
 
 export class Saving extends EventTarget {
   constructor(draft, { address, tag }) {
@@ -23,8 +25,12 @@ export class Saving extends EventTarget {
     draft.addEventListener("change", () => this.touch());
     addEventListener("online", () => this.isDirty && this.state !== "conflict" && this.soon(0));
     addEventListener("beforeunload", (event) => { if (this.isDirty) event.preventDefault() });
-    // A page that is left, or a tab that is put aside, may not come back.
-    document.addEventListener("visibilitychange", () => { if (document.hidden && this.isDirty) this.leave() });
+    document.addEventListener("visibilitychange", () => {
+      if (!this.isDirty || this.state === "conflict") return;
+      // A page that is left, or a tab that is put aside, may not come back; one that is seen again may be signed in again.
+      if (document.hidden) this.save();
+      else if (this.state === "signed-out") this.soon(0);
+    });
   }
 
   get isDirty() {
@@ -34,12 +40,17 @@ export class Saving extends EventTarget {
   touch() {
     if (this.state === "conflict") return;
     prune(this.draft.definition);
-    if (JSON.stringify(this.draft.definition) === this.last && !this.isUnderWay) return this.become("saved");
+    if (JSON.stringify(this.draft.definition) === this.last && !this.isUnderWay) {
+      clearTimeout(this.timer);
+      this.failures = 0;
+      return this.become("saved");
+    }
     if (this.state === "saved") this.since = Date.now();
     if (this.state !== "saving") this.become(this.failures > 0 ? this.state : "changed");
     this.isStale = true;
     const rest = Math.min(REST_MS, Math.max(this.since + WAIT_MS_MAX - Date.now(), 0));
-    if (this.failures === 0) this.soon(rest);
+    // What is tried again by itself needs no more of it.
+    if (this.failures === 0 || STUCK.includes(this.state)) this.soon(rest);
   }
 
   soon(ms) {
@@ -64,30 +75,33 @@ export class Saving extends EventTarget {
     return JSON.stringify({ tag: this.tag, definition: this.draft.definition });
   }
 
-  leave() {
-    const body = this.body();
-    if (body.length < KEEPALIVE_CHARS_MAX && this.state !== "conflict") this.save();
-  }
-
   async send() {
     clearTimeout(this.timer);
     this.isStale = false;
     this.become("saving");
     const text = JSON.stringify(this.draft.definition);
     const body = this.body();
-    const keepalive = body.length < KEEPALIVE_CHARS_MAX;
+    // So that what is under way when the page is left arrives. A browser that has no room for it refuses to send it
+    // at all, so nothing is tried again in this way while the page is there.
+    const isFirst = this.failures === 0 || document.hidden;
+    const keepalive = isFirst && new Blob([body]).size < KEEPALIVE_BYTES_MAX;
     const headers = { "Content-Type": "application/json" };
-    const reply = await fetch(this.address, { method: "POST", body, headers, keepalive }).catch(() => null);
+    // Whoever is signed out is sent to a page to sign in, which would look like a reply.
+    const redirect = "manual";
+    const reply = await fetch(this.address, { method: "POST", body, headers, keepalive, redirect }).catch(() => null);
     const said = reply?.headers.get("content-type") === "application/json" ? await reply.json().catch(() => null) : null;
     if (reply?.ok && said?.tag) return this.stored(said, text);
     if (reply?.status === 409 && said?.definition) return this.overtaken(said);
     this.failures += 1;
     const wait = RETRY_MS[Math.min(this.failures, RETRY_MS.length) - 1];
     if (!reply) this.become("offline");
-    else if (reply.status === 401) this.become("signed-out");
+    else if (reply.type === "opaqueredirect" || reply.status === 401) this.become("signed-out");
     else if (reply.status >= 500 || reply.status === 429) this.become("failed");
-    // Trying again would not help; the next change will.
-    else return this.become("refused");
+    else {
+      // Trying the same again would not help; what was changed since may.
+      this.become("refused");
+      return this.isStale && this.soon(REST_MS);
+    }
     this.soon(wait);
   }
 
