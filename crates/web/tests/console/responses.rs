@@ -132,6 +132,21 @@ async fn a_filter_is_a_chip_in_the_address() {
 }
 
 #[tokio::test]
+async fn tags_of_the_responses_shown_are_offered() {
+    let world = World::new().await;
+    let tags = json!({"plan": "pro \"x\"", "team": ["a", "b"]});
+    world.respond(json!({"answers": {"nps": "9"}, "metadata": {"tags": tags}})).await;
+    let html = world.as_a(Role::Viewer).await.get(&world.list()).await.ok();
+    let offered = |list: &str| {
+        let options = html.split(&format!("<datalist id=\"{list}\">")).nth(1).unwrap();
+        let options = options.split("</datalist>").next().unwrap();
+        options.matches("<option").count()
+    };
+    assert_eq!((offered("tag_names"), offered("tag_values")), (2, 3));
+    assert!(html.contains(r#"<option value="pro &quot;x&quot;">"#));
+}
+
+#[tokio::test]
 async fn the_form_of_the_filters_leads_to_a_plain_address() {
     let world = World::new().await;
     let viewer = world.as_a(Role::Viewer).await;

@@ -1,22 +1,27 @@
 //! The controls above the table: a search, a form that adds filters, and a chip for each with a way out.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 use sluice_engine::Asked;
+use sluice_engine::rows::ResponseRow;
 use sluice_flow::id::FlowId;
-use sluice_flow::submission::Admission;
+use sluice_flow::submission::{Admission, Texts, each_entry};
 
 use super::view::{Part, View, When};
 
 /// Words of an option that a chip shows.
 const CHIP_CHARS: usize = 40;
+/// Values of tags that are offered.
+const OFFERED_MAX: usize = 200;
 
-pub(super) fn bar(flow: FlowId, asked: &Asked, view: &View) -> Markup {
+pub(super) fn bar(flow: FlowId, asked: &Asked, view: &View, rows: &[ResponseRow]) -> Markup {
     html! {
         section.response-filters aria-label="Filters" {
             (search(flow, view))
             details.adding {
                 summary.button { "Add filter" }
-                (adding(flow, asked, view))
+                (adding(flow, asked, view, &Tags::of(rows)))
             }
             @if view.is_filtered() { (chips(flow, asked, view)) }
         }
@@ -41,7 +46,7 @@ fn hidden(pairs: &[(String, String)]) -> Markup {
 }
 
 /// Everything that can be filtered by, in one form that works without a script.
-fn adding(flow: FlowId, asked: &Asked, view: &View) -> Markup {
+fn adding(flow: FlowId, asked: &Asked, view: &View, tags: &Tags) -> Markup {
     let kept = View {
         version: None,
         from: None,
@@ -72,8 +77,10 @@ fn adding(flow: FlowId, asked: &Asked, view: &View) -> Markup {
             }
             fieldset.inline {
                 legend.label { "A tag" }
-                div.field { label for="tag_name" { "Name" } input.input type="text" id="tag_name" name="tag_name" maxlength="64" autocomplete="off"; }
-                div.field { label for="tag_value" { "Value" } input.input type="text" id="tag_value" name="tag_value" maxlength="500" autocomplete="off"; }
+                div.field { label for="tag_name" { "Name" } input.input type="text" id="tag_name" name="tag_name" list="tag_names" maxlength="64" autocomplete="off"; }
+                div.field { label for="tag_value" { "Value" } input.input type="text" id="tag_value" name="tag_value" list="tag_values" maxlength="500" autocomplete="off"; }
+                datalist id="tag_names" { @for name in &tags.names { option value=(name) {} } }
+                datalist id="tag_values" { @for value in &tags.values { option value=(value) {} } }
             }
             div.inline { (versions(asked, view)) (admissions(view)) }
             div.buttons { button.button.primary type="submit" { "Apply" } }
@@ -102,6 +109,33 @@ fn choices(asked: &Asked) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// The tags of the responses that are shown, to choose from: whoever looks for others types them.
+#[derive(Debug, Default)]
+struct Tags {
+    names: BTreeSet<String>,
+    values: BTreeSet<String>,
+}
+
+impl Tags {
+    fn of(rows: &[ResponseRow]) -> Self {
+        let mut tags = Self::default();
+        for row in rows.iter().filter_map(|row| row.tags.as_deref()) {
+            // What cannot be read offers nothing.
+            let _unreadable = each_entry(row, |name, texts| {
+                tags.names.insert(name.into_owned());
+                match texts {
+                    Texts::One(text) => drop(tags.values.insert(text.into_owned())),
+                    Texts::Many(texts) => tags.values.extend(texts.into_iter().map(String::from)),
+                }
+            });
+        }
+        while tags.values.len() > OFFERED_MAX {
+            tags.values.pop_last();
+        }
+        tags
     }
 }
 

@@ -141,7 +141,7 @@ fn shown(
     let newest = found.page.rows.first().map(|row| row.response_id);
     let watches = view.part == Part::Newest;
     html! {
-        (filters::bar(flow, asked, view))
+        (filters::bar(flow, asked, view, &found.page.rows))
         div.responses data-flow=(flow)
             data-live=[watches.then(|| live::address(flow, view, newest, now))] {
             p.hint {
