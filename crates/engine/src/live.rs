@@ -147,10 +147,10 @@ impl Engine {
 }
 
 impl Watch {
-    /// Whether more had come since the one named than the first look tells of: between what it tells and the one
-    /// named some are left out, and whoever wants them reads the list again.
-    pub fn is_behind(&self) -> bool {
-        self.is_behind
+    /// Whether more has come than is told: at first since the one named, and later since this was asked. Some are left out
+    /// then, and whoever wants them reads the list again.
+    pub fn is_behind(&mut self) -> bool {
+        std::mem::take(&mut self.is_behind)
     }
 
     /// Waits until there is something new, and gives it, oldest first.
@@ -166,15 +166,16 @@ impl Watch {
             }
             self.stored = stored;
             let back = self.clock.now().plus_seconds(-OVERLAP_SECONDS);
-            let (fresh, _) = self.look(self.begun.max(back)).await?;
+            let (fresh, next) = self.look(self.begun.max(back)).await?;
+            self.is_behind |= next.is_some();
             if !fresh.is_empty() {
                 return Ok(fresh);
             }
         }
     }
 
-    /// What was received from then on and not told yet; and how far back the look came, where it did not come
-    /// to the end.
+    /// What was received from then on and not told yet; and how far back the look came, where it found more than it tells. A
+    /// look that ended because what passes the filter is rare is not taken for that.
     async fn look(
         &mut self,
         from: Timestamp,
@@ -182,13 +183,17 @@ impl Watch {
         self.looked_at = Instant::now();
         self.query.from = Some(from);
         let page = self.store.list_responses(&self.query).await?;
+        let oldest_is_new =
+            page.rows.last().is_some_and(|row| !self.told.contains(&row.response_id));
+        let is_full = page.rows.len() >= ROWS_MAX && oldest_is_new;
+        let next = page.next.filter(|_| is_full);
         let mut fresh = page.rows;
         fresh.reverse();
         fresh.retain(|row| self.told.insert(row.response_id));
         // No later look goes back further.
         let back = self.clock.now().plus_seconds(-OVERLAP_SECONDS);
         self.told.retain(|id| id.made_at() >= back);
-        Ok((fresh, page.next))
+        Ok((fresh, next))
     }
 }
 

@@ -115,16 +115,20 @@ fn options(tuning: &Tuning) -> postgres::Options {
     }
 }
 
-/// Opens a store for reading. It must be there already, and nothing in it is made or brought up to date.
-pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
-    if let StoreAddress::Sqlite(path) = address
-        && !path.exists()
-    {
-        return Err(Failure::new(
+/// A file must be there already where none is to be made.
+pub(crate) fn must_be_there(address: &StoreAddress) -> Result<(), Failure> {
+    match address {
+        StoreAddress::Sqlite(path) if !path.exists() => Err(Failure::new(
             format!("there is no database {}", path.display()),
             "name the file that a server has stored in, such as sqlite:sluice-data/sluice.db",
-        ));
+        )),
+        _ => Ok(()),
     }
+}
+
+/// Opens a store for reading. It must be there already, and nothing in it is made or brought up to date.
+pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
+    must_be_there(address)?;
     match address {
         StoreAddress::Sqlite(path) => open_sqlite(path.clone(), SqliteStore::open_to_read).await,
         StoreAddress::Postgres(url) => {

@@ -79,6 +79,14 @@ async fn check(store: Option<&str>, meddle: impl FnOnce(&str) -> usize) {
     assert_eq!(server.stop(), Some(0));
 }
 
+#[test]
+fn where_there_is_no_database_none_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["recount", "--data", "elsewhere"]);
+    assert_complains(&output, 1, &["there is no database"]);
+    assert!(!folder.path().join("elsewhere").exists());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn counting_anew_beside_a_server_on_sqlite_misses_nothing() {
     check(None, |_| 0).await;

@@ -17,6 +17,7 @@ pub(crate) async fn run(args: RecountArgs) -> Outcome {
         (None, Some(app)) => Which::App(app),
         (None, None) => Which::All,
     };
+    backend::must_be_there(&address)?;
     let store = backend::open(&address, &Tuning::default()).await?;
     let progress = Progress::start("counting", 0, None);
     let done = recount::recount(&*store, which, |responses| progress.advance(responses)).await;

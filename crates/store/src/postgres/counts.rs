@@ -176,9 +176,15 @@ pub(super) async fn tend(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Tende
     let mut tended = Tended { is_done: true, ..Tended::default() };
     for (app, flow) in pool.many(deltas, &[&limit(FLOWS_A_PASS)], of_flow).await? {
         // Where another node is at it, there is nothing to do here.
-        let (folded, is_all) = fold(pool, app, flow).await?;
-        tended.folded += folded;
-        tended.is_done &= is_all;
+        match fold(pool, app, flow).await {
+            Ok((folded, is_all)) => {
+                tended.folded += folded;
+                tended.is_done &= is_all;
+            }
+            // One that cannot be counted keeps no other from it.
+            Err(StoreError::Corrupt(why)) => tracing::warn!(%flow, why, "not counted"),
+            Err(error) => return Err(error),
+        }
     }
     let walks = "SELECT app_id, flow_id FROM count_walks WHERE passed IS NOT NULL LIMIT 1";
     if let Some((app, flow)) = pool.one(walks, &[], of_flow).await?

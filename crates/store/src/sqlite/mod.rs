@@ -271,11 +271,13 @@ impl Store for SqliteStore {
         query: &CountsQuery,
     ) -> StoreResult<FlowCounts> {
         for _ in 0..DAMAGED_DAYS_MAX {
-            let query = query.clone();
-            let read = self.readers.read(move |it| counts::read(it, app, flow, &query)).await?;
+            let asked = query.clone();
+            let read = self.readers.read(move |it| counts::read(it, app, flow, &asked)).await?;
             match read {
                 Ok(counts) => return Ok(counts),
-                Err(damaged) => self.writer.mend_counts((app, flow), damaged).await?,
+                Err(damaged) => {
+                    self.writer.mend_counts((app, flow), damaged, query.clone()).await?;
+                }
             }
         }
         Err(StoreError::Corrupt("counts of too many days are damaged".to_owned()))
@@ -305,9 +307,15 @@ impl Store for SqliteStore {
         let (flows, walks) = self.readers.read(counts::to_tend).await?;
         let mut tended = Tended { is_done: !walks, ..Tended::default() };
         for flow in flows {
-            let (folded, is_all) = self.writer.fold_counts(flow).await?;
-            tended.folded += folded;
-            tended.is_done &= is_all;
+            match self.writer.fold_counts(flow).await {
+                Ok((folded, is_all)) => {
+                    tended.folded += folded;
+                    tended.is_done &= is_all;
+                }
+                // One that cannot be counted keeps no other from it.
+                Err(StoreError::Corrupt(why)) => tracing::warn!(flow = %flow.1, why, "not counted"),
+                Err(error) => return Err(error),
+            }
         }
         if walks {
             tended.walked = self.writer.walk_counts(limit).await?;

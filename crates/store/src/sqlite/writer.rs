@@ -22,8 +22,8 @@ use super::transaction::{self, Then};
 use super::{apply, blocks, commit, counts, expiry, recount, removal, write_in};
 use crate::counting::DamagedDay;
 use crate::{
-    At, Change, Erasure, Expired, Expiry, NewResponse, Next, Outcome, Record, Removed, StoreError,
-    StoreResult,
+    At, Change, CountsQuery, Erasure, Expired, Expiry, NewResponse, Next, Outcome, Record, Removed,
+    StoreError, StoreResult,
 };
 
 /// Jobs that wait for the writer; a caller beyond them waits for room.
@@ -49,7 +49,7 @@ enum Job {
     Fold((AppId, FlowId), Reply<(u64, bool)>),
     Walk(usize, Reply<u64>),
     Recount((AppId, FlowId), Day, Reply<u64>),
-    Mend((AppId, FlowId), DamagedDay, Reply<()>),
+    Mend((AppId, FlowId), DamagedDay, CountsQuery, Reply<()>),
     Check(Reply<()>),
     Close(Reply<()>),
 }
@@ -114,8 +114,9 @@ impl Writer {
         &self,
         flow: (AppId, FlowId),
         damaged: DamagedDay,
+        query: CountsQuery,
     ) -> StoreResult<()> {
-        self.ask(|reply| Job::Mend(flow, damaged, reply)).await
+        self.ask(|reply| Job::Mend(flow, damaged, query, reply)).await
     }
 
     pub(super) async fn check(&self) -> StoreResult<()> {
@@ -253,8 +254,13 @@ impl Thread {
             Job::Recount(flow, day, reply) => {
                 reply.send(self.write(|connection| recount::day(connection, flow, day))).is_err()
             }
-            Job::Mend(flow, DamagedDay { day, why }, reply) => {
+            Job::Mend(flow, DamagedDay { day, why }, query, reply) => {
                 let mend = |connection: &Connection| {
+                    // Others may have come upon it at the same time, and one of them was first.
+                    let query = CountsQuery { from: Some(day), to: Some(day), ..query };
+                    if counts::read(connection, flow.0, flow.1, &query)?.is_ok() {
+                        return Ok(((), Then::Forget));
+                    }
                     recount::damaged_day(connection, flow, day, why).map(|()| ((), Then::Commit))
                 };
                 reply.send(self.write(mend)).is_err()

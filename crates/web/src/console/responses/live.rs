@@ -104,12 +104,15 @@ impl Live {
             let told = json!({"id": row.response_id, "row": markup});
             format!("event: response\nid: {}\ndata: {told}\n\n", row.response_id)
         });
-        Ok(events.collect())
+        let events: String = events.collect();
+        // A page that is looked at is not made anew under its reader's eyes; it only says so.
+        let many = if self.watch.is_behind() { "event: many\ndata: 1\n\n" } else { "" };
+        Ok(events + many)
     }
 }
 
 fn events(
-    live: Live,
+    mut live: Live,
     stopping: tokio::sync::watch::Receiver<bool>,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     // A page that was away for long is better made anew.

@@ -36,9 +36,14 @@ fn routes_in(text: &str, file: &Path) -> Vec<Route> {
         let path = literal(text, path.trim())
             .unwrap_or_else(|| panic!("{}: the path of .route({path} …", file.display()));
         let before = found.len();
-        for (word, method) in
-            [("get(", "GET"), ("post(", "POST"), ("put(", "PUT"), ("delete(", "DELETE")]
-        {
+        for (word, method) in [
+            ("get(", "GET"),
+            ("post(", "POST"),
+            ("put(", "PUT"),
+            ("delete(", "DELETE"),
+            ("patch(", "PATCH"),
+            ("any(", "ANY"),
+        ] {
             let names = methods.match_indices(word).any(|(at, _)| {
                 let before = methods[..at].chars().next_back();
                 before.is_none_or(|letter| letter == '.' || letter.is_whitespace())

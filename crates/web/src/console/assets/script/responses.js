@@ -160,6 +160,10 @@ function watch(address) {
     if (timesOpened < 2) return;
     const isInUse = document.querySelector("dialog[open], .adding[open]");
     if (!isInUse) return location.reload();
+    many();
+  }
+
+  function many() {
     if (state) state.textContent = "Many responses came meanwhile. Reload the page to see them all.";
   }
 
@@ -179,6 +183,7 @@ function watch(address) {
     });
     events.addEventListener("response", arrived);
     events.addEventListener("behind", behind);
+    events.addEventListener("many", many);
   }
 
   document.addEventListener("visibilitychange", () => {

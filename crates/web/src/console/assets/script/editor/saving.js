@@ -40,9 +40,9 @@ export class Saving extends EventTarget {
   touch() {
     if (this.state === "conflict") return;
     prune(this.draft.definition);
-    if (JSON.stringify(this.draft.definition) === this.last && !this.isUnderWay) {
+    // After a failure the server may have what was sent all the same: only a save tells.
+    if (JSON.stringify(this.draft.definition) === this.last && !this.isUnderWay && this.failures === 0) {
       clearTimeout(this.timer);
-      this.failures = 0;
       return this.become("saved");
     }
     if (this.state === "saved") this.since = Date.now();
@@ -78,6 +78,8 @@ export class Saving extends EventTarget {
   async send() {
     clearTimeout(this.timer);
     this.isStale = false;
+    // So that what cannot be saved is tried again after a rest, and not with every letter.
+    this.since = Date.now();
     this.become("saving");
     const text = JSON.stringify(this.draft.definition);
     const body = this.body();
