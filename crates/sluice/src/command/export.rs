@@ -55,8 +55,12 @@ async fn run(args: ExportArgs) -> Outcome {
     }
     drop(progress);
     target.finish()?;
-    if let Some(lines) = lines {
-        output::note(format_args!("{} responses exported", lines.rows()));
+    match (lines.map(|lines| lines.rows()), total) {
+        (Some(1), _) | (None, Some(1)) => output::note(format_args!("1 response exported")),
+        (Some(rows), _) | (None, Some(rows)) => {
+            output::note(format_args!("{rows} responses exported"));
+        }
+        (None, None) => output::note(format_args!("{} written", args.out.display())),
     }
     Ok(Exit::Done)
 }

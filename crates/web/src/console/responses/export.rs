@@ -59,7 +59,7 @@ pub(super) fn button() -> Markup {
 pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
     let words = |format: ExportFormat| match format {
         ExportFormat::Csv => ("CSV", "for everything that reads text"),
-        ExportFormat::Xlsx => ("Excel", "one sheet, up to 1,048,575 responses"),
+        ExportFormat::Xlsx => ("Excel", "up to 1,048,575 responses, and a sheet of the questions"),
         ExportFormat::Jsonl => ("JSON Lines", "one response a line, as the API shows it"),
         ExportFormat::Parquet => ("Parquet", "typed columns, for analysis"),
     };
@@ -85,7 +85,7 @@ pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
                 }
                 label.check {
                     input type="checkbox" name="headings" value=(Headings::Texts.word());
-                    span { "Questions as column names " span.muted { "in CSV and Excel, instead of their ids" } }
+                    span { "Questions as column names " span.muted { "in CSV and Excel, with their ids behind them" } }
                 }
                 div data-progress hidden {
                     progress.bar aria-label="Progress of the export" {}
