@@ -24,8 +24,6 @@ TARGETS = [
     ("memory", "sluice-* growth", AT_MOST, 4),
     ("growth", "submit, large / small", AT_LEAST, 0.9),
     ("growth", "summary", AT_MOST, 50),
-    # A page looks for what is rare for a tenth of a second, and says how far it came.
-    ("growth", "page, a tag of *", AT_MOST, 200),
     ("growth", "page, *", AT_MOST, 20),
     ("console", "summary", AT_MOST, 50),
     ("console", "memory", AT_MOST, 256),
