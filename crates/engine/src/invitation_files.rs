@@ -9,7 +9,7 @@ use sluice_flow::definition::Fault;
 use sluice_flow::time::Timestamp;
 
 use crate::apps::fault;
-use crate::export::looks_like_a_formula;
+use crate::export::without_formulas;
 use crate::invitations::{Invitation, NewInvitation, no_more_than_can_be_read};
 
 /// The largest file that is taken at once, in bytes and in lines of people.
@@ -187,9 +187,8 @@ pub fn write(invitations: &[Invitation]) -> Vec<u8> {
     };
     line([USER_ID, EMAIL, EXPIRES_AT, "flowAssignmentId", "link"]);
     for Invitation { row, link, .. } in invitations {
-        let text = |text: &Option<String>| match text.as_deref().unwrap_or_default() {
-            text if looks_like_a_formula(text) => format!("'{text}"),
-            text => text.to_owned(),
+        let text = |text: &Option<String>| {
+            without_formulas(text.as_deref().unwrap_or_default()).into_owned()
         };
         let expires_at = row.times.expires_at.map(|time| time.to_string()).unwrap_or_default();
         let (user, email) = (text(&row.invitee.user_id), text(&row.invitee.email));

@@ -70,17 +70,6 @@ impl Line<'_> {
         }
     }
 
-    /// What a spreadsheet might take for a cell.
-    fn part(&mut self, part: &str) {
-        if looks_like_a_formula(part) {
-            self.out.push(b'\'');
-        }
-        match part.contains('"') {
-            true => self.out.extend_from_slice(part.replace('"', "\"\"").as_bytes()),
-            false => self.out.extend_from_slice(part.as_bytes()),
-        }
-    }
-
     fn end(self) {
         self.out.extend_from_slice(b"\r\n");
     }
@@ -93,17 +82,15 @@ impl Cells for Line<'_> {
 
     fn text(&mut self, text: &str) {
         self.next();
-        let Looks { needs_quotes, may_be_cut } = Looks::of(text);
+        let text = &*without_formulas(text);
+        let needs_quotes = needs_quotes(text);
         if needs_quotes {
             self.out.push(b'"');
         }
-        let mut rest = text;
-        while may_be_cut && let Some(cut) = rest.find(CUTS) {
-            let (part, behind) = rest.split_at(cut + 1);
-            self.part(part);
-            rest = behind;
+        match needs_quotes && text.contains('"') {
+            true => self.out.extend_from_slice(text.replace('"', "\"\"").as_bytes()),
+            false => self.out.extend_from_slice(text.as_bytes()),
         }
-        self.part(rest);
         if needs_quotes {
             self.out.push(b'"');
         }
@@ -181,25 +168,37 @@ fn join_into(room: &mut String, texts: &[Cow<'_, str>]) {
 /// part of the text.
 const CUTS: [char; 4] = [';', '\t', '\r', '\n'];
 
-struct Looks {
-    needs_quotes: bool,
-    may_be_cut: bool,
+/// Looks at every byte without leaving early, which compilers turn into a few wide comparisons.
+fn needs_quotes(text: &str) -> bool {
+    let special = |byte: u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
+    text.bytes().fold(false, |found, byte| found | special(byte))
 }
 
-impl Looks {
-    /// Looks at every byte without leaving early, which compilers turn into a few wide comparisons.
-    fn of(text: &str) -> Self {
-        let quoted = |byte: u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
-        let cuts = |byte: u8| matches!(byte, b';' | b'\t' | b'\r' | b'\n');
-        Self {
-            needs_quotes: text.bytes().fold(false, |found, byte| found | quoted(byte)),
-            may_be_cut: text.bytes().fold(false, |found, byte| found | cuts(byte)),
-        }
+fn may_be_cut(text: &str) -> bool {
+    let cuts = |byte: u8| matches!(byte, b';' | b'\t' | b'\r' | b'\n');
+    text.bytes().fold(false, |found, byte| found | cuts(byte))
+}
+
+/// A text that no spreadsheet runs, whatever it takes for a cell of it.
+pub(crate) fn without_formulas(text: &str) -> Cow<'_, str> {
+    if !may_be_cut(text) {
+        return match looks_like_a_formula(text) {
+            true => Cow::Owned(format!("'{text}")),
+            false => Cow::Borrowed(text),
+        };
     }
+    let mut safe = String::with_capacity(text.len() + 1);
+    for part in text.split_inclusive(CUTS) {
+        if looks_like_a_formula(part) {
+            safe.push('\'');
+        }
+        safe.push_str(part);
+    }
+    Cow::Owned(safe)
 }
 
 /// Whether a spreadsheet would take the cell for a formula; then an apostrophe is put before it.
-pub(crate) fn looks_like_a_formula(text: &str) -> bool {
+fn looks_like_a_formula(text: &str) -> bool {
     text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
 

@@ -18,7 +18,7 @@ mod tags;
 #[cfg(feature = "xlsx")]
 mod xlsx;
 
-pub(crate) use self::csv::looks_like_a_formula;
+pub(crate) use self::csv::without_formulas;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
