@@ -27,6 +27,8 @@ const receipt = (await trpc.mutation("response.submit", {
   respondentAnalyticsAdmission: "collection_only",
   answers: { nps: "9", use: ["api"], docs: "5" },
   metadata: { tags: { plan: "pro" } },
+  // One key per call: if the reply is lost, send the same call again, and it is stored once.
+  idempotencyKey: crypto.randomUUID(),
 })) as Receipt;
 
 if (receipt.success) console.log(`Stored as ${receipt.responseId}`);

@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 
 import { EVERY_TYPE, SHORT } from "./support/flows.mjs";
 import { fill, goBack, goOn, press, sendAll, shownId, walk } from "./support/walk.mjs";
+import { becomes } from "./support/until.mjs";
 import { openWorld, WAYS } from "./support/world.mjs";
 
 const world = await openWorld();
@@ -33,7 +34,7 @@ for (const way of WAYS) {
       await page.locator(`#q-${id}`).waitFor();
     }
     await walk(page, [["nps", "9"], ["name", null]], { send: false });
-    assert.equal(await page.locator("#q-name .text").inputValue(), "Ada");
+    await becomes(() => page.locator("#q-name .text").inputValue(), "Ada");
     await sendAll(page);
     const [{ answers }] = await world.responses(flow);
     assert.deepEqual(answers, { nps: "9", name: "Ada" });
@@ -51,16 +52,16 @@ for (const way of WAYS) {
       await fill(page.locator("#q-team"), wrong);
       await goOn(page);
       await complaint.waitFor();
-      assert.equal(await shownId(page), "team");
-      assert.equal(await page.locator("#q-team .text").inputValue(), wrong);
-      assert.equal(await page.locator("#q-team .error").innerText(), await complaint.locator("a").innerText());
-      assert.equal(await page.locator("#q-team .text").getAttribute("aria-invalid"), "true");
-      if (way.script) assert.equal(await page.evaluate(() => document.activeElement.id), "errors");
+      await becomes(() => shownId(page), "team");
+      await becomes(() => page.locator("#q-team .text").inputValue(), wrong);
+      await becomes(() => page.locator("#q-team .error").innerText(), await complaint.locator("a").innerText());
+      await becomes(() => page.locator("#q-team .text").getAttribute("aria-invalid"), "true");
+      if (way.script) await becomes(() => page.evaluate(() => document.activeElement.id), "errors");
       await fill(page.locator("#q-team"), right);
     }
     await goOn(page);
     await page.locator("#q-mail").waitFor();
-    assert.equal(await complaint.count(), 0);
+    await becomes(() => complaint.count(), 0);
     await fill(page.locator("#q-mail"), "nobody");
     await press(page, "send");
     await complaint.waitFor();
@@ -82,7 +83,7 @@ test("what only the server finds wrong is shown at its question", async () => {
   await walk(page, [["mail", "ada@-example-.com"], ["name", "Ada"]], { send: false });
   await press(page, "send");
   await page.locator("#q-mail .error").waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.id), "errors");
+  await becomes(() => page.evaluate(() => document.activeElement.id), "errors");
   await walk(page, [["mail", "ada@example.com"], ["name", null]]);
   assert.deepEqual((await world.responses(flow))[0].answers, { mail: "ada@example.com", name: "Ada" });
 });

@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { after, test } from "node:test";
 
 import { ADMIN_TOKEN, checkAccess, openConsole } from "./support/console.mjs";
+import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -102,8 +103,9 @@ test("a question of every type is added, edited and stored", async () => {
   await at(page, `/questions/${single}/options/2/label`).fill("Blue");
   await at(page, `/questions/${single}/options/2/label`).press("Alt+ArrowUp");
   await page.getByRole("button", { name: "Remove option 1" }).click();
-  await page.waitForFunction(() => document.querySelector("#saving").dataset.state === "saved");
-  await page.waitForTimeout(1000);
+  // The last change is the last to be saved.
+  const options = [{ id: "blue", label: "Blue" }, { id: "dark-green", label: "Dark green" }];
+  await becomes(async () => (await draftOf(flowId)).questions[single].options, options);
   await saved(page);
   const draft = await draftOf(flowId);
   assert.deepEqual(draft.questions.map(({ type }) => type), types);
@@ -112,36 +114,36 @@ test("a question of every type is added, edited and stored", async () => {
     for (const [field, value] of Object.entries(fields)) assert.deepEqual(question[field] ?? false, value, `${type} ${field}`);
     assert.equal(question.help, "Some help");
   }
-  assert.deepEqual(draft.questions[single].options, [{ id: "blue", label: "Blue" }, { id: "dark-green", label: "Dark green" }]);
   assert.equal(draft.questions[0].id, "what-about-shorttext");
-  assert.equal(await page.locator("#faults").isVisible(), false);
+  await becomes(() => page.locator("#faults").isVisible(), false);
   await changing(page, async () => { await open(page, 0); await page.getByText("Type and id").click(); await at(page, "/questions/0/type").selectOption("email") });
-  assert.equal((await draftOf(flowId)).questions[0].type, "email");
+  await becomes(async () => (await draftOf(flowId)).questions[0].type, "email");
 });
 
 test("questions are moved by keyboard, by buttons and by dragging, and it is said", async () => {
   const { page, flowId } = await edit();
   const said = page.locator("#said");
   await changing(page, () => item(page, 0).locator(".open").press("Alt+ArrowDown"));
-  assert.deepEqual(await prompts(flowId), ["Which plan?", "How was it?", "Why?"]);
-  assert.equal(await said.textContent(), "“How was it?” is now question 2 of 3.");
+  await becomes(() => prompts(flowId), ["Which plan?", "How was it?", "Why?"]);
+  await becomes(() => said.textContent(), "“How was it?” is now question 2 of 3.");
   // The focus went along.
   await changing(page, () => page.keyboard.press("Alt+ArrowDown"));
-  assert.deepEqual(await prompts(flowId), ["Which plan?", "Why?", "How was it?"]);
+  await becomes(() => prompts(flowId), ["Which plan?", "Why?", "How was it?"]);
   await changing(page, () => page.getByRole("button", { name: "Move question 3 up" }).click());
-  assert.deepEqual(await prompts(flowId), ["Which plan?", "How was it?", "Why?"]);
+  await becomes(() => prompts(flowId), ["Which plan?", "How was it?", "Why?"]);
   // Folded, all three are in view.
   await page.locator(".item.chosen .open").click();
-  const grip = await item(page, 2).locator(".grip").boundingBox();
-  const top = await item(page, 0).boundingBox();
   await changing(page, async () => {
-    await page.mouse.move(grip.x + 5, grip.y + 10);
+    // A hover waits until the grip stands still.
+    await item(page, 2).locator(".grip").hover();
+    const grip = await item(page, 2).locator(".grip").boundingBox();
+    const top = await item(page, 0).boundingBox();
     await page.mouse.down();
     await page.mouse.move(grip.x + 5, top.y + 60, { steps: 8 });
     await page.mouse.move(grip.x + 5, top.y + 5, { steps: 8 });
     await page.mouse.up();
   });
-  assert.deepEqual(await prompts(flowId), ["Why?", "Which plan?", "How was it?"]);
+  await becomes(() => prompts(flowId), ["Why?", "Which plan?", "How was it?"]);
 });
 
 test("a question is duplicated, deleted and brought back", async () => {
@@ -149,16 +151,15 @@ test("a question is duplicated, deleted and brought back", async () => {
   const { page, flowId } = await edit(definition);
   await open(page, 1);
   await changing(page, () => page.getByRole("button", { name: "Duplicate" }).click());
-  let draft = await draftOf(flowId);
-  assert.deepEqual(draft.questions.map(({ id }) => id), ["taste", "plan", "plan-2", "why"]);
-  assert.equal(draft.translations.de.questions["plan-2"].prompt, "Welcher Tarif?");
+  const ids = async () => (await draftOf(flowId)).questions.map(({ id }) => id);
+  await becomes(ids, ["taste", "plan", "plan-2", "why"]);
+  await becomes(async () => (await draftOf(flowId)).translations.de.questions["plan-2"].prompt, "Welcher Tarif?");
   await open(page, 1);
   await changing(page, () => page.getByRole("button", { name: "Delete" }).click());
-  assert.deepEqual((await draftOf(flowId)).questions.map(({ id }) => id), ["taste", "plan-2", "why"]);
+  await becomes(ids, ["taste", "plan-2", "why"]);
   await changing(page, () => page.getByRole("button", { name: "Undo" }).click());
-  draft = await draftOf(flowId);
-  assert.deepEqual(draft.questions.map(({ id }) => id), ["taste", "plan", "plan-2", "why"]);
-  assert.equal(draft.translations.de.questions.plan.prompt, "Welcher Tarif?");
+  await becomes(ids, ["taste", "plan", "plan-2", "why"]);
+  await becomes(async () => (await draftOf(flowId)).translations.de.questions.plan.prompt, "Welcher Tarif?");
 });
 
 test("logic is written in words", async () => {
@@ -166,29 +167,30 @@ test("logic is written in words", async () => {
   await open(page, 2);
   const logic = item(page, 2).locator(".logic");
   await changing(page, () => logic.getByLabel("When it is asked").selectOption("if"));
-  assert.deepEqual((await draftOf(flowId)).questions[2].visibleIf, { question: "plan", equals: "free" });
+  await becomes(async () => (await draftOf(flowId)).questions[2].visibleIf, { question: "plan", equals: "free" });
   await changing(page, () => logic.getByLabel("Value").selectOption("pro"));
   await changing(page, () => logic.getByRole("button", { name: "+ Condition" }).click());
   await logic.getByLabel("Question", { exact: true }).nth(1).selectOption("taste");
   await changing(page, () => logic.getByLabel("Value").nth(1).fill("2"));
-  assert.equal(await logic.locator(".sentence").textContent(), "Asked only if “Which plan?” is “Pro” and “How was it?” is less than 2.");
+  await becomes(() => logic.locator(".sentence").textContent(), "Asked only if “Which plan?” is “Pro” and “How was it?” is less than 2.");
   await changing(page, () => logic.getByLabel("How they are joined").selectOption("any"));
   await changing(page, () => logic.getByRole("button", { name: "Not: it is not true that" }).first().click());
-  assert.deepEqual((await draftOf(flowId)).questions[2].visibleIf,
+  await becomes(async () => (await draftOf(flowId)).questions[2].visibleIf,
     { any: [{ not: { question: "plan", equals: "pro" } }, { question: "taste", lessThan: 2 }] });
   await changing(page, () => logic.getByRole("button", { name: "+ Group" }).click());
   await changing(page, () => logic.getByLabel("Comparison").nth(1).selectOption("in"));
-  const { visibleIf } = (await draftOf(flowId)).questions[2];
-  assert.equal(visibleIf.any.length, 3);
-  assert.deepEqual(visibleIf.any[1], { question: "taste", in: [2] });
+  await becomes(async () => {
+    const { any } = (await draftOf(flowId)).questions[2].visibleIf;
+    return [any.length, any[1]];
+  }, [3, { question: "taste", in: [2] }]);
   await changing(page, () => logic.getByLabel("When it is asked").selectOption(""));
-  assert.equal((await draftOf(flowId)).questions[2].visibleIf, undefined);
+  await becomes(async () => (await draftOf(flowId)).questions[2].visibleIf, undefined);
   // An id that changes takes the conditions along.
   await changing(page, () => logic.getByLabel("When it is asked").selectOption("if"));
   await open(page, 1);
   await page.getByText("Type and id").click();
   await changing(page, async () => { await at(page, "/questions/1/id").fill("tariff"); await at(page, "/questions/1/id").press("Tab") });
-  assert.equal((await draftOf(flowId)).questions[2].visibleIf.question, "tariff");
+  await becomes(async () => (await draftOf(flowId)).questions[2].visibleIf.question, "tariff");
 });
 
 test("texts are translated side by side, and what is missing is counted", async () => {
@@ -200,13 +202,13 @@ test("texts are translated side by side, and what is missing is counted", async 
   await at(page, "/translations/de/title").fill("Mittag");
   await changing(page, () => at(page, "/translations/de/questions/plan/options/pro").fill("Profi"));
   await page.getByText("2 of 6").waitFor();
-  assert.deepEqual((await draftOf(flowId)).translations, { de: { title: "Mittag", questions: { plan: { options: { pro: "Profi" } } } } });
+  await becomes(async () => (await draftOf(flowId)).translations, { de: { title: "Mittag", questions: { plan: { options: { pro: "Profi" } } } } });
   // The preview offers the language.
   await page.getByLabel("Language", { exact: true }).selectOption("de");
   await look(page).getByRole("heading", { name: "Mittag" }).waitFor();
   page.once("dialog", (dialog) => dialog.accept());
   await changing(page, () => page.getByRole("button", { name: "Remove German" }).click());
-  assert.equal((await draftOf(flowId)).translations, undefined);
+  await becomes(async () => (await draftOf(flowId)).translations, undefined);
 });
 
 test("the title, the ending and the consent are edited", async () => {
@@ -217,10 +219,11 @@ test("the title, the ending and the consent are edited", async () => {
   await at(page, "/respondentAnalytics").selectOption("never");
   await at(page, "/ending/title").fill("Bye");
   await at(page, "/ending/redirectUrl").fill("https://example.com/");
-  await page.waitForTimeout(1200);
-  await saved(page);
-  const { title, description, respondentAnalytics, ending } = await draftOf(flowId);
-  assert.deepEqual({ title, description, respondentAnalytics, ending },
+  const texts = async () => {
+    const { title, description, respondentAnalytics, ending } = await draftOf(flowId);
+    return { title, description, respondentAnalytics, ending };
+  };
+  await becomes(texts,
     { title: "Dinner", description: "Two minutes.", respondentAnalytics: "never", ending: { title: "Bye", redirectUrl: "https://example.com/" } });
 });
 
@@ -236,9 +239,9 @@ test("the JSON and the forms are one", async () => {
   json.title = "By hand";
   json.questions.reverse();
   await changing(page, () => area.fill(JSON.stringify(json)));
-  assert.equal((await draftOf(flowId)).title, "By hand");
+  await becomes(async () => (await draftOf(flowId)).title, "By hand");
   await show(page, "questions");
-  assert.match(await item(page, 0).textContent(), /Why\?/);
+  await matches(() => item(page, 0).textContent(), /Why\?/);
 });
 
 test("what was written survives a reload, and a server that is away", async () => {
@@ -246,15 +249,15 @@ test("what was written survives a reload, and a server that is away", async () =
   await changing(page, () => at(page, "/questions/0/prompt").fill("How did it taste?"));
   await page.reload();
   await ready(page);
-  assert.equal(await at(page, "/questions/0/prompt").inputValue(), "How did it taste?");
+  await becomes(() => at(page, "/questions/0/prompt").inputValue(), "How did it taste?");
   await page.context().setOffline(true);
   await at(page, "/questions/0/prompt").fill("Written on the train");
   await page.locator("#saving[data-state=offline]").waitFor();
-  assert.match(await page.locator("#said").textContent(), /saved as soon as it can/);
+  await matches(() => page.locator("#said").textContent(), /saved as soon as it can/);
   await checkAccess(page, "offline");
   await page.context().setOffline(false);
   await saved(page);
-  assert.equal((await prompts(flowId))[0], "Written on the train");
+  await becomes(async () => (await prompts(flowId))[0], "Written on the train");
 });
 
 test("whoever is signed out signs in elsewhere and goes on, and nothing is lost", async () => {
@@ -262,7 +265,7 @@ test("whoever is signed out signs in elsewhere and goes on, and nothing is lost"
   await page.context().clearCookies();
   await at(page, "/questions/0/prompt").fill("Written too late");
   await page.locator("#saving[data-state=signed-out]").waitFor();
-  assert.match(await page.locator("#saving").textContent(), /Sign in in another tab, then go on here/);
+  await matches(() => page.locator("#saving").textContent(), /Sign in in another tab, then go on here/);
   await checkAccess(page, "signed out");
   const [other] = await Promise.all([page.waitForEvent("popup"), page.locator("#bar a", { hasText: "Sign in" }).click()]);
   await other.locator("[name=token]").fill(ADMIN_TOKEN);
@@ -271,7 +274,7 @@ test("whoever is signed out signs in elsewhere and goes on, and nothing is lost"
   await other.close();
   await at(page, "/questions/0/prompt").fill("Written in time");
   await saved(page);
-  assert.equal((await prompts(flowId))[0], "Written in time");
+  await becomes(async () => (await prompts(flowId))[0], "Written in time");
 });
 
 test("what the server refuses is kept, and the next change is tried", async () => {
@@ -283,13 +286,13 @@ test("what the server refuses is kept, and the next change is tried", async () =
   await page.unroute("**/draft");
   await at(page, "/questions/0/prompt").fill("Taken");
   await saved(page);
-  assert.equal((await prompts(flowId))[0], "Taken");
+  await becomes(async () => (await prompts(flowId))[0], "Taken");
 });
 
 test("a long draft is saved whatever its letters are", async () => {
   const { page, flowId } = await edit({ ...SURVEY, description: "ж".repeat(40_000) });
   await changing(page, () => at(page, "/questions/0/prompt").fill("Как вам?"));
-  assert.equal((await prompts(flowId))[0], "Как вам?");
+  await becomes(async () => (await prompts(flowId))[0], "Как вам?");
 });
 
 test("JSON that cannot be read is kept and said not to be applied", async () => {
@@ -302,16 +305,16 @@ test("JSON that cannot be read is kept and said not to be applied", async () => 
   await show(page, "questions");
   await changing(page, () => at(page, "/questions/0/prompt").fill("By the form"));
   await show(page, "json");
-  assert.equal(await area.inputValue(), broken);
+  await becomes(() => area.inputValue(), broken);
   await page.getByText("The draft was changed elsewhere meanwhile").waitFor();
   await checkAccess(page, "JSON that cannot be read");
   const [dialog] = await Promise.all([page.waitForEvent("dialog"), page.close({ runBeforeUnload: true })]);
   assert.equal(dialog.type(), "beforeunload");
   await dialog.dismiss();
   await page.getByRole("button", { name: "Drop what is typed here" }).click();
-  assert.equal(JSON.parse(await area.inputValue()).questions[0].prompt, "By the form");
-  assert.equal(await page.locator("#json-wrong").isVisible(), false);
-  assert.equal((await draftOf(flowId)).title, "Lunch");
+  await becomes(async () => JSON.parse(await area.inputValue()).questions[0].prompt, "By the form");
+  await becomes(() => page.locator("#json-wrong").isVisible(), false);
+  await becomes(async () => (await draftOf(flowId)).title, "Lunch");
 });
 
 test("a condition about a question that is gone can be changed", async () => {
@@ -320,7 +323,7 @@ test("a condition about a question that is gone can be changed", async () => {
   const { page, flowId } = await edit(definition);
   await open(page, 2);
   await changing(page, () => item(page, 2).getByLabel("Comparison").selectOption("answered"));
-  assert.deepEqual((await draftOf(flowId)).questions[2].visibleIf, { question: "gone", answered: true });
+  await becomes(async () => (await draftOf(flowId)).questions[2].visibleIf, { question: "gone", answered: true });
 });
 
 test("two tabs do not overwrite each other in silence", async () => {
@@ -331,35 +334,35 @@ test("two tabs do not overwrite each other in silence", async () => {
   await changing(page, () => at(page, "/questions/0/prompt").fill("Mine"));
   await at(other, "/questions/0/prompt").fill("Theirs");
   await other.locator("#saving[data-state=conflict]").waitFor();
-  assert.equal((await prompts(flowId))[0], "Mine");
+  await becomes(async () => (await prompts(flowId))[0], "Mine");
   await checkAccess(other, "conflict");
   await other.getByRole("button", { name: "Keep mine" }).click();
   await saved(other);
-  assert.equal((await prompts(flowId))[0], "Theirs");
+  await becomes(async () => (await prompts(flowId))[0], "Theirs");
   await at(page, "/questions/0/prompt").fill("Mine again");
   await page.locator("#saving[data-state=conflict]").waitFor();
   await page.getByRole("button", { name: "Take theirs" }).click();
   await saved(page);
-  assert.equal(await at(page, "/questions/0/prompt").inputValue(), "Theirs");
+  await becomes(() => at(page, "/questions/0/prompt").inputValue(), "Theirs");
   await changing(page, () => at(page, "/questions/0/prompt").fill("In peace"));
-  assert.equal((await prompts(flowId))[0], "In peace");
+  await becomes(async () => (await prompts(flowId))[0], "In peace");
 });
 
 test("faults are listed, lead to their fields, and keep from publishing", async () => {
   const { page } = await edit();
   await changing(page, () => at(page, "/questions/0/prompt").fill(""));
   await page.getByText("One thing keeps this from being published").waitFor();
-  assert.match(await item(page, 0).locator(".field").first().textContent(), /Is missing\./);
-  assert.match(await item(page, 0).locator(".head").textContent(), /To mend/);
+  await matches(() => item(page, 0).locator(".field").first().textContent(), /Is missing\./);
+  await matches(() => item(page, 0).locator(".head").textContent(), /To mend/);
   await show(page, "texts");
   await changing(page, () => at(page, "/ending/redirectUrl").fill("nowhere"));
   await page.getByText("2 things keep this from being published").waitFor();
   await checkAccess(page, "faults");
   await page.getByRole("link", { name: /^Question 1/ }).click();
-  assert.equal(await page.evaluate(() => document.activeElement.dataset.pointer), "/questions/0/prompt");
+  await becomes(() => page.evaluate(() => document.activeElement.dataset.pointer), "/questions/0/prompt");
   await page.getByRole("button", { name: "Publish" }).click();
-  assert.match(page.url(), /\/edit/);
-  assert.equal(await page.getByText("is live").count(), 0);
+  await matches(() => page.url(), /\/edit/);
+  await becomes(() => page.getByText("is live").count(), 0);
 });
 
 test("the preview follows the draft, keeps its place and its answers, and stores nothing", async () => {
@@ -375,19 +378,21 @@ test("the preview follows the draft, keeps its place and its answers, and stores
   // A change elsewhere: the preview stays where it is, with what was picked.
   await changing(page, () => at(page, "/questions/0/prompt").fill("How did it taste?"));
   await look(page).getByRole("heading", { name: "Which plan?" }).waitFor();
-  assert.equal(await look(page).locator("input[value=pro]").isChecked(), true);
+  await becomes(() => look(page).locator("input[value=pro]").isChecked(), true);
   await look(page).getByRole("button", { name: "Back" }).click();
   await look(page).getByRole("heading", { name: "How did it taste?" }).waitFor();
   // A question that is chosen is shown, though the answers do not lead to it.
   await open(page, 2);
   await look(page).getByRole("heading", { name: "Why?" }).waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.className), "open", "the focus stays in the editor");
+  await becomes(() => page.evaluate(() => document.activeElement.className), "open", "the focus stays in the editor");
   await look(page).getByRole("button", { name: "Send" }).click();
   await look(page).getByText("Preview: nothing was stored.").waitFor();
   assert.deepEqual(await world.responses({ flowId }), []);
   await page.getByRole("button", { name: "Phone" }).click();
-  const width = await page.locator("#look iframe").evaluate((frame) => frame.clientWidth);
-  assert.ok(width <= 392, `${width} px`);
+  await until(async () => {
+    const width = await page.locator("#look iframe").evaluate((frame) => frame.clientWidth);
+    assert.ok(width <= 392, `${width} px`);
+  });
 });
 
 test("a later version is reviewed, published, and rolled back", async () => {
@@ -431,7 +436,7 @@ test("the live window is set in the reader's own zone", async () => {
   const flow = await world.server.admin("GET", `/flows/${flowId}`);
   assert.equal(flow.liveWindow.startsAt, "2026-12-01T08:00:00.000Z");
   assert.equal(flow.graceWindowSeconds, 172_800);
-  assert.equal(await page.getByLabel("Takes answers from").inputValue(), "2026-12-01T09:00");
+  await becomes(() => page.getByLabel("Takes answers from").inputValue(), "2026-12-01T09:00");
 });
 
 test("without a script the draft is written as JSON", async () => {
@@ -442,14 +447,14 @@ test("without a script the draft is written as JSON", async () => {
   json.title = "By hand";
   await page.locator("#definition").fill(JSON.stringify(json));
   await page.getByRole("button", { name: "Save the draft" }).click();
-  assert.equal((await draftOf(flowId)).title, "By hand");
+  await becomes(async () => (await draftOf(flowId)).title, "By hand");
   await page.getByRole("button", { name: "Publish" }).click();
   await page.getByText("Version 1 is live.").waitFor();
 });
 
 for (const [theme, size] of [["light", "desktop"], ["dark", "desktop"], ["light", "phone"], ["dark", "phone"]]) {
   test(`axe finds nothing in any part of the editor (${theme}, ${size})`, async () => {
-    const { page, appId } = await edit({ ...SURVEY, translations: { de: { title: "Mittag" } } }, { theme, size });
+    const { page, flowId, appId } = await edit({ ...SURVEY, translations: { de: { title: "Mittag" } } }, { theme, size });
     for (const [n] of SURVEY.questions.entries()) {
       if (n > 0) await open(page, n);
       await checkAccess(page, `question ${n + 1}`);
@@ -472,7 +477,9 @@ for (const [theme, size] of [["light", "desktop"], ["dark", "desktop"], ["light"
       await page.getByRole("button", { name: "Preview", exact: true }).click();
       await checkAccess(page, "preview on a phone");
     }
-    await page.waitForTimeout(1000);
+    // What was added and deleted is saved, or the page would ask before it is left.
+    await becomes(async () => (await draftOf(flowId)).questions.length, SURVEY.questions.length);
+    await becomes(async () => Boolean((await draftOf(flowId)).questions[2].visibleIf), true);
     await saved(page);
     for (const path of [`/console/apps/${appId}`, `/console/apps/${appId}/new`, `/console/apps/${appId}?view=archived`]) {
       await page.goto(world.address(path));

@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 
 import { startServer } from "../clients/server.mjs";
 import { atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const LOOKS = [{ theme: "dark", width: 390 }, { theme: "light", width: 1440 }];
@@ -139,10 +140,10 @@ test("a schedule that cannot be read shows what is wrong at its fields, in the r
   await page.locator("#endsAt").fill("2030-06-01T12:00");
   await page.getByRole("button", { name: "Save the schedule" }).click();
   await page.locator(".errors").waitFor();
-  assert.equal(await page.locator("#endsAt").getAttribute("aria-invalid"), "true");
-  assert.match(await page.locator("#endsAt-error").innerText(), /must be after/);
-  assert.equal(await page.locator("#startsAt").inputValue(), "2030-07-01T12:00");
-  assert.equal(await page.locator("[data-utc]").innerText(), "Europe/Berlin");
+  await becomes(() => page.locator("#endsAt").getAttribute("aria-invalid"), "true");
+  await matches(() => page.locator("#endsAt-error").innerText(), /must be after/);
+  await becomes(() => page.locator("#startsAt").inputValue(), "2030-07-01T12:00");
+  await becomes(() => page.locator("[data-utc]").innerText(), "Europe/Berlin");
   await page.context().close();
 });
 
@@ -152,7 +153,7 @@ test("a window that was not touched is not moved by an hour that the clock shows
     await world.server.admin("PATCH", `/flows/${flow}`, { liveWindow: { startsAt, endsAt: null } });
     const page = await desk.open(at(flow, "edit"));
     await page.locator("[data-shows-section=schedule]").click();
-    assert.equal(await page.locator("#startsAt").inputValue(), "2030-10-27T02:30");
+    await becomes(() => page.locator("#startsAt").inputValue(), "2030-10-27T02:30");
     await page.locator("#name").fill(name);
     await page.getByRole("button", { name: "Save the schedule" }).click();
     await page.waitForURL(/done=saved/);

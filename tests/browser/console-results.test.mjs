@@ -5,6 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
 import { atDesk, checkAccess, checkFits, LOOKS } from "./support/console.mjs";
+import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
@@ -81,14 +82,14 @@ const share = (part, of) => `${Math.round((100 * part) / of)}%`;
 
 test("every number of the page is the one that was counted by hand", async () => {
   const page = await desk.open(results());
-  assert.equal(await page.locator(".stat dd.big").first().textContent(), String(COUNT));
+  await becomes(() => page.locator(".stat dd.big").first().textContent(), String(COUNT));
 
   const scores = told.map(({ nps }) => Number(nps));
   const promoters = scores.filter((score) => score >= 9).length;
   const detractors = scores.filter((score) => score <= 6).length;
   const nps = card(page, "recommend us");
   const score = Math.round((100 * (promoters - detractors)) / COUNT);
-  assert.equal(await nps.locator("svg text[font-size='44']").textContent(), `+${score}`);
+  await becomes(() => nps.locator("svg text[font-size='44']").textContent(), `+${score}`);
   const split = await tableOf(nps);
   assert.deepEqual(split["Promoters (9 and 10)"], [String(promoters), share(promoters, COUNT)]);
   assert.deepEqual(split["Detractors (0 to 6)"], [String(detractors), share(detractors, COUNT)]);
@@ -106,8 +107,8 @@ test("every number of the page is the one that was counted by hand", async () =>
   const ratings = told.flatMap(({ docs }) => (docs ? [Number(docs)] : []));
   const docs = card(page, "documentation");
   const mean = (ratings.reduce((sum, it) => sum + it, 0) / ratings.length).toFixed(2).replace(/\.?0+$/, "");
-  assert.equal(await docs.locator(".headline .big").textContent(), mean);
-  assert.match(await docs.locator(".result-title .hint").textContent(), new RegExp(`answered by ${ratings.length} of ${COUNT}`));
+  await becomes(() => docs.locator(".headline .big").textContent(), mean);
+  await matches(() => docs.locator(".result-title .hint").textContent(), new RegExp(`answered by ${ratings.length} of ${COUNT}`));
 
   const places = await tableOf(card(page, "What matters most?"));
   const placeOf = (id) => told.map(({ order }) => order.indexOf(id) + 1);
@@ -129,35 +130,35 @@ test("every number of the page is the one that was counted by hand", async () =>
 
   const numbers = card(page, "How many are you?");
   const teamMean = told.reduce((sum, it) => sum + Number(it.team), 0) / COUNT;
-  assert.equal(await numbers.locator(".headline .big").textContent(), String(teamMean));
+  await becomes(() => numbers.locator(".headline .big").textContent(), String(teamMean));
 
   const words = card(page, "What would make it better?");
   const exports = told.filter(({ why }) => why.includes("export")).length;
-  assert.equal((await words.locator(".word", { hasText: "export" }).first().textContent()).trim(), `export ${exports} answers`);
-  assert.equal(await words.locator("blockquote").count(), 5);
+  await becomes(async () => (await words.locator(".word", { hasText: "export" }).first().textContent()).trim(), `export ${exports} answers`);
+  await becomes(() => words.locator("blockquote").count(), 5);
 });
 
 test("choices are sent at once, stand in the address and narrow what is counted", async () => {
   const page = await desk.open(results());
   await page.locator("#tag").selectOption({ label: "plan: pro (10)" });
   await page.waitForURL(/tag=plan%3Dpro/);
-  assert.equal(await page.locator(".stat dd.big").first().textContent(), "10");
+  await becomes(() => page.locator(".stat dd.big").first().textContent(), "10");
   await page.locator(".chip.on", { hasText: "plan: pro" }).click();
   await page.waitForURL((url) => !url.search.includes("plan"));
-  assert.equal(await page.locator(".stat dd.big").first().textContent(), String(COUNT));
+  await becomes(() => page.locator(".stat dd.big").first().textContent(), String(COUNT));
   await page.locator("#compare").selectOption("tag.plan");
   await page.waitForURL(/compare=tag.plan/);
   const nps = card(page, "recommend us");
-  assert.deepEqual(await nps.locator(".multiple-name").allTextContents(), ["free", "pro"]);
-  assert.deepEqual(await nps.locator(".multiple-count").allTextContents(), ["30 answers", "10 answers"]);
+  await becomes(() => nps.locator(".multiple-name").allTextContents(), ["free", "pro"]);
+  await becomes(() => nps.locator(".multiple-count").allTextContents(), ["30 answers", "10 answers"]);
 });
 
 test("without script the same form filters by a button", async () => {
   const page = await desk.open(results(), { script: false });
   await page.locator("#tag").selectOption({ label: "plan: pro (10)" });
   await page.locator(".choices button").click();
-  assert.equal(await page.locator(".stat dd.big").first().textContent(), "10");
-  assert.equal(await page.locator("[data-png]:visible").count(), 0);
+  await becomes(() => page.locator(".stat dd.big").first().textContent(), "10");
+  await becomes(() => page.locator("[data-png]:visible").count(), 0);
 });
 
 test("a chart is taken away as a drawing and as a picture", async () => {
@@ -201,12 +202,12 @@ test("the page is printed as a report with every table", async () => {
   const page = await desk.open(results("?tag.plan=pro"), { theme: "dark" });
   await page.evaluate(() => (window.print = () => (window.printed = true)));
   await page.locator("[data-print]").click();
-  assert.ok(await page.evaluate(() => window.printed));
+  await until(async () => assert.ok(await page.evaluate(() => window.printed)));
   await page.emulateMedia({ media: "print" });
-  assert.ok(await page.locator(".report-head").isVisible());
-  assert.match(await page.locator(".report-head").textContent(), /Product feedback · All time · plan: pro · 10 responses · made /);
+  await until(async () => assert.ok(await page.locator(".report-head").isVisible()));
+  await matches(() => page.locator(".report-head").textContent(), /Product feedback · All time · plan: pro · 10 responses · made /);
   for (const hidden of [".side", ".tabs", ".filters", ".chart-tools"]) {
-    assert.ok(await page.locator(hidden).first().isHidden(), hidden);
+    await until(async () => assert.ok(await page.locator(hidden).first().isHidden(), hidden));
   }
   // The second table of a score says the same as its first, and is left out.
   const tables = page.locator(".result details.chart-table:not(.result-side *)");
@@ -218,7 +219,7 @@ test("the page is printed as a report with every table", async () => {
   assert.equal(await open(), 0, "before it is printed");
   await tables.evaluateAll((all) => addEventListener("beforeprint", () => (window.openOnPaper = all.filter((details) => details.open).length)));
   const pdf = await page.pdf({ format: "A4" });
-  assert.equal(await page.evaluate(() => window.openOnPaper), count);
+  await becomes(() => page.evaluate(() => window.openOnPaper), count);
   assert.equal(await open(), 0, "after it was printed");
   assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
   const pages = pdf.toString("latin1").match(/\/Type\s*\/Page\b/g).length;
@@ -230,7 +231,7 @@ test("nothing that was typed runs, whatever is shown", async () => {
   for (const query of ["", "?compare=tag.plan", "?compare=period", "?tag.plan=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"]) {
     const page = await desk.open(results(query));
     page.on("dialog", () => assert.fail("a script ran"));
-    assert.equal(await page.locator("img").count(), 0);
+    await becomes(() => page.locator("img").count(), 0);
     await page.context().close();
   }
 });
@@ -246,7 +247,7 @@ for (const look of LOOKS) {
     }
     const empty = await world.flow(FEEDBACK, { name: "Empty" });
     const page = await desk.open(`/console/flows/${empty.flowId}/results`, look);
-    assert.ok(await page.locator("text=No responses yet").isVisible());
+    await until(async () => assert.ok(await page.locator("text=No responses yet").isVisible()));
     await checkAccess(page, "without responses");
     await checkFits(page, "without responses");
   });

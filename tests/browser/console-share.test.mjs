@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { atDesk, checkAccess, checkFits, LOOKS } from "./support/console.mjs";
 import { EVERY_TYPE } from "./support/flows.mjs";
 import { fill } from "./support/walk.mjs";
+import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const run = promisify(execFile);
@@ -26,22 +27,29 @@ after(() => world?.close());
 
 const share = ({ flowId }, query = "") => `/console/flows/${flowId}/share${query}`;
 const withClipboard = { permissions: ["clipboard-read", "clipboard-write"] };
-const copied = (page) => page.evaluate(() => navigator.clipboard.readText());
+/** Presses a button that copies, and gives what it has copied. */
+async function copied(page, button) {
+  await page.evaluate(() => navigator.clipboard.writeText(""));
+  await button.click();
+  return until(async () => {
+    const text = await page.evaluate(() => navigator.clipboard.readText());
+    assert.notEqual(text, "", "nothing is copied");
+    return text;
+  });
+}
 
 test("the link is copied, and what is answered there is stored with the tags and the language it says", async () => {
   const flow = await world.flow(SHORT);
   const page = await desk.open(share(flow), withClipboard);
-  await page.locator("[data-copy=link]").click();
-  assert.equal(await copied(page), world.address(flow.path));
+  assert.equal(await copied(page, page.locator("[data-copy=link]")), world.address(flow.path));
   await page.locator("summary", { hasText: "Add a language or tags" }).click();
   await page.locator("#locale").selectOption("de");
   await page.locator("#name1").fill("campaign");
   await page.locator("#value1").fill("autumn & <winter>");
   await page.locator("button", { hasText: "Build the link" }).click();
   await page.waitForURL(/name1=campaign/);
-  await page.locator("[data-copy=link]").click();
-  const answering = await world.visit(await copied(page));
-  assert.equal(await answering.locator("html").getAttribute("lang"), "de");
+  const answering = await world.visit(await copied(page, page.locator("[data-copy=link]")));
+  await becomes(() => answering.locator("html").getAttribute("lang"), "de");
   await fill(answering.locator("#q-nps"), "9");
   await answering.locator(".primary").click();
   await answering.locator("main[data-state=stored]").waitFor();
@@ -53,13 +61,11 @@ test("the link is copied, and what is answered there is stored with the tags and
 test("the three calls store a response as they are pasted, of every question type", async () => {
   const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question) });
   const page = await desk.open(share(flow), withClipboard);
-  await page.locator("[data-copy=calls-curl]").click();
-  const { stdout } = await run("bash", ["-euc", await copied(page)]);
+  const { stdout } = await run("bash", ["-euc", await copied(page, page.locator("[data-copy=calls-curl]"))]);
   const [stored] = await world.responses(flow);
   assert.ok(stdout.includes(stored.responseId), stdout);
   await page.locator("label", { hasText: "TypeScript" }).click();
-  await page.locator("[data-copy=calls-typescript]").click();
-  const script = (await copied(page)).replace("console.log(", "console.info(\"ID \" + ");
+  const script = (await copied(page, page.locator("[data-copy=calls-typescript]"))).replace("console.log(", "console.info(\"ID \" + ");
   const outcome = await run(process.execPath, ["--input-type=module", "-e", script]);
   const ids = (await world.responses(flow)).map(({ responseId }) => responseId);
   assert.equal(ids.length, 2);
@@ -69,11 +75,10 @@ test("the three calls store a response as they are pasted, of every question typ
 test("the snippet shows the flow in another page", async () => {
   const flow = await world.flow(SHORT);
   const page = await desk.open(share(flow), withClipboard);
-  await page.locator("[data-copy=embed]").click();
-  const snippet = await copied(page);
+  const snippet = await copied(page, page.locator("[data-copy=embed]"));
   const host = await world.visit("/healthz");
   await host.setContent(`<!doctype html><title>Host</title>${snippet}`);
-  assert.equal(await host.locator("iframe").getAttribute("title"), SHORT.title);
+  await becomes(() => host.locator("iframe").getAttribute("title"), SHORT.title);
   await host.frameLocator("iframe").locator("#q-nps").waitFor();
   await host.waitForFunction(() => document.querySelector("iframe").height !== "480");
 });
@@ -87,10 +92,9 @@ test("people are invited, their links work once, and one is withdrawn", async ()
   await page.waitForFunction(() => document.getElementById("people").value.includes("grace"));
   await page.locator("button", { hasText: "Make the links" }).click();
   await page.waitForURL(/done=invited/);
-  assert.equal(await page.locator(".flash").textContent(), "Invited. Each person has a link of their own now.");
+  await becomes(() => page.locator(".flash").textContent(), "Invited. Each person has a link of their own now.");
   const row = (who) => page.locator("tbody tr", { hasText: who });
-  await row("ada@example.com").locator("button", { hasText: "Copy link" }).click();
-  const link = await copied(page);
+  const link = await copied(page, row("ada@example.com").locator("button", { hasText: "Copy link" }));
   const answering = await world.visit(link);
   await fill(answering.locator("#q-nps"), "9");
   await answering.locator(".primary").click();
@@ -98,11 +102,11 @@ test("people are invited, their links work once, and one is withdrawn", async ()
   page.on("dialog", (dialog) => dialog.accept());
   await row("grace@example.com").locator("button", { hasText: "Revoke" }).click();
   await page.waitForURL(/done=revoked/);
-  assert.match(await row("grace@example.com").textContent(), /Revoked/);
-  assert.match(await row("ada@example.com").textContent(), /Answered/);
+  await matches(() => row("grace@example.com").textContent(), /Revoked/);
+  await matches(() => row("ada@example.com").textContent(), /Answered/);
   await page.locator(".chip", { hasText: "Answered" }).click();
   await page.waitForURL(/state=completed/);
-  assert.equal(await page.locator("tbody tr").count(), 1);
+  await becomes(() => page.locator("tbody tr").count(), 1);
 });
 
 test("what is wrong with the list is told at the top, with what was typed", async () => {
@@ -111,8 +115,8 @@ test("what is wrong with the list is told at the top, with what was typed", asyn
   await page.locator("#people").fill("ada@example.com\nnot@an@address");
   await page.locator("button", { hasText: "Make the links" }).click();
   await page.locator(".errors").waitFor();
-  assert.match(await page.locator(".errors").textContent(), /line 2/);
-  assert.equal(await page.locator("#people").inputValue(), "ada@example.com\nnot@an@address");
+  await matches(() => page.locator(".errors").textContent(), /line 2/);
+  await becomes(() => page.locator("#people").inputValue(), "ada@example.com\nnot@an@address");
   await checkAccess(page, "with an error");
 });
 

@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 
 import { SHORT } from "./support/flows.mjs";
 import { walk } from "./support/walk.mjs";
+import { becomes } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const world = await openWorld();
@@ -26,10 +27,10 @@ for (const script of [true, false]) {
     const page = await world.visit(path, { script });
     if (script) await page.waitForLoadState("networkidle");
     await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
-    assert.equal(await state(), "opened");
+    await becomes(() => state(), "opened");
     await page.locator(".actions [value=send]").click();
     await page.locator("main[data-state=stored]").waitFor();
-    assert.equal(await state(), "completed");
+    await becomes(() => state(), "completed");
     const again = await world.visit(path, { script });
     await again.locator("main[data-state=invitation-used] h1").waitFor();
     assert.equal((await world.responses(flow)).length, 1);

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { CLIENT_ID, CLIENT_SECRET, freePort, startProvider } from "./support/provider.mjs";
+import { CLIENT_ID, CLIENT_SECRET, startProvider } from "./support/provider.mjs";
+import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdTokenClaims: false }]]) {
@@ -12,16 +13,14 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
     const addresses = { ann: "Ann@Mail.example", stranger: "stranger@mail.example", unverified: "bob@mail.example" };
 
     before(async () => {
-      const [port, providerPort] = [await freePort(), await freePort()];
-      const redirect = `http://127.0.0.1:${port}/console/oidc/callback`;
-      const claimsOf = (id) => ({ email: addresses[id], email_verified: id !== "unverified", name: id });
-      provider = await startProvider(providerPort, redirect, claimsOf, more);
+      provider = await startProvider();
       world = await openWorld({
-        port,
         args: ["--oidc-issuer", provider.issuer, "--oidc-client-id", CLIENT_ID, "--oidc-button", "Sign in with Acme",
           "--sign-ins-per-minute", "0"],
         env: { SLUICE_OIDC_CLIENT_SECRET: CLIENT_SECRET },
       });
+      const claimsOf = (id) => ({ email: addresses[id], email_verified: id !== "unverified", name: id });
+      provider.serve(`${world.server.url}/console/oidc/callback`, claimsOf, more);
       world.hosts.add(provider.issuer).add("https://fonts.googleapis.com");
       ({ appId } = await world.server.createApp("Shop"));
       for (const email of ["ann@mail.example", "bob@mail.example"]) {
@@ -33,9 +32,14 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
       await provider.stop();
     });
 
+    async function toProvider(page) {
+      await page.getByRole("link", { name: "Sign in with Acme" }).click();
+      await page.waitForURL((url) => url.origin === provider.issuer);
+    }
+
     /** Through the provider's pages, as somebody; ends where the console says something. */
     async function through(page, login) {
-      await page.getByRole("link", { name: "Sign in with Acme" }).click();
+      await toProvider(page);
       await page.locator("input[name=login]").fill(login);
       await page.locator("input[name=password]").fill("anything");
       await page.locator("button[type=submit]").click();
@@ -48,13 +52,13 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
 
     await t.test("a user comes to the page that they asked for, and is known by more than the address then", async () => {
       const page = await world.visit(`/console/apps/${appId}?x=y`);
-      assert.match(page.url(), /\/console\/sign-in\?to=/);
+      await matches(() => page.url(), /\/console\/sign-in\?to=/);
       let callback;
       page.on("request", (request) => {
         if (request.url().includes("/console/oidc/callback?")) callback = request.url();
       });
       await through(page, "ann");
-      assert.equal(page.url(), world.address(`/console/apps/${appId}?x=y`));
+      await becomes(() => page.url(), world.address(`/console/apps/${appId}?x=y`));
       const cookies = await page.context().cookies(world.server.url);
       const session = cookies.find(({ name }) => name === "__Host-sluice");
       assert.ok(session.secure && session.httpOnly && session.sameSite === "Lax");
@@ -67,31 +71,45 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
       addresses.ann = "ann.lee@mail.example";
       const again = await world.visit("/console/sign-in");
       await through(again, "ann");
-      assert.equal(again.url(), world.address(`/console/apps/${appId}`));
+      await becomes(() => again.url(), world.address(`/console/apps/${appId}`));
       const taken = await world.visit("/console/sign-in");
       await through(taken, "stranger");
-      assert.match(await taken.locator("main").innerText(), /nobody with this address|Ask an owner/);
+      await matches(() => taken.locator("main").innerText(), /nobody with this address|Ask an owner/);
       addresses.stranger = "stranger@mail.example";
 
       // The answer opens nothing a second time, neither here nor in another browser.
       const elsewhere = await world.visit(callback);
-      assert.match(await elsewhere.locator("main").innerText(), /begun in another browser/);
+      await matches(() => elsewhere.locator("main").innerText(), /begun in another browser/);
       const replayed = await world.visit("/console/sign-in");
-      await replayed.getByRole("link", { name: "Sign in with Acme" }).click();
+      await toProvider(replayed);
       const state = (await replayed.context().cookies(world.server.url))
         .find(({ name }) => name === "__Host-sluice-oidc").value.split(".")[0];
       const used = new URL(callback);
       used.searchParams.set("state", state);
       await replayed.goto(used.href);
-      assert.match(await replayed.locator("main").innerText(), /did not let you in/);
+      await matches(() => replayed.locator("main").innerText(), /did not let you in/);
       world.takeFaults();
+    });
+
+    await t.test("what needs a fresh sign-in asks the provider to sign in again, and the provider says when that was", async () => {
+      const page = await world.visit("/console/sign-in");
+      await through(page, "ann");
+      // The provider does not say without being asked when she signed in there.
+      await page.goto(world.address("/console/settings/account/second-factor"));
+      await matches(() => page.url(), /\/console\/confirm/);
+      await toProvider(page);
+      await page.locator("input[name=login]").fill("ann");
+      await page.locator("input[name=password]").fill("anything");
+      await page.locator("button[type=submit]").click();
+      await page.waitForURL("**/console/settings/account/second-factor");
+      await page.getByRole("img", { name: "QR code for the authenticator app" }).waitFor();
     });
 
     await t.test("an answer to another question is refused", async () => {
       const page = await world.visit("/console/sign-in");
-      await page.getByRole("link", { name: "Sign in with Acme" }).click();
+      await toProvider(page);
       await page.goto(world.address("/console/oidc/callback?code=x&state=wrong"));
-      assert.match(await page.locator("main").innerText(), /begun in another browser/);
+      await matches(() => page.locator("main").innerText(), /begun in another browser/);
       const cookies = await page.context().cookies(world.server.url);
       assert.ok(!cookies.some(({ name }) => name === "__Host-sluice"));
       world.takeFaults();
@@ -100,22 +118,20 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
     await t.test("whoever is no user is told whom to ask, and whose address is not verified what is missing", async () => {
       const stranger = await world.visit("/console/sign-in");
       await through(stranger, "stranger");
-      const text = await stranger.locator("main").innerText();
-      assert.match(text, /stranger@mail\.example/);
-      assert.match(text, /Ask an owner/);
+      await matches(() => stranger.locator("main").innerText(), /stranger@mail\.example[^]*Ask an owner/);
       const unverified = await world.visit("/console/sign-in");
       await through(unverified, "unverified");
-      assert.match(await unverified.locator("main").innerText(), /verified/);
+      await matches(() => unverified.locator("main").innerText(), /verified/);
       world.takeFaults();
     });
 
     await t.test("whoever cancels at the provider is not signed in", async () => {
       const page = await world.visit("/console/sign-in");
-      await page.getByRole("link", { name: "Sign in with Acme" }).click();
+      await toProvider(page);
       const back = page.waitForURL((url) => url.origin === new URL(world.server.url).origin);
       await page.getByRole("link", { name: /cancel/i }).click();
       await back;
-      assert.match(await page.locator("main").innerText(), /did not let you in/);
+      await matches(() => page.locator("main").innerText(), /did not let you in/);
       world.takeFaults();
     });
   });

@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { startServer } from "../clients/server.mjs";
 import { SHORT } from "./support/flows.mjs";
 import { sendAll, shownId, walk } from "./support/walk.mjs";
+import { becomes } from "./support/until.mjs";
 import { openWorld, WAYS } from "./support/world.mjs";
 
 const world = await openWorld();
@@ -53,7 +54,7 @@ for (const way of WAYS) {
     await page.goBack();
     if (way.script) {
       // The steps are not places to go back to any more: one press leaves the survey.
-      assert.equal(new URL(page.url()).pathname, "/healthz");
+      await becomes(() => new URL(page.url()).pathname, "/healthz");
       await page.goForward();
       await stored(page);
     } else {
@@ -71,7 +72,7 @@ test("the browser's Back and Forward go from question to question", async () => 
   await page.locator("#q-nps").waitFor();
   await page.goForward();
   await page.locator("#q-name").waitFor();
-  assert.equal(await page.locator("#q-name .text").inputValue(), "Ada");
+  await becomes(() => page.locator("#q-name .text").inputValue(), "Ada");
   await sendAll(page);
   await checkOne(flow);
 });
@@ -81,18 +82,18 @@ test("a draft outlives a reload and a closed tab, and is gone once it is stored"
   const page = await world.visit(flow.path);
   await walk(page, ANSWERS, { send: false });
   await page.reload();
-  assert.equal(await shownId(page), "name");
-  assert.equal(await page.locator("#q-name .text").inputValue(), "Ada");
+  await becomes(() => shownId(page), "name");
+  await becomes(() => page.locator("#q-name .text").inputValue(), "Ada");
   const tab = await page.context().newPage();
   await page.close();
   await tab.goto(world.address(flow.path));
-  assert.equal(await shownId(tab), "name");
+  await becomes(() => shownId(tab), "name");
   await tab.locator(".notice.live").waitFor();
   await sendAll(tab);
   await checkOne(flow);
   await tab.goto(world.address(flow.path));
-  assert.equal(await shownId(tab), "nps");
-  assert.equal(await tab.locator(":checked").count(), 0);
+  await becomes(() => shownId(tab), "nps");
+  await becomes(() => tab.locator(":checked").count(), 0);
 });
 
 test("starting again forgets the draft", async () => {
@@ -102,8 +103,8 @@ test("starting again forgets the draft", async () => {
   await page.reload();
   await page.locator(".notice.live button").click();
   await page.locator("#q-nps").waitFor();
-  assert.equal(await page.locator("input:checked").count(), 0);
-  assert.equal(await page.locator("#q-name .text").inputValue(), "");
+  await becomes(() => page.locator("input:checked").count(), 0);
+  await becomes(() => page.locator("#q-name .text").inputValue(), "");
 });
 
 test("a draft of one address is not shown at another", async () => {
@@ -111,8 +112,8 @@ test("a draft of one address is not shown at another", async () => {
   const page = await world.visit(`${flow.path}?flowAssignmentId=one`);
   await walk(page, ANSWERS, { send: false });
   await page.goto(world.address(`${flow.path}?flowAssignmentId=two`));
-  assert.equal(await shownId(page), "nps");
-  assert.equal(await page.locator("input:checked").count(), 0);
+  await becomes(() => shownId(page), "nps");
+  await becomes(() => page.locator("input:checked").count(), 0);
 });
 
 test("offline, the answers are kept, and sent when the connection is back", async () => {

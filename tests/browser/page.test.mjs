@@ -7,6 +7,7 @@ import { after, test } from "node:test";
 
 import { logo, SHORT } from "./support/flows.mjs";
 import { press, sendAll, walk } from "./support/walk.mjs";
+import { becomes } from "./support/until.mjs";
 import { openWorld, SIZES } from "./support/world.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -63,12 +64,12 @@ for (const script of [true, false]) {
     await press(page, "send");
     await page.locator("#errors").waitFor();
     await press(page, "back");
-    assert.equal(await page.locator("[name='other.pick']").inputValue(), HOSTILE);
+    await becomes(() => page.locator("[name='other.pick']").inputValue(), HOSTILE);
     await press(page, "next");
     await page.locator("#q-mail .text").fill("ada@example.com");
     await sendAll(page);
-    assert.equal(await page.locator("h1").innerText(), HOSTILE);
-    assert.equal(await page.evaluate(() => typeof hit), "undefined");
+    await becomes(() => page.locator("h1").innerText(), HOSTILE);
+    await becomes(() => page.evaluate(() => typeof hit), "undefined");
     assert.equal((await world.responses(flow))[0].answers.name, HOSTILE);
   });
 }
@@ -107,8 +108,8 @@ test("the reader's language is spoken, by the address or by the browser", async 
     [`${flow.path}?context.locale=fr`, "it-IT", "en", "Would you recommend us?"],
   ]) {
     const page = await world.visit(path, { locale });
-    assert.equal(await page.locator("#q-nps h2").innerText(), prompt, `${path} ${locale}`);
-    assert.equal((await page.locator("html").getAttribute("lang")).slice(0, 2), lang);
+    await becomes(() => page.locator("#q-nps h2").innerText(), prompt, `${path} ${locale}`);
+    await becomes(async () => (await page.locator("html").getAttribute("lang")).slice(0, 2), lang);
   }
 });
 

@@ -1,14 +1,12 @@
 // People at the console: the link that sets a password, signing in and out, and every page of settings, looked at by axe.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, test } from "node:test";
 
+import { checkAccess, checkFits } from "./support/console.mjs";
+import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const PASSWORD = "correct horse battery";
 const LOOKS = [{ theme: "light", width: 1440 }, { theme: "dark", width: 768 }, { theme: "dark", width: 390 }];
 
@@ -16,12 +14,8 @@ const world = await openWorld({ args: ["--sign-ins-per-minute", "0"] });
 after(() => world.close());
 
 async function assertGood(page, what) {
-  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
-  const { violations } = await page.evaluate((tags) => axe.run({ runOnly: { type: "tag", values: tags } }), TAGS);
-  const found = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
-  assert.deepEqual(found, [], what);
-  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  assert.ok(content <= screen, `${what}: ${content} px on a screen of ${screen} px`);
+  await checkAccess(page, what);
+  await checkFits(page, what);
 }
 
 const visit = (path, { width = 1440, ...more } = {}) =>
@@ -31,10 +25,10 @@ let appId, respondentId, storageState;
 
 test("a link sets a password and leads into the console, and leaves the address bar at once", async () => {
   ({ appId } = await world.server.createApp("Shop"));
-  const { link } = await world.server.admin("POST", "/users", { email: "ann@mail.example", name: "Ann", role: "owner" });
+  const { link } = await world.server.admin("POST", "/users", { email: "ann@mail.example", name: "Ann", role: "owner", instance: true });
   const page = await world.visit(new URL(link).pathname + new URL(link).hash);
-  assert.equal(new URL(page.url()).hash, "");
-  assert.equal(await page.locator("#code").isVisible(), false, "nobody need see the secret");
+  await becomes(() => new URL(page.url()).hash, "");
+  await becomes(() => page.locator("#code").isVisible(), false, "nobody need see the secret");
   await page.locator("#password").fill("short");
   await page.getByRole("button", { name: "Set the password" }).click();
   await page.locator(".errors").waitFor();
@@ -46,7 +40,7 @@ test("a link sets a password and leads into the console, and leaves the address 
   const again = await world.visit(new URL(link).pathname + new URL(link).hash);
   await again.locator("#password").fill(PASSWORD);
   await again.getByRole("button", { name: "Set the password" }).click();
-  assert.match(await again.locator(".errors").innerText(), /works once/);
+  await matches(() => again.locator(".errors").innerText(), /works once/);
   world.takeFaults();
 });
 
@@ -56,7 +50,7 @@ test("without a script the link can be pasted", async () => {
   await page.locator("#code").fill(link);
   await page.locator("#password").fill(PASSWORD);
   await page.locator("button[type=submit]").click();
-  assert.match(page.url(), new RegExp(`/console/apps/${appId}`));
+  await matches(() => page.url(), new RegExp(`/console/apps/${appId}`));
 });
 
 test("signing in comes back to the page that was asked for, and signing out ends it", async () => {
@@ -64,8 +58,8 @@ test("signing in comes back to the page that was asked for, and signing out ends
   await page.locator("#email").fill("ann@mail.example");
   await page.locator("#password").fill("wrong password");
   await page.getByRole("button", { name: "Sign in" }).click();
-  assert.match(await page.locator(".errors").innerText(), /do not match/);
-  assert.equal(await page.locator("#email").inputValue(), "ann@mail.example");
+  await matches(() => page.locator(".errors").innerText(), /do not match/);
+  await becomes(() => page.locator("#email").inputValue(), "ann@mail.example");
   await page.locator("#password").fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL(`**/console/apps/${appId}/settings/keys`);
@@ -73,7 +67,7 @@ test("signing in comes back to the page that was asked for, and signing out ends
   await page.waitForURL("**/console/sign-in");
   await page.goBack();
   await page.reload();
-  assert.match(page.url(), /\/console\/sign-in/);
+  await matches(() => page.url(), /\/console\/sign-in/);
   world.takeFaults();
 });
 

@@ -34,7 +34,7 @@ async function enforced(definition = ASKING) {
 
 async function checkStored(flow) {
   const [response] = await world.responses(flow);
-  assert.deepEqual(response.identities, [{ type: "userId", value: "ada" }]);
+  assert.deepEqual(response.identities, [{ type: "userId", value: "ada", verified: true }]);
   assert.equal(response.identityVerified, true);
 }
 
@@ -114,10 +114,14 @@ test("a token is taken from the host alone, not from any window that sends one",
   const page = await world.visit(`${host.origin}/other`);
   const main = page.frameLocator("iframe >> nth=0").locator("main");
   await main.waitFor();
+  await main.evaluate(() => { window.delivered = new Promise((done) => addEventListener("message", done, { once: true })); });
+  let asked = 0;
+  page.on("request", () => (asked += 1));
   // A frame beside it, which has the same origin as the host and is not the host.
   const post = (token) => frames[0].postMessage({ type: "sluice:token", token }, "*");
   await page.frame("other").evaluate((token) => parent.frames[0].postMessage({ type: "sluice:token", token }, "*"), sign(flow));
-  await page.waitForTimeout(300);
+  await main.evaluate(() => window.delivered.then(() => null));
+  assert.equal(asked, 0, "nothing is asked for with it");
   assert.equal(await main.getAttribute("data-state"), "token");
   await page.evaluate(post, sign(flow));
   await page.frameLocator("iframe >> nth=0").locator("main[data-state=asking]").waitFor();

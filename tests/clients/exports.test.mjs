@@ -19,7 +19,7 @@ const OPTIONS = [{ id: "api", label: "API" }, { id: "form", label: "Form" }];
 /** One question of every type there is; those that the versions differ in are named by their use. */
 const QUESTIONS = [
   { id: "short", type: "shortText", prompt: "Short?" },
-  { id: "long", type: "longText", prompt: "Long?" },
+  { id: "long", type: "longText", prompt: "Long?", maxLength: 16384 },
   { id: "mail", type: "email", prompt: "Mail?" },
   { id: "site", type: "url", prompt: "Site?" },
   { id: "phone", type: "phone", prompt: "Phone?" },

@@ -43,7 +43,7 @@ class Enforcing {
     assert.equal(result?.data?.success, true, `submit: ${reply.status}`);
     const stored = await this.server.admin("GET", `/responses/${result.data.responseId}`);
     assert.equal(stored.identityVerified, true);
-    assert.deepEqual(stored.identities, [{ type: "userId", value: userId }]);
+    assert.deepEqual(stored.identities, [{ type: "userId", value: userId, verified: true }]);
   }
 
   /** A token is refused by every route with this code, and nothing is stored. */

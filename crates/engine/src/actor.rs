@@ -14,6 +14,8 @@ pub struct Actor {
     /// The id of the token or user, or a word for what is neither; this is what the audit log says.
     pub name: String,
     pub grants: Vec<Grant>,
+    /// Whether the caller proved who they are within the last minutes; a program does so with every request.
+    pub is_fresh: bool,
 }
 
 /// What may be done in one app, or in all.
@@ -36,12 +38,12 @@ impl Actor {
     /// The server itself, or whoever holds the token of its environment.
     pub fn trusted(name: &str) -> Self {
         let grants = vec![Grant { app_id: None, scopes: vec![Scope::Admin] }];
-        Self { name: name.to_owned(), grants }
+        Self { name: name.to_owned(), grants, is_fresh: true }
     }
 
     pub(crate) fn of_token(token: TokenRow) -> Self {
         let grants = vec![Grant { app_id: token.app_id, scopes: token.scopes }];
-        Self { name: token.token_id.to_string(), grants }
+        Self { name: token.token_id.to_string(), grants, is_fresh: true }
     }
 
     /// Whether this may be done in the app: for showing what can be done. It is refused elsewhere.
@@ -69,6 +71,11 @@ impl Actor {
             return Err(AdminError::BoundToApp);
         }
         if self.may_instance(scope) { Ok(()) } else { Err(AdminError::Forbidden { scope }) }
+    }
+
+    /// Refuses a caller whose proof of who they are is too old for this.
+    pub(crate) fn need_fresh(&self) -> AdminResult<()> {
+        if self.is_fresh { Ok(()) } else { Err(AdminError::NotFresh) }
     }
 
     /// Where this may be done. Whoever has grants, but none with the scope, is refused.
@@ -114,7 +121,7 @@ mod tests {
 
     fn actor(grants: &[(Option<AppId>, Scope)]) -> Actor {
         let grants = grants.iter().map(|&(app_id, scope)| Grant { app_id, scopes: vec![scope] });
-        Actor { name: "t".into(), grants: grants.collect() }
+        Actor { name: "t".into(), grants: grants.collect(), is_fresh: true }
     }
 
     #[test]

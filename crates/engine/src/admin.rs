@@ -70,6 +70,9 @@ pub enum AdminError {
         "this token is bound to one app and cannot do this; use a token for the whole instance"
     )]
     BoundToApp,
+    /// The caller signed in too long ago for this.
+    #[error("confirm who you are first")]
+    NotFresh,
     /// The thing is in a state that does not allow it; `code` is a word, `detail` says what to do.
     #[error("{detail}")]
     Conflict { code: &'static str, detail: String },

@@ -4,8 +4,10 @@ use serde_json::json;
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{ApiKey, AppId};
 use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
+use sluice_flow::origin::AllowedOrigin;
 use sluice_store::{
-    App, AppRow, At, Change, IdentityVerification, KeyRow, Page, Scope, StoreError, Write,
+    App, AppLimits, AppRow, At, Change, IdentityVerification, KeyRow, Page, Scope, StoreError,
+    Write,
 };
 
 use crate::actor::{Actor, Reach};
@@ -13,6 +15,7 @@ use crate::admin::{AdminError, AdminResult, Missing};
 use crate::engine::Engine;
 use crate::ids::random_bits;
 use crate::look::{HostedPatch, HostedSettings};
+use crate::rate::{BYTES_PER_DAY_MAX, CALLS_PER_SECOND_MAX};
 use crate::retention::RETENTION_DAYS_MAX;
 use crate::verify::LIFETIME_MAX_SECONDS;
 
@@ -44,11 +47,42 @@ pub struct AppPatch {
     pub token_lifetime_seconds: Option<Option<u32>>,
     /// `Some(None)` goes back to the defaults.
     pub hosted: Option<Option<HostedPatch>>,
+    /// `Some(None)` goes back to the instance's limits.
+    pub limits: Option<Option<LimitsPatch>>,
+}
+
+/// What to change of an app's limits; what is absent stays, `Some(None)` goes back to the instance's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LimitsPatch {
+    pub calls_per_second: Option<Option<u32>>,
+    pub bytes_per_day: Option<Option<u64>>,
+}
+
+impl LimitsPatch {
+    fn apply(self, limits: &mut AppLimits) {
+        limits.calls_per_second = self.calls_per_second.unwrap_or(limits.calls_per_second);
+        limits.bytes_per_day = self.bytes_per_day.unwrap_or(limits.bytes_per_day);
+    }
+
+    fn faults(self) -> impl Iterator<Item = Fault> {
+        let range = |pointer, max: u64, unit| {
+            fault(pointer, format!("must be 1 to {max} {unit}, or null for the server's default"))
+        };
+        let calls = self.calls_per_second.flatten();
+        let calls = calls.filter(|calls| !(1..=CALLS_PER_SECOND_MAX).contains(calls)).map(|_| {
+            range("/limits/callsPerSecond", CALLS_PER_SECOND_MAX.into(), "calls a second")
+        });
+        let bytes = self.bytes_per_day.flatten();
+        let bytes = bytes
+            .filter(|bytes| !(1..=BYTES_PER_DAY_MAX).contains(bytes))
+            .map(|_| range("/limits/bytesPerDay", BYTES_PER_DAY_MAX, "bytes a day"));
+        calls.into_iter().chain(bytes)
+    }
 }
 
 impl AppPatch {
     /// What a change needs besides `write`: whoever shortens retention deletes responses, and whoever
-    /// changes how identities are proven stands beside those who hold the keys.
+    /// changes how identities are proven stands beside those who hold the keys. Limits need `admin` of the instance ([`Engine::update_app`]).
     fn scopes(&self) -> impl Iterator<Item = Scope> {
         let of_identity =
             self.identity_verification.is_some() || self.token_lifetime_seconds.is_some();
@@ -85,6 +119,7 @@ impl Engine {
             retention_days: None,
             token_lifetime_seconds: None,
             hosted: None,
+            limits: AppLimits::default(),
             created_at,
         };
         let key = new_key(app_id, created_at);
@@ -128,6 +163,10 @@ impl Engine {
     ) -> AdminResult<AppDetail> {
         self.app_for(actor, Scope::Write, app).await?;
         patch.scopes().try_for_each(|scope| actor.need_in(scope, app, Missing::App))?;
+        // They protect the whole server from the app, so nobody whose rights end at the app may set them.
+        if patch.limits.is_some() {
+            actor.need_instance(Scope::Admin)?;
+        }
         faultless(patch_faults(patch))?;
         for _ in 0..CONFLICT_RETRIES {
             let found = self.app_for(actor, Scope::Write, app).await?;
@@ -266,7 +305,8 @@ fn patched(row: &mut AppRow, patch: &AppPatch) -> serde_json::Value {
         changed.insert("identityVerification".into(), json!(mode));
     }
     if let Some(origins) = &patch.allowed_origins {
-        row.allowed_origins.clone_from(origins);
+        let origins = canonical(origins);
+        row.allowed_origins.clone_from(&origins);
         changed.insert("allowedOrigins".into(), json!(origins));
     }
     if let Some(grace) = patch.grace_window_seconds {
@@ -290,6 +330,15 @@ fn patched(row: &mut AppRow, patch: &AppPatch) -> serde_json::Value {
         row.hosted = settings.to_stored();
         changed.insert("hosted".into(), json!(hosted.as_ref().map(HostedPatch::told)));
     }
+    if let Some(limits) = patch.limits {
+        match limits {
+            Some(patch) => patch.apply(&mut row.limits),
+            None => row.limits = AppLimits::default(),
+        }
+        let AppLimits { calls_per_second, bytes_per_day } = row.limits;
+        let set = json!({"callsPerSecond": calls_per_second, "bytesPerDay": bytes_per_day});
+        changed.insert("limits".into(), set);
+    }
     changed.into()
 }
 
@@ -310,12 +359,8 @@ fn patch_faults(patch: &AppPatch) -> Vec<Fault> {
         faults.push(fault("/allowedOrigins", format!("must have at most {ORIGINS_MAX} origins")));
     }
     for (index, origin) in origins.iter().enumerate() {
-        if !is_origin(origin) {
-            faults.push(fault(
-                &format!("/allowedOrigins/{index}"),
-                "must be an origin such as https://app.example.com: \
-                 scheme and host in lower case, no path",
-            ));
+        if let Err(message) = AllowedOrigin::parse(origin) {
+            faults.push(fault(&format!("/allowedOrigins/{index}"), message));
         }
     }
     faults.extend(grace_faults("/graceWindowSeconds", patch.grace_window_seconds.flatten()));
@@ -325,14 +370,20 @@ fn patch_faults(patch: &AppPatch) -> Vec<Fault> {
         faults.push(fault("/retentionDays", range));
     }
     faults.extend(patch.hosted.iter().flatten().flat_map(HostedPatch::faults));
+    faults.extend(patch.limits.flatten().into_iter().flat_map(LimitsPatch::faults));
     faults
 }
 
-/// An origin exactly as browsers send it, since it is compared letter by letter.
-fn is_origin(text: &str) -> bool {
-    let is_web = text.starts_with("https://") || text.starts_with("http://");
-    let origin = url::Url::parse(text).map(|url| url.origin().ascii_serialization());
-    is_web && origin.is_ok_and(|origin| origin == text)
+/// The origins of a patch in canonical form, each once.
+fn canonical(origins: &[String]) -> Vec<String> {
+    let mut canonical = Vec::with_capacity(origins.len());
+    for origin in origins.iter().filter_map(|text| AllowedOrigin::parse(text).ok()) {
+        let origin = origin.to_string();
+        if !canonical.contains(&origin) {
+            canonical.push(origin);
+        }
+    }
+    canonical
 }
 
 pub(crate) fn fault(pointer: &str, message: impl Into<String>) -> Fault {
@@ -359,29 +410,4 @@ pub(crate) fn grace_faults(pointer: &str, seconds: Option<u32>) -> Option<Fault>
 pub(crate) fn faultless(faults: impl IntoIterator<Item = Fault>) -> AdminResult<()> {
     let faults: Vec<Fault> = faults.into_iter().collect();
     if faults.is_empty() { Ok(()) } else { Err(AdminError::Invalid(faults)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_origin_is_written_as_browsers_send_it() {
-        for (text, is) in [
-            ("https://app.example.com", true),
-            ("http://localhost:3000", true),
-            ("http://[::1]:8080", true),
-            ("https://example.com:443", false),
-            ("https://example.com/", false),
-            ("https://EXAMPLE.com", false),
-            ("https://a:b:c", false),
-            ("https://", false),
-            ("ftp://example.com", false),
-            ("example.com", false),
-            ("null", false),
-            ("*", false),
-        ] {
-            assert_eq!(is_origin(text), is, "{text}");
-        }
-    }
 }

@@ -52,6 +52,8 @@ pub(crate) enum Settled {
     Uninvited,
     /// Not stored; trying again may work.
     Failed,
+    /// Not stored; the disk has less free space than its reserve.
+    DiskReserve,
     /// Nobody can say.
     Unknown,
 }
@@ -270,13 +272,17 @@ impl Writer {
     }
 
     fn failed(&self, error: &StoreError) -> Settled {
-        let source = std::error::Error::source(error).map(ToString::to_string);
-        tracing::error!(%error, source, "responses could not be stored");
+        // The store logs when this begins and when it ends.
+        if !matches!(error, StoreError::DiskReserve) {
+            let source = std::error::Error::source(error).map(ToString::to_string);
+            tracing::error!(%error, source, "responses could not be stored");
+        }
         match error {
             // An unreadable row is found before anything is committed.
             StoreError::Failed(_) | StoreError::Corrupt(_) => Settled::Failed,
             // Only these are in doubt: the store itself is not.
             StoreError::InDoubt(_) => Settled::Unknown,
+            StoreError::DiskReserve => Settled::DiskReserve,
             StoreError::Unknown(_) | StoreError::Conflict | StoreError::Closed => {
                 self.lost.send_replace(true);
                 Settled::Unknown

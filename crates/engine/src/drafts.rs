@@ -203,7 +203,7 @@ fn read(row: &VersionRow) -> AdminResult<Value> {
 }
 
 fn faults_of(definition: &Value) -> Vec<Fault> {
-    definition::check(definition).err().unwrap_or_default()
+    definition::check_new(definition).err().unwrap_or_default()
 }
 
 fn draft_of(flow_version_id: FlowVersionId, definition: Value) -> Draft {

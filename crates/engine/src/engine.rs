@@ -5,9 +5,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use sluice_flow::id::AppId;
+use sluice_flow::submission::BODY_BYTES_DEFAULT;
 use sluice_flow::time::Timestamp;
 use sluice_store::{At, AuditRow, Change, FeedPosition, Store, StoreError};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, Notify, watch};
 use uuid::Uuid;
 
 use crate::actor::Actor;
@@ -15,11 +16,13 @@ use crate::blocks::Blocks;
 use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::counting::Counting;
+use crate::erasure::Erasures;
 use crate::export::Exports;
 use crate::ids::Ids;
 use crate::live::Watches;
 use crate::metrics::Metrics;
 use crate::people::Passwords;
+use crate::rate::{Rates, Usages};
 use crate::registry::Registry;
 use crate::retention::Retention;
 use crate::summary::Definitions;
@@ -43,6 +46,10 @@ pub struct Options {
     pub key_source: Option<Arc<dyn KeySource>>,
     /// Where respondents reach this service, for personal links; without a slash at its end.
     pub public_url: Option<String>,
+    /// The largest body of a submission, in bytes, if it is not the default: for warnings to authors.
+    pub body_bytes_max: Option<usize>,
+    /// What an app may send that has no limits of its own.
+    pub rates: Rates,
 }
 
 /// The service cannot do this now; the caller may try again after so many seconds.
@@ -57,6 +64,10 @@ impl Unavailable {
     pub(crate) const OVERLOADED: Self = Self {
         reason: "The service is overloaded and stored nothing. Try again shortly.",
         retry_after_seconds: 1,
+    };
+    pub(crate) const DISK_RESERVE: Self = Self {
+        reason: "The service is short of disk space and stored nothing. Try again later.",
+        retry_after_seconds: 30,
     };
     pub(crate) const STORE_DOWN: Self = Self {
         reason: "The service cannot reach its store. Try again shortly.",
@@ -84,6 +95,7 @@ pub struct Engine {
     pub(crate) definitions: Definitions,
     pub(crate) environment_token: Option<[u8; 32]>,
     pub(crate) public_url: String,
+    pub(crate) body_bytes_max: usize,
     lost: watch::Sender<bool>,
     feed: tokio::task::JoinHandle<()>,
     pub(crate) retention: Arc<Retention>,
@@ -92,6 +104,8 @@ pub struct Engine {
     blocking: tokio::task::JoinHandle<()>,
     pub(crate) counting: Arc<Counting>,
     tending: tokio::task::JoinHandle<()>,
+    pub(crate) erasures: Arc<Erasures>,
+    erasing: tokio::task::JoinHandle<()>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -107,11 +121,13 @@ impl Engine {
         clock: Arc<dyn Clock>,
         options: Options,
     ) -> Result<Arc<Self>, StoreError> {
-        let metrics = Arc::new(Metrics::new());
+        let metrics = Arc::new(Metrics::new(store.disk_space().is_some()));
         // Read before anything is loaded, so that no change falls between the two.
         let position = store.changes(FeedPosition::default()).await?.position;
         let verifying = Verifying::new(options.master_keys, options.key_source);
-        let registry = Registry::new(Arc::clone(&store), Arc::clone(&clock), verifying.clone());
+        let usages = Usages::new(options.rates);
+        let registry =
+            Registry::new(Arc::clone(&store), Arc::clone(&clock), verifying.clone(), usages);
         let lost = watch::Sender::new(false);
         let stored = Arc::new(AtomicBool::new(false));
         let committer = Committer::start(
@@ -138,6 +154,15 @@ impl Engine {
         let blocking = tokio::spawn(Arc::clone(&blocks).run());
         let counting = Arc::new(Counting { store: Arc::clone(&store), lost: lost.clone(), stored });
         let tending = tokio::spawn(Arc::clone(&counting).run());
+        let erasures = Arc::new(Erasures {
+            store: Arc::clone(&store),
+            clock: Arc::clone(&clock),
+            ids: Ids::default(),
+            lost: lost.clone(),
+            turn: Mutex::default(),
+            left: Notify::default(),
+        });
+        let erasing = tokio::spawn(Arc::clone(&erasures).run());
         let environment_token = options.admin_token.as_deref().map(hash_of);
         Ok(Arc::new(Self {
             store,
@@ -152,6 +177,7 @@ impl Engine {
             passwords: Passwords::new(),
             definitions: Definitions::new(),
             environment_token,
+            body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             lost,
             feed,
@@ -161,6 +187,8 @@ impl Engine {
             blocking,
             counting,
             tending,
+            erasures,
+            erasing,
         }))
     }
 
@@ -175,6 +203,14 @@ impl Engine {
 
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// All counters as text, with the disk's free space as it is now.
+    pub fn metrics_text(&self) -> String {
+        if let Some(space) = self.store.disk_space() {
+            self.metrics.set_disk_space(space);
+        }
+        self.metrics.render()
     }
 
     /// Whether a submission could be stored now.
@@ -216,6 +252,7 @@ impl Engine {
         self.retaining.abort();
         self.blocking.abort();
         self.tending.abort();
+        self.erasing.abort();
         self.store.close().await;
     }
 

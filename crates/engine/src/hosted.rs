@@ -129,7 +129,7 @@ impl Engine {
     /// Whether the version takes responses now.
     pub fn is_accepting(&self, version: &HostedVersion) -> bool {
         match &version.0 {
-            Shown::Published(view) => view.accepting(self.now()).refusal().is_none(),
+            Shown::Published(view) => view.accepting(self.now()).accepts(),
             Shown::Previewed(_) => false,
         }
     }

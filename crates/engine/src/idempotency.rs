@@ -1,11 +1,9 @@
 //! The key with which a client makes a submission safe to send again.
 
 use sluice_flow::id::AppId;
+use sluice_flow::submission::is_idempotency_key;
 
-/// The longest key, in characters, without its quotes.
-pub const KEY_CHARS_MAX: usize = 255;
-
-/// The value of an `Idempotency-Key` header, its quotes taken off.
+/// The `idempotencyKey` of a submission, or the value of an `Idempotency-Key` header without its quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey(String);
 
@@ -21,11 +19,12 @@ impl IdempotencyKey {
             Some(rest) => unquoted(rest)?,
             None => text.to_owned(),
         };
-        let printable = key.bytes().all(|byte| (0x20..0x7F).contains(&byte));
-        if key.is_empty() || key.len() > KEY_CHARS_MAX || !printable {
-            return Err(InvalidKey);
-        }
-        Ok(Self(key))
+        if is_idempotency_key(&key) { Ok(Self(key)) } else { Err(InvalidKey) }
+    }
+
+    /// The key that a submission bears itself. Its shape was checked when it was parsed.
+    pub(crate) fn from_submission(key: &str) -> Self {
+        Self(key.to_owned())
     }
 
     /// The key of one call of a batch.

@@ -17,7 +17,7 @@ use crate::apps::{CONFLICT_RETRIES, fault, faultless};
 use crate::engine::Engine;
 use crate::ids::random_bits;
 use crate::tokens::TokenSecret;
-use crate::verify::{Counts, NotOpened, PublicKey};
+use crate::verify::{Counts, NotOpened, Place as Sealed, PublicKey};
 
 /// Active keys of one app.
 const KEYS_MAX: usize = 20;
@@ -143,12 +143,16 @@ impl Engine {
     }
 
     /// The secrets that cannot be opened with the master keys at hand, each with the reason.
-    pub async fn closed_secrets(&self) -> StoreResult<Vec<(AppId, String, NotOpened)>> {
+    pub async fn closed_secrets(&self) -> StoreResult<Vec<(String, NotOpened)>> {
         let mut closed = Vec::new();
         for row in self.active_secrets().await? {
-            if let Err(why) = self.verifying.vault.open(row.app_id, &row.kid, &row.material) {
-                closed.push((row.app_id, row.kid, why));
+            let place = Sealed::IdentityKey(row.app_id, &row.kid);
+            if let Err(why) = self.verifying.vault.open(place, &row.material) {
+                closed.push((format!("{} of {}", row.kid, row.app_id), why));
             }
+        }
+        for (user, why) in self.closed_second_factors().await? {
+            closed.push((format!("the second factor of {user}"), why));
         }
         Ok(closed)
     }
@@ -163,7 +167,7 @@ impl Engine {
             if vault.is_current(&row.material) {
                 continue;
             }
-            match vault.open(row.app_id, &row.kid, &row.material) {
+            match vault.open(Sealed::IdentityKey(row.app_id, &row.kid), &row.material) {
                 Err(_) if revoke => {
                     self.revoke_identity_key(actor, row.app_id, &row.kid).await?;
                     done.revoked += 1;
@@ -175,12 +179,17 @@ impl Engine {
                 }
                 Ok(secret) => {
                     let failed = |why: String| StoreError::Failed(why.into());
-                    let material = vault.seal(row.app_id, &row.kid, &secret).map_err(failed)?;
+                    let material = vault
+                        .seal(Sealed::IdentityKey(row.app_id, &row.kid), &secret)
+                        .map_err(failed)?;
                     self.put_resealed(row, material).await?;
                     done.resealed += 1;
                 }
             }
         }
+        let (resealed, revoked) = self.reseal_second_factors(actor, revoke).await?;
+        done.resealed += resealed;
+        done.revoked += revoked;
         Ok(done)
     }
 
@@ -264,7 +273,7 @@ impl Engine {
             return Ok((row, None));
         }
         let secret = format!("{SECRET_PREFIX}{}{}", base62(random_bits()), base62(random_bits()));
-        let sealed = self.verifying.vault.seal(app_id, &row.kid, &secret);
+        let sealed = self.verifying.vault.seal(Sealed::IdentityKey(app_id, &row.kid), &secret);
         row.material = sealed.map_err(|why| AdminError::conflict("master_key_missing", why))?;
         Ok((row, Some(TokenSecret(secret))))
     }

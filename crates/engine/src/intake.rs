@@ -8,11 +8,13 @@ use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{AssignmentId, FlowVersionId, ResponseId};
 use sluice_flow::identity::{self, Claims};
-use sluice_flow::issue::{Code, Issue};
-use sluice_flow::judge::judge;
+use sluice_flow::issue::Issue;
+use sluice_flow::judge::{canonicalise, judge};
 use sluice_flow::lifecycle::Accepting;
 use sluice_flow::respondent::Claim;
-use sluice_flow::submission::{self, Admission, Identity, Submission, Unfit};
+use sluice_flow::submission::{
+    self, Admission, Identity, Submission, Unfit, identities_json_without_proof,
+};
 use sluice_flow::time::Timestamp;
 use sluice_store::{InvitationRow, Invited, NewResponse, ResponseRow, StoreError};
 use uuid::Uuid;
@@ -21,6 +23,7 @@ use crate::commit::{Pending, Settled, Shed};
 use crate::engine::{Engine, Unavailable};
 use crate::idempotency::IdempotencyKey;
 use crate::metrics::Counted;
+use crate::rate::Limited;
 use crate::registry::{AppView, VersionView};
 
 /// How often a submission is judged anew because its app changed in between.
@@ -55,6 +58,9 @@ pub enum SubmitError {
     Malformed(String),
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
+    /// The app's bytes of the day are used up, and this was not stored before.
+    #[error("a limit was reached")]
+    Limited(Limited),
 }
 
 impl From<StoreError> for SubmitError {
@@ -67,10 +73,13 @@ impl From<StoreError> for SubmitError {
 
 /// What a token proves of a submission.
 #[derive(Default)]
-struct Proof {
+struct Proof<'c> {
+    /// Whether it proves the `userId`.
     verified: bool,
     /// Who sent it, where it does not say so itself.
     user_id: Option<Identity<'static>>,
+    /// The token, if it proves the `userId` and contradicts something else.
+    partial: Option<&'c Claims>,
 }
 
 /// A version's word on a submission.
@@ -81,6 +90,7 @@ enum Verdict<'v> {
 
 impl Engine {
     /// Judges one submission and stores it if it is admitted. `input` is absent where a call had none.
+    /// A key in the submission itself wins over `key`.
     pub async fn submit(
         &self,
         app: &AppView,
@@ -98,8 +108,37 @@ impl Engine {
         key: Option<&IdempotencyKey>,
         claims: Option<&Claims>,
     ) -> Result<Receipt, SubmitError> {
-        let result = self.take_in(app, input, key, claims).await;
+        let parsed = match input {
+            Some(input) => submission::parse(input),
+            None => Err(Unfit::Refused(vec![submission::absent()])),
+        };
+        self.submit_parsed(app, parsed, key, claims).await
+    }
+
+    /// The same for a submission that was built from its parts, by the same rules.
+    pub async fn submit_parts(
+        &self,
+        app: &AppView,
+        parts: Submission<'_>,
+        key: Option<&IdempotencyKey>,
+        claims: Option<&Claims>,
+    ) -> Result<Receipt, SubmitError> {
+        self.submit_parsed(app, parts.checked().map_err(Unfit::Refused), key, claims).await
+    }
+
+    async fn submit_parsed(
+        &self,
+        app: &AppView,
+        parsed: Result<Submission<'_>, Unfit>,
+        key: Option<&IdempotencyKey>,
+        claims: Option<&Claims>,
+    ) -> Result<Receipt, SubmitError> {
+        let result = self.take_in(app, parsed, key, claims).await;
         self.metrics.count(match &result {
+            Err(SubmitError::Limited(limited)) => {
+                self.count_limited(limited);
+                return result;
+            }
             Ok(Receipt::Accepted(Accepted { replayed: false, .. })) => Counted::Stored,
             Ok(Receipt::Accepted(_)) => Counted::Replayed,
             Ok(Receipt::Refused(_)) => Counted::Refused,
@@ -107,22 +146,26 @@ impl Engine {
             Err(SubmitError::Unavailable(Unavailable::OVERLOADED)) => Counted::Shed,
             Err(SubmitError::Unavailable(_)) => Counted::Failed,
         });
+        if let Err(SubmitError::Unavailable(Unavailable::DISK_RESERVE)) = &result {
+            self.metrics.count_limited("disk");
+        }
         result
     }
 
     async fn take_in(
         &self,
         app: &AppView,
-        input: Option<&[u8]>,
+        parsed: Result<Submission<'_>, Unfit>,
         key: Option<&IdempotencyKey>,
         claims: Option<&Claims>,
     ) -> Result<Receipt, SubmitError> {
-        let Some(input) = input else { return Ok(Receipt::Refused(vec![submission::absent()])) };
-        let mut submission = match submission::parse(input) {
+        let mut submission = match parsed {
             Ok(submission) => submission,
             Err(Unfit::Refused(issues)) => return Ok(Receipt::Refused(issues)),
             Err(Unfit::Malformed(reason)) => return Err(SubmitError::Malformed(reason)),
         };
+        let own_key = submission.idempotency_key.as_deref().map(IdempotencyKey::from_submission);
+        let key = own_key.as_ref().or(key);
         let (proof, mismatches) = self.matched(app, &submission, claims);
         if submission.admission == Admission::CollectionOnly {
             submission.withhold(claims);
@@ -133,8 +176,12 @@ impl Engine {
                 Err(_) => None,
             };
             let Some(version) = version else {
-                return Ok(Receipt::Refused(vec![Issue::of_version(Code::FlowVersionNotFound)]));
+                return Ok(Receipt::Refused(vec![Issue::flow_version_not_found()]));
             };
+            // Before the digest as well: a retry in the other form is the same submission.
+            if let Some(published) = &version.published {
+                canonicalise(published.snapshot.definition(), &mut submission.answers);
+            }
             let invitation = self.named_invitation(&submission).await?;
             let invitation = invitation.as_ref();
             match self.verdict(&version, &submission, &mismatches, invitation) {
@@ -143,9 +190,17 @@ impl Engine {
                     return Ok(replay.await?.unwrap_or(Receipt::Refused(issues)));
                 }
                 Verdict::Admitted { definition, accepts_until, grace } => {
+                    if let Err(limited) = app.usage.bytes_left(self.now()) {
+                        let replay = self.replay(&version, &submission, invitation, key, &proof);
+                        return replay.await?.ok_or(SubmitError::Limited(limited));
+                    }
                     let response =
                         response_of(&version, &submission, invitation, key, &proof, definition);
+                    let bytes = json_bytes(&response.row);
                     let settled = self.committer.store(Pending { response, accepts_until }).await;
+                    if let Ok(Settled::Stored(_)) = settled {
+                        app.usage.stored(self.now(), bytes);
+                    }
                     match settled {
                         Ok(Settled::Stale) => self.registry.forget(&[app.app_id]),
                         Ok(Settled::Uninvited) => {}
@@ -158,21 +213,25 @@ impl Engine {
     }
 
     /// Holds the submission against the token. What that proves, and what is to be refused for it; where
-    /// mismatches are only counted, the submission is as good as one without a token.
-    fn matched(
+    /// mismatches are only counted, the token proves what does match.
+    fn matched<'c>(
         &self,
         app: &AppView,
         submission: &Submission<'_>,
-        claims: Option<&Claims>,
-    ) -> (Proof, Vec<Issue>) {
+        claims: Option<&'c Claims>,
+    ) -> (Proof<'c>, Vec<Issue>) {
         let Some(claims) = claims else { return (Proof::default(), Vec::new()) };
         let mismatches = identity::mismatches(claims, &submission.identities);
         if mismatches.is_empty() {
             let user_id = identity::missing_user_id(claims, submission);
-            return (Proof { verified: true, user_id }, mismatches);
+            return (Proof { verified: true, user_id, partial: None }, mismatches);
         }
-        let refused = self.is_mismatch_refused(app);
-        (Proof::default(), if refused { mismatches } else { Vec::new() })
+        if self.is_mismatch_refused(app) {
+            return (Proof::default(), mismatches);
+        }
+        let verified = identity::proves_user_id(claims, &submission.identities);
+        let partial = verified.then_some(claims);
+        (Proof { verified, user_id: None, partial }, Vec::new())
     }
 
     /// The invitation whose id the submission bears, whosever it is. Any other text is the caller's own
@@ -197,14 +256,11 @@ impl Engine {
     ) -> Verdict<'v> {
         let now = self.now();
         let accepting = version.accepting(now);
-        if let Some(mut issue) = accepting.refusal() {
-            if issue.code == Code::NoLongerAccepting {
-                issue.latest_flow_version_id = version.successor(now);
-            }
+        if let Some(issue) = accepting.refusal(|| version.successor(now)) {
             return Verdict::Refused(vec![issue]);
         }
         let Some(published) = &version.published else {
-            return Verdict::Refused(vec![Issue::of_version(Code::NotOpenYet)]);
+            return Verdict::Refused(vec![Issue::not_open_yet()]);
         };
         if !mismatches.is_empty() {
             return Verdict::Refused(mismatches.to_vec());
@@ -235,7 +291,7 @@ impl Engine {
         submission: &Submission<'_>,
         invitation: Option<&InvitationRow>,
         key: Option<&IdempotencyKey>,
-        proof: &Proof,
+        proof: &Proof<'_>,
     ) -> Result<Option<Receipt>, SubmitError> {
         let Some(key) = key else { return Ok(None) };
         let hash = key.hash(version.app_id);
@@ -263,6 +319,7 @@ fn receipt(settled: Result<Settled, Shed>, grace: Option<Grace>) -> Result<Recei
         Ok(Settled::Replayed(id)) => accepted(id, true),
         Ok(Settled::KeyReused) => Ok(Receipt::Refused(vec![Issue::key_reused()])),
         Ok(Settled::Failed) => Err(Unavailable::STORE_DOWN.into()),
+        Ok(Settled::DiskReserve) => Err(Unavailable::DISK_RESERVE.into()),
         Ok(Settled::Unknown | Settled::Stale | Settled::Uninvited) => {
             Err(Unavailable::OUTCOME_UNKNOWN.into())
         }
@@ -282,7 +339,7 @@ fn row_of(
     version: &VersionView,
     submission: &Submission<'_>,
     invitation: Option<&InvitationRow>,
-    proof: &Proof,
+    proof: &Proof<'_>,
 ) -> ResponseRow {
     let admitted = submission.admission == Admission::Admitted;
     let flow_assignment_id = submission.flow_assignment_id.as_deref();
@@ -308,19 +365,29 @@ fn row_of(
     row
 }
 
+/// The size of what is stored of a submission as text, in bytes.
+fn json_bytes(row: &ResponseRow) -> u64 {
+    let ResponseRow { answers, identities, tags, context, flow_assignment_id, .. } = row;
+    let optional = [identities, tags, context, flow_assignment_id].into_iter().flatten();
+    (answers.len() + optional.map(String::len).sum::<usize>()) as u64
+}
+
 /// A submission that was admitted, as it goes to the store.
 fn response_of(
     version: &VersionView,
     submission: &Submission<'_>,
     invitation: Option<&InvitationRow>,
     key: Option<&IdempotencyKey>,
-    proof: &Proof,
+    proof: &Proof<'_>,
     definition: &Definition,
 ) -> NewResponse {
     let admitted = submission.admission == Admission::Admitted;
     let mut row = row_of(version, submission, invitation, proof);
     let identities = || proof.user_id.iter().chain(&submission.identities);
-    if admitted && proof.user_id.is_some() {
+    if let Some(claims) = proof.partial.filter(|_| admitted) {
+        let is_unproven = |identity: &Identity<'_>| !identity::proves(claims, identity);
+        row.identities = Some(identities_json_without_proof(identities(), is_unproven));
+    } else if admitted && proof.user_id.is_some() {
         row.identities = Some(submission::identities_json(identities()));
     }
     NewResponse {

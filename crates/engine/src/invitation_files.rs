@@ -192,6 +192,7 @@ pub fn write(invitations: &[Invitation]) -> Vec<u8> {
         };
         let expires_at = row.times.expires_at.map(|time| time.to_string()).unwrap_or_default();
         let (user, email) = (text(&row.invitee.user_id), text(&row.invitee.email));
+        let link = link.as_deref().unwrap_or_default();
         line([&user, &email, &expires_at, &row.assignment_id.to_string(), link]);
     }
     writer.into_inner().unwrap_or_default()

@@ -117,23 +117,34 @@ pub enum Duplicates {
 pub struct Invitation {
     pub row: InvitationRow,
     pub state: InvitationState,
-    pub link: String,
+    /// Absent while the invitation is open, for an actor who may not answer for people (`write`).
+    pub link: Option<String>,
 }
 
-/// Where a page of a list ended, as a text without meaning to others.
+impl Invitation {
+    /// The id, from which the link is made; absent where the link is.
+    pub fn id(&self) -> Option<AssignmentId> {
+        self.link.as_ref().map(|_| self.row.assignment_id)
+    }
+}
+
+/// Where a page of a list ended, as a text without meaning to others. It has half of the bits of the last id: enough to
+/// continue after it, and of no use to answer with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvitationCursor(InvitationPlace);
 
 impl InvitationCursor {
     pub fn at(invitation: &Invitation) -> Self {
         let InvitationRow { created_at, assignment_id, .. } = invitation.row;
-        Self(InvitationPlace { created_at, assignment_id })
+        let bits = assignment_id.uuid().as_u128() | u128::from(u64::MAX);
+        Self(InvitationPlace { created_at, assignment_id: AssignmentId::from_random(bits) })
     }
 }
 
 impl fmt::Display for InvitationCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.0.created_at.as_millis(), self.0.assignment_id)
+        let half = self.0.assignment_id.uuid().as_u128() >> u64::BITS;
+        write!(f, "{}-{half:x}", self.0.created_at.as_millis())
     }
 }
 
@@ -141,10 +152,11 @@ impl FromStr for InvitationCursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (millis, id) = text.rsplit_once('-').ok_or(())?;
+        let (millis, half) = text.rsplit_once('-').ok_or(())?;
         let created_at = Timestamp::from_millis(millis.parse().map_err(|_| ())?);
-        let assignment_id = id.parse().map_err(|_| ())?;
-        Ok(Self(InvitationPlace { created_at, assignment_id }))
+        let half = u64::from_str_radix(half, 16).map_err(|_| ())?;
+        let bits = u128::from(half) << u64::BITS | u128::from(u64::MAX);
+        Ok(Self(InvitationPlace { created_at, assignment_id: AssignmentId::from_random(bits) }))
     }
 }
 
@@ -178,7 +190,7 @@ impl Engine {
                 response_id: None,
             };
             let rows: Vec<InvitationRow> = chosen.into_iter().zip(ids).map(row).collect();
-            let made = rows.iter().cloned().map(|row| self.shown(row, created_at)).collect();
+            let made = rows.iter().cloned().map(|row| self.shown(row, created_at, true)).collect();
             if check_only || rows.is_empty() {
                 return Ok(made);
             }
@@ -248,17 +260,19 @@ impl Engine {
         let (now, after) = (self.now(), after.map(|cursor| cursor.0));
         let query = InvitationQuery { app_id, flow_id: flow, state, now, after, limit };
         let rows = self.store.list_invitations(&query).await?;
-        Ok(rows.into_iter().map(|row| self.shown(row, now)).collect())
+        let may_answer = actor.may(Scope::Write, app_id);
+        Ok(rows.into_iter().map(|row| self.shown(row, now, may_answer)).collect())
     }
 
-    /// Every invitation of the flow. Whoever takes all links could answer for everybody, so it needs the right to
-    /// export, and is on record.
+    /// Every invitation of the flow. With all links one could answer for everybody, so it needs `write` as well as
+    /// `export`, and is on record.
     pub async fn export_invitations(
         &self,
         actor: &Actor,
         flow: FlowId,
     ) -> AdminResult<Vec<Invitation>> {
         let app_id = self.flow_for(actor, Scope::Export, flow).await?.flow.app_id;
+        actor.need_in(Scope::Write, app_id, Missing::Flow)?;
         self.note_export(actor, app_id, "invitations.exported", flow).await?;
         let now = self.now();
         let mut all: Vec<Invitation> = Vec::new();
@@ -274,7 +288,7 @@ impl Engine {
             };
             let rows = self.store.list_invitations(&query).await?;
             let is_last = rows.len() < EXPORT_PAGE;
-            all.extend(rows.into_iter().map(|row| self.shown(row, now)));
+            all.extend(rows.into_iter().map(|row| self.shown(row, now, true)));
             if is_last || all.len() >= EXPORT_MAX {
                 return Ok(all);
             }
@@ -293,7 +307,8 @@ impl Engine {
 
     pub async fn get_invitation(&self, actor: &Actor, id: AssignmentId) -> AdminResult<Invitation> {
         let row = self.invitation_for(actor, Scope::Read, id).await?;
-        Ok(self.shown(row, self.now()))
+        let may_answer = actor.may(Scope::Write, row.app_id);
+        Ok(self.shown(row, self.now(), may_answer))
     }
 
     /// Withdraws an invitation; doing so twice is the same as once. One that was used stays used.
@@ -366,10 +381,14 @@ impl Engine {
         Ok(row)
     }
 
-    pub(crate) fn shown(&self, row: InvitationRow, now: Timestamp) -> Invitation {
+    /// An invitation, with its link if the actor may answer for people or the link can no longer be used.
+    pub(crate) fn shown(&self, row: InvitationRow, now: Timestamp, may_answer: bool) -> Invitation {
         let (base, flow, id) = (&self.public_url, row.flow_id, row.assignment_id);
-        let link = format!("{base}/f/{flow}?flowAssignmentId={id}");
-        Invitation { state: row.times.state(now), link, row }
+        let state = row.times.state(now);
+        let is_open = matches!(state, InvitationState::Sent | InvitationState::Opened);
+        let link =
+            (may_answer || !is_open).then(|| format!("{base}/f/{flow}?flowAssignmentId={id}"));
+        Invitation { state, link, row }
     }
 }
 

@@ -22,6 +22,7 @@ pub mod commit;
 mod counting;
 mod drafts;
 mod engine;
+mod erasure;
 pub mod export;
 mod flows;
 mod history;
@@ -38,6 +39,7 @@ pub mod metrics;
 pub mod moving;
 pub mod people;
 mod publish;
+pub mod rate;
 pub mod recount;
 pub mod registry;
 mod remembered;
@@ -54,7 +56,7 @@ pub mod verify;
 
 pub use actor::{Actor, Grant};
 pub use admin::{AdminError, AdminResult, Missing};
-pub use apps::{AppDetail, AppPatch};
+pub use apps::{AppDetail, AppPatch, LimitsPatch};
 pub use asked::{Asked, AskedQuestion, AskedVersion};
 pub use audit::AuditEntry;
 pub use drafts::{Draft, Editing, Saved};
@@ -67,6 +69,7 @@ pub use intake::{Receipt, SubmitError};
 pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};
 pub use people::{Refusal, Secret, Session};
 pub use publish::Published;
+pub use rate::{Limited, LimitedBy, Rates};
 pub use registry::{AppView, NoFlow, Resolved};
 pub use respondents::{Erased, RespondentExport};
 pub use responses::{Paging, ResponseFilter};
@@ -77,9 +80,10 @@ pub use tokens::{NewToken, TokenSecret};
 /// The rows that transports show, so that they need not know the store.
 pub mod rows {
     pub use sluice_store::{
-        Answers, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow, IdentityKeyKind,
-        IdentityKeyRow, IdentityVerification, InvitationCounts, InvitationRow, Order, Page,
-        Respondent, ResponsePage, ResponseRow, Role, Scope, TokenRow, VersionRow, VersionState,
+        Answers, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow,
+        IdentityKeyKind, IdentityKeyRow, IdentityVerification, InvitationCounts, InvitationRow,
+        Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope, TokenRow, VersionRow,
+        VersionState,
     };
 }
 pub use sluice_store::{Store, StoreError};

@@ -10,8 +10,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
-use sluice_store::IdentityVerification;
+use prometheus_client::registry::{Metric, Registry};
+use sluice_store::{DiskSpace, IdentityVerification};
 
 use crate::verify::Checked;
 
@@ -34,6 +34,12 @@ struct TokenLabel {
     mode: &'static str,
     outcome: &'static str,
     /// The rule that an invalid token broke; empty for any other outcome.
+    reason: &'static str,
+}
+
+/// Which limit a request reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LimitLabel {
     reason: &'static str,
 }
 
@@ -61,6 +67,13 @@ impl Counted {
     }
 }
 
+/// Makes a metric and registers it.
+fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
 /// All the counters of one process.
 #[derive(Debug)]
 pub struct Metrics {
@@ -68,76 +81,69 @@ pub struct Metrics {
     submissions: [Counter; 6],
     requests: Family<RequestLabel, Counter>,
     token_checks: Family<TokenLabel, Counter>,
+    limited: Family<LimitLabel, Counter>,
+    disk_free: Gauge,
+    disk_reserve: Gauge,
     pub(crate) queued: Gauge,
     pub(crate) batch_rows: Histogram,
     pub(crate) commit_seconds: Histogram,
     pub(crate) expired_responses: Counter,
     pub(crate) expired_respondents: Counter,
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        Self::new()
-    }
+    connections_refused: Counter,
 }
 
 impl Metrics {
-    pub fn new() -> Self {
-        let submissions = Family::<OutcomeLabel, Counter>::default();
-        let requests = Family::default();
-        let token_checks = Family::default();
-        let queued = Gauge::default();
+    /// `has_disk`: whether this process writes to a disk of its own.
+    pub(crate) fn new(has_disk: bool) -> Self {
+        let mut registry = Registry::with_prefix("sluice");
+        let to = &mut registry;
+        let submissions: Family<OutcomeLabel, Counter> =
+            add(to, "submissions", "Submissions by how they ended");
+        let requests = add(to, "http_requests", "Requests by route and status");
+        let token_checks =
+            add(to, "identity_token_checks", "Checks of identity tokens by mode and outcome");
+        let limited = add(to, "limited_requests", "Requests refused by a limit, by reason");
+        let queued = add(to, "queued_submissions", "Submissions that wait to be stored");
         let batch_rows = Histogram::new([1., 2., 4., 8., 16., 32., 64., 128., 256., 512., 1024.]);
+        to.register("commit_rows", "Responses made durable by one write", batch_rows.clone());
         let commit_seconds =
             Histogram::new([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1., 5.]);
-        let mut registry = Registry::with_prefix("sluice");
-        registry.register("submissions", "Submissions by how they ended", submissions.clone());
-        registry.register("http_requests", "Requests by route and status", requests.clone());
-        registry.register(
-            "identity_token_checks",
-            "Checks of identity tokens by mode and outcome",
-            token_checks.clone(),
-        );
-        registry.register(
-            "queued_submissions",
-            "Submissions that wait to be stored",
-            queued.clone(),
-        );
-        registry.register("commit_rows", "Responses made durable by one write", batch_rows.clone());
-        registry.register("commit_seconds", "Time of one durable write", commit_seconds.clone());
-        let (expired_responses, expired_respondents) = (Counter::default(), Counter::default());
-        registry.register(
-            "expired_responses",
-            "Responses deleted because they were kept long enough",
-            expired_responses.clone(),
-        );
-        registry.register(
-            "expired_respondents",
-            "Respondents deleted with the last of what was kept of them",
-            expired_respondents.clone(),
-        );
+        to.register("commit_seconds", "Time of one durable write", commit_seconds.clone());
+        let expired_responses =
+            add(to, "expired_responses", "Responses deleted because they were kept long enough");
+        let what = "Respondents deleted with the last of what was kept of them";
+        let expired_respondents = add(to, "expired_respondents", what);
+        let what = "Connections closed at once because their address had too many";
+        let connections_refused = add(to, "connections_refused", what);
+        let (disk_free, disk_reserve) = if has_disk {
+            let what = "Free space below which submissions are refused";
+            (
+                add(to, "disk_free_bytes", "Free space on the disk of the database"),
+                add(to, "disk_reserve_bytes", what),
+            )
+        } else {
+            (Gauge::default(), Gauge::default())
+        };
         // The counters of the main road are looked up once, not at each submission.
         let counter = |outcome: Counted| {
             submissions.get_or_create(&OutcomeLabel { outcome: outcome.word() }).clone()
         };
-        let submissions = [
-            counter(Counted::Stored),
-            counter(Counted::Replayed),
-            counter(Counted::Refused),
-            counter(Counted::Malformed),
-            counter(Counted::Shed),
-            counter(Counted::Failed),
-        ];
+        use Counted::{Failed, Malformed, Refused, Replayed, Shed, Stored};
+        let submissions = [Stored, Replayed, Refused, Malformed, Shed, Failed].map(counter);
         Self {
             registry,
             submissions,
             requests,
             token_checks,
+            limited,
+            disk_free,
+            disk_reserve,
             queued,
             batch_rows,
             commit_seconds,
             expired_responses,
             expired_respondents,
+            connections_refused,
         }
     }
 
@@ -155,6 +161,10 @@ impl Metrics {
         self.requests.get_or_create(&RequestLabel { route, status }).inc();
     }
 
+    pub fn count_refused_connection(&self) {
+        self.connections_refused.inc();
+    }
+
     pub(crate) fn count_token(&self, mode: IdentityVerification, checked: Checked) {
         let mode = match mode {
             IdentityVerification::Off => "off",
@@ -166,6 +176,17 @@ impl Metrics {
             false => TokenLabel { mode, outcome: checked.word(), reason: "" },
         };
         self.token_checks.get_or_create(&label).inc();
+    }
+
+    /// Counts one request that a limit refused.
+    pub(crate) fn count_limited(&self, reason: &'static str) {
+        self.limited.get_or_create(&LimitLabel { reason }).inc();
+    }
+
+    pub(crate) fn set_disk_space(&self, space: DiskSpace) {
+        let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.disk_free.set(signed(space.free_bytes));
+        self.disk_reserve.set(signed(space.reserve_bytes));
     }
 
     /// Everything, as text.

@@ -1,16 +1,20 @@
 //! Publish, republish (rollback) and retire.
 //!
 //! The instant of a publish is read once nothing else can be written to the app, and is later than
-//! that of every response stored before it: what is stored can be judged again, offline, by its times. The grace of the version before is fixed then, too.
+//! that of every response stored before it: what is stored can be judged again, offline, by its times. The
+//! same instant decides until when all older versions accept responses; see
+//! [`sluice_flow::lifecycle::VersionTimes::superseded`].
 
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
-use sluice_flow::definition;
+use sluice_flow::definition::{self, Definition, Fault};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::time::Timestamp;
-use sluice_store::{Change, FlowState, Scope, StoreError, VersionRow, VersionState, Write};
+use sluice_store::{
+    Change, FlowState, GraceCap, Scope, StoreError, VersionRow, VersionState, Write,
+};
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
@@ -24,11 +28,13 @@ use crate::registry::grace_seconds;
 const DRAFT_CHANGED: &str = "draft_changed";
 
 /// A version that has just been published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     pub flow_version_id: FlowVersionId,
     pub number: u32,
     pub published_at: Timestamp,
+    /// What its author should know.
+    pub warnings: Vec<Fault>,
 }
 
 impl Engine {
@@ -54,7 +60,7 @@ impl Engine {
         seen: Option<&str>,
     ) -> AdminResult<Published> {
         let stamp = Stamp::default();
-        let (flow_version_id, number) = self
+        let (flow_version_id, number, warnings) = self
             .change_flow(actor, Scope::Write, flow, |engine, state| {
                 let Some(draft) = &state.draft else {
                     return Err(AdminError::conflict(
@@ -69,18 +75,22 @@ impl Engine {
                     ));
                 }
                 let definition = checked(draft)?;
+                let warnings = engine.warnings(&definition);
+                let definition = definition.to_json().to_string();
                 let version = VersionRow { definition, ..draft.clone() };
                 let change =
                     engine.publication(actor, state, version, "flow.published", json!({}), &stamp);
-                Ok((change, (draft.flow_version_id, state.last_number + 1)))
+                Ok((change, (draft.flow_version_id, state.last_number + 1, warnings)))
             })
             .await?;
-        Ok(Published { flow_version_id, number, published_at: stamp.get(self) })
+        Ok(Published { flow_version_id, number, published_at: stamp.get(self), warnings })
     }
 
     /// Publishes an older version's definition again, as a new version. A draft stays as it is.
     pub async fn republish(&self, actor: &Actor, version: FlowVersionId) -> AdminResult<Published> {
         let old = self.published_for(actor, version).await?;
+        // A definition that an older server published may break a rule of today; it is published all the same.
+        let warnings = checked(&old.version).map(|it| self.warnings(&it)).unwrap_or_default();
         let stamp = Stamp::default();
         let (flow_version_id, number) = self
             .change_flow(actor, Scope::Write, old.flow.flow_id, |engine, state| {
@@ -97,7 +107,7 @@ impl Engine {
                 Ok((change, (id, state.last_number + 1)))
             })
             .await?;
-        Ok(Published { flow_version_id, number, published_at: stamp.get(self) })
+        Ok(Published { flow_version_id, number, published_at: stamp.get(self), warnings })
     }
 
     /// Withdraws a published version at once, without grace. Doing so twice is the same as once.
@@ -148,7 +158,17 @@ impl Engine {
         self.version_for(actor, Scope::Read, version).await
     }
 
-    /// The rows of a publish: the new version, the end of the one before, and the audit entry.
+    /// What the author of this draft should know; nothing while it has faults.
+    pub fn draft_warnings(&self, draft: &Value) -> Vec<Fault> {
+        definition::check(draft).map(|it| self.warnings(&it)).unwrap_or_default()
+    }
+
+    /// What the author of this definition should know, by the limits of this server.
+    fn warnings(&self, definition: &Definition) -> Vec<Fault> {
+        definition::warnings(definition, self.body_bytes_max)
+    }
+
+    /// The rows of a publish: the new version, the end of all older ones, and the audit entry.
     fn publication(
         &self,
         actor: &Actor,
@@ -161,10 +181,10 @@ impl Engine {
         let number = state.last_number + 1;
         let grace = grace_seconds(state);
         let before = state.current.clone();
-        let flow_id = state.flow.flow_id;
+        let (app_id, flow_id) = (state.flow.app_id, state.flow.flow_id);
         detail["number"] = json!(number);
         detail["flowVersionId"] = json!(version.flow_version_id);
-        let audit = self.audit(actor, Some(state.flow.app_id), action, flow_id, &detail);
+        let audit = self.audit(actor, Some(app_id), action, flow_id, &detail);
         let clock = Arc::clone(&self.clock);
         let stamp = stamp.clone();
         Change::new(move || {
@@ -173,11 +193,12 @@ impl Engine {
             let times = VersionTimes { published_at: Some(now), ..VersionTimes::default() };
             let mut rows =
                 vec![Write::Version(VersionRow { number, times, updated_at: now, ..version })];
+            let ends_at = now.plus_seconds(i64::from(grace));
             if let Some(mut before) = before {
-                before.times.superseded_at = Some(now);
-                before.times.grace_ends_at = Some(now.plus_seconds(i64::from(grace)));
+                before.times = before.times.superseded(now, ends_at);
                 rows.push(Write::Version(before));
             }
+            rows.push(Write::CapGrace(GraceCap { app_id, flow_id, ends_at }));
             rows.push(Write::Audit(audit));
             rows
         })
@@ -214,15 +235,12 @@ impl Engine {
     }
 }
 
-/// The draft's definition in canonical form, or every fault that keeps it from being published.
-fn checked(draft: &VersionRow) -> AdminResult<String> {
+/// The draft's definition, or every fault that prevents it from being published.
+fn checked(draft: &VersionRow) -> AdminResult<Definition> {
     let value: Value = serde_json::from_str(&draft.definition).map_err(|error| {
         StoreError::Corrupt(format!("draft {}: {error}", draft.flow_version_id))
     })?;
-    match definition::check(&value) {
-        Ok(definition) => Ok(definition.to_json().to_string()),
-        Err(faults) => Err(AdminError::Invalid(faults)),
-    }
+    definition::check_new(&value).map_err(AdminError::Invalid)
 }
 
 /// Carries the instant of a publish out of the write. A conflict is decided anew with the same

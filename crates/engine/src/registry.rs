@@ -21,6 +21,7 @@ use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId};
 use sluice_flow::lifecycle::{
     self, Accepting, FlowStatus, FlowTimes, GRACE_DEFAULT_SECONDS, VersionTimes,
 };
+use sluice_flow::origin::AllowedOrigins;
 use sluice_flow::payload::{self, Generation};
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
 use sluice_flow::time::{Timestamp, Window};
@@ -33,6 +34,7 @@ use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::hosted::HostedApp;
 use crate::look::Look;
+use crate::rate::{Usage, Usages};
 use crate::remembered::Remembered;
 use crate::served::Served;
 use crate::verify::{Verification, Verifying};
@@ -56,10 +58,11 @@ const HOSTED_BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub struct AppView {
     pub app_id: AppId,
     pub identity_verification: IdentityVerification,
-    /// Origins that browsers may call from; empty means any.
-    pub allowed_origins: Vec<String>,
+    /// Origins that browsers may call from.
+    pub allowed_origins: AllowedOrigins,
     /// How tokens are verified; absent where they are not looked at.
     pub(crate) verification: Option<Arc<Verification>>,
+    pub(crate) usage: Arc<Usage>,
 }
 
 impl AppView {
@@ -103,10 +106,11 @@ impl VersionView {
         lifecycle::accepting(&self.times, &self.flow_times, now)
     }
 
-    /// The version that takes responses in this one's place, if there is one now.
+    /// The version that takes responses in this one's place, if there is one now: the one that a client
+    /// gets when it resolves the flow.
     pub(crate) fn successor(&self, now: Timestamp) -> Option<FlowVersionId> {
         let open = VersionTimes { published_at: Some(Timestamp::MIN), ..VersionTimes::default() };
-        let accepts = lifecycle::accepting(&open, &self.flow_times, now).refusal().is_none();
+        let accepts = lifecycle::accepting(&open, &self.flow_times, now).accepts();
         self.current.filter(|&current| accepts && current != self.flow_version_id)
     }
 }
@@ -133,6 +137,7 @@ pub(crate) struct Registry {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     verifying: Verifying,
+    usages: Arc<Usages>,
     caches: Arc<Caches>,
 }
 
@@ -163,7 +168,12 @@ impl Weighter<AppId, Option<Arc<HostedApp>>> for Weigh {
 }
 
 impl Registry {
-    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, verifying: Verifying) -> Self {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        verifying: Verifying,
+        usages: Usages,
+    ) -> Self {
         let versions = Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, Weigh);
         let hosted = Cache::with_weighter(APPS_MAX, HOSTED_BYTES_MAX, Weigh);
         let caches = Caches {
@@ -173,7 +183,7 @@ impl Registry {
             hosted: Remembered::new(hosted),
             changes: AtomicU64::new(0),
         };
-        Self { store, clock, verifying, caches: Arc::new(caches) }
+        Self { store, clock, verifying, usages: Arc::new(usages), caches: Arc::new(caches) }
     }
 
     /// The app of an active key.
@@ -208,7 +218,8 @@ impl Registry {
         Ok(AppView {
             app_id: app.row.app_id,
             identity_verification: app.row.identity_verification,
-            allowed_origins: app.row.allowed_origins,
+            usage: self.usages.of(app.row.app_id, app.row.limits),
+            allowed_origins: AllowedOrigins::from_stored(&app.row.allowed_origins),
             verification: verification.map(Arc::new),
         })
     }

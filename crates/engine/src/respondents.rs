@@ -4,6 +4,8 @@
 //! invited may have none; they are exported and erased by what the invitations know of them. Nothing here
 //! writes an identity: audit entries name a respondent by id alone, and somebody without one by their app.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 use sluice_flow::id::{AppId, RespondentId, ResponseId};
 use sluice_flow::respondent::{IdentityType, Known};
@@ -15,12 +17,11 @@ use sluice_store::{
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::engine::Engine;
+use crate::erasure::{ERASURE_CALL_MAX, ERASURE_PART_ROWS};
 use crate::invitations::Invitation;
 
 /// The consents that are shown with a profile; an export has them all.
 pub const CONSENTS_SHOWN_MAX: usize = 1_000;
-/// Responses that are erased in one transaction: others wait for it.
-const ERASE_ROWS: usize = 200;
 /// Rows that are read at a time for an export.
 const EXPORT_ROWS: usize = 500;
 
@@ -44,6 +45,8 @@ pub struct Erased {
     pub responses: u64,
     /// Invitations that name nobody any more.
     pub invitations: u64,
+    /// How many responses are left, if the erasure continues in the background.
+    pub remaining: Option<u64>,
 }
 
 impl Engine {
@@ -131,7 +134,7 @@ impl Engine {
         }
         responses.sort_by_key(|row| row.response_id);
         responses.dedup_by_key(|row| row.response_id);
-        let invitations = self.as_shown(invitations);
+        let invitations = self.as_shown(actor, invitations);
         Ok(RespondentExport { respondent: Some(respondent), consents, responses, invitations })
     }
 
@@ -152,7 +155,7 @@ impl Engine {
         }
         self.note_export(actor, app, "invitee.exported", app).await?;
         let responses = self.given_through(&invitations, None).await?;
-        let invitations = self.as_shown(invitations);
+        let invitations = self.as_shown(actor, invitations);
         Ok(RespondentExport { respondent: None, consents: Vec::new(), responses, invitations })
     }
 
@@ -195,21 +198,36 @@ impl Engine {
         Ok(given)
     }
 
-    fn as_shown(&self, rows: Vec<InvitationRow>) -> Vec<Invitation> {
+    fn as_shown(&self, actor: &Actor, rows: Vec<InvitationRow>) -> Vec<Invitation> {
         let now = self.now();
-        rows.into_iter().map(|row| self.shown(row, now)).collect()
+        let shown = |row: InvitationRow| {
+            let may_answer = actor.may(Scope::Write, row.app_id);
+            self.shown(row, now, may_answer)
+        };
+        rows.into_iter().map(shown).collect()
     }
 
-    /// Erases a respondent, and keeps or deletes the answers.
+    /// Erases a respondent, and keeps or deletes the answers. If that takes long it continues in the background.
     pub async fn erase_respondent(
         &self,
         actor: &Actor,
         id: RespondentId,
         answers: Answers,
     ) -> AdminResult<Erased> {
+        self.erase_respondent_within(actor, id, answers, ERASURE_CALL_MAX).await
+    }
+
+    /// The same, for at most this time and the part that is under way then.
+    pub async fn erase_respondent_within(
+        &self,
+        actor: &Actor,
+        id: RespondentId,
+        answers: Answers,
+        time: Duration,
+    ) -> AdminResult<Erased> {
         let app = self.app_of_respondent(actor, Scope::Erase, id).await?;
         let audit = self.audit(actor, Some(app), "respondent.erased", id, &detail(answers));
-        let erased = self.erase(app, Person::Respondent(id), answers, audit).await?;
+        let erased = self.erase(app, Person::Respondent(id), answers, audit, Some(time)).await?;
         Ok(Erased { respondent_id: Some(id), ..erased })
     }
 
@@ -226,7 +244,7 @@ impl Engine {
             return self.erase_respondent(actor, id, answers).await;
         }
         let audit = self.audit(actor, Some(app), "invitee.erased", app, &detail(answers));
-        let erased = self.erase(app, Person::Invitee(known.clone()), answers, audit).await?;
+        let erased = self.erase(app, Person::Invitee(known.clone()), answers, audit, None).await?;
         // Whoever answered meanwhile has a profile now, and is erased with it.
         if let Some(id) = self.store.find_respondent_by(app, &known).await? {
             let more = self.erase_respondent(actor, id, answers).await?;
@@ -242,25 +260,36 @@ impl Engine {
         }
     }
 
-    /// It is done in parts, so that submissions need not wait long. One that is interrupted has erased
-    /// some responses and kept the profile: asked for again, it goes on.
+    /// It is done in parts, so that submissions need not wait long. What is left of a respondent after the time is erased
+    /// in the background; an invitee is erased to the end.
     async fn erase(
         &self,
         app_id: AppId,
         person: Person,
         answers: Answers,
         audit: AuditRow,
+        time: Option<Duration>,
     ) -> AdminResult<Erased> {
-        let erasure = Erasure { app_id, person, answers, audit, limit: ERASE_ROWS };
+        let begun = Instant::now();
+        let erasure = Erasure { app_id, person, answers, audit, limit: ERASURE_PART_ROWS };
         let mut erased = Erased::default();
         loop {
-            let removed = self.watched(self.store.erase(erasure.clone()).await)?;
+            let removed = self.watched(self.erasures.part(&erasure).await)?;
             erased.responses += removed.responses;
             erased.invitations += removed.invitations;
             if removed.done {
                 return Ok(erased);
             }
+            if time.is_some_and(|time| begun.elapsed() >= time) {
+                break;
+            }
         }
+        self.erasures.left.notify_one();
+        if let Person::Respondent(id) = erasure.person {
+            let left = self.store.find_respondent(id).await?;
+            erased.remaining = left.map(|it| it.flows.iter().map(|(_, count)| count).sum());
+        }
+        Ok(erased)
     }
 
     async fn respondent_for(
@@ -288,7 +317,7 @@ impl Engine {
 }
 
 /// What the audit log says of an erasure.
-fn detail(answers: Answers) -> serde_json::Value {
+pub(crate) fn detail(answers: Answers) -> serde_json::Value {
     let word = match answers {
         Answers::Keep => "keep",
         Answers::Delete => "delete",

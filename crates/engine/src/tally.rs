@@ -74,7 +74,10 @@ impl Bytes {
             Record::Version(row) => self.version(row),
             Record::Token(row) => self.token(row),
             Record::Audit(row) => self.audit(row),
-            Record::Respondent(row) => self.ids(&[row.app_id.uuid(), row.respondent_id.uuid()]),
+            Record::Respondent(row) => {
+                self.ids(&[row.app_id.uuid(), row.respondent_id.uuid()]);
+                self.optional(row.erasing.as_ref(), |it, mark| it.word(mark));
+            }
             Record::Identity(row) => {
                 self.ids(&[row.app_id.uuid(), row.respondent_id.uuid()]);
                 self.text(row.known.of.as_str());
@@ -118,6 +121,8 @@ impl Bytes {
         self.seconds(row.retention_days);
         self.seconds(row.token_lifetime_seconds);
         self.optional_text(row.hosted.as_deref());
+        self.seconds(row.limits.calls_per_second);
+        self.optional(row.limits.bytes_per_day, Self::number);
         self.time(row.created_at);
         self.number(*revision);
         self.number(*public_revision);
@@ -232,6 +237,11 @@ impl Bytes {
             it.text(&subject.issuer);
             it.text(&subject.subject);
         });
+        self.optional(row.second_factor.as_ref(), |it, factor| {
+            it.text(&factor.sealed);
+            it.number(factor.used_step.cast_unsigned());
+            it.put(&factor.recovery.concat());
+        });
         self.number(u64::from(row.epoch));
         self.time(row.created_at);
         self.optional_time(row.disabled_at);
@@ -250,7 +260,7 @@ impl Bytes {
         self.put(text.as_bytes());
     }
 
-    /// A value of an enum, as serde names it: the name outlives the order of the variants.
+    /// A value as serde writes it. For an enum that is a name, which outlives the order of the variants.
     fn word(&mut self, value: &impl serde::Serialize) {
         self.text(&serde_json::to_string(value).unwrap_or_default());
     }

@@ -67,6 +67,7 @@ impl Engine {
         new: NewToken,
     ) -> AdminResult<(TokenRow, TokenSecret)> {
         actor.need_instance(Scope::Admin)?;
+        actor.need_fresh()?;
         faultless(token_faults(&new, self.now()))?;
         if let Some(app) = new.app_id {
             self.app_for(actor, Scope::Admin, app).await?;

@@ -68,6 +68,28 @@ async fn there_are_only_so_many_exports_at_once_and_one_that_nobody_takes_ends()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_app_cannot_take_the_places_of_others() {
+    let world = World::new().await;
+    let mut flows = Vec::new();
+    for _ in 0..5 {
+        flows.push(filled(&world, 1).await);
+    }
+    world.faults.set(Mood::HidingResponses(Duration::from_secs(600)));
+    let mut under_way = Vec::new();
+    for flow in &flows[..4] {
+        for _ in 0..2 {
+            under_way.push(begin(&world, *flow, ExportFormat::Csv).await.unwrap());
+        }
+        if under_way.len() < 8 {
+            let third = begin(&world, *flow, ExportFormat::Csv).await.unwrap_err();
+            assert!(third.to_string().contains("two exports of this app"), "{third}");
+        }
+    }
+    let ninth = begin(&world, flows[4], ExportFormat::Csv).await.unwrap_err();
+    assert!(ninth.to_string().contains("several exports"), "{ninth}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_cannot_be_read_ends_the_file_in_an_error() {
     let world = World::new().await;
     let flow = filled(&world, 2).await;

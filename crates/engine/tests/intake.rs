@@ -4,7 +4,8 @@ mod support;
 
 use serde_json::json;
 use sluice_engine::intake::Grace;
-use sluice_engine::{FlowPatch, Receipt};
+use sluice_engine::{FlowPatch, NewFlow, Receipt};
+use sluice_flow::definition::Kind;
 use sluice_flow::time::{Timestamp, Window};
 use support::{World, accepted, code, submission};
 
@@ -154,4 +155,51 @@ async fn grace_is_half_open_and_told_with_the_acceptance() {
     };
     assert_eq!(issues[0].latest_flow_version_id, Some(new.flow_version_id));
     assert_eq!(issues[0].code.as_str(), "no_longer_accepting");
+}
+
+#[tokio::test]
+async fn a_retry_with_an_answer_in_the_other_form_is_the_same_submission() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let definition = json!({"title": "T", "questions": [
+        {"id": "nps", "type": "nps", "prompt": "?"},
+        {"id": "use", "type": "multipleChoice", "prompt": "?", "options": [
+            {"id": "api", "label": "A"}, {"id": "ui", "label": "U"},
+        ]},
+    ]});
+    let new = NewFlow { name: "F".into(), kind: Kind::Survey, definition: Some(definition) };
+    let flow = world.engine.create_flow(&world.actor, app.row.app_id, &new).await.unwrap();
+    let flow = flow.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let mut body = submission(version);
+    body["answers"] = json!({"nps": "9", "use": ["api"]});
+    let first = accepted(world.submit_with_key(&view, &body, "k").await).response_id;
+    body["answers"] = json!({"nps": ["9"], "use": "api"});
+    let again = accepted(world.submit_with_key(&view, &body, "k").await);
+    assert_eq!((again.response_id, again.replayed), (first, true));
+    // Also when the version takes no more answers.
+    world.engine.retire(&world.actor, version).await.unwrap();
+    let late = accepted(world.submit_with_key(&view, &body, "k").await);
+    assert_eq!((late.response_id, late.replayed), (first, true));
+    let rows = world.stored(flow).await;
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].answers, r#"{"nps":"9","use":["api"]}"#);
+}
+
+#[tokio::test]
+async fn publishing_warns_where_answers_at_their_limits_do_not_fit_into_one_body() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let long = |n: usize| json!({"id": format!("q{n}"), "type": "longText", "prompt": "?", "maxLength": 16_384});
+    for (count, warned) in [(15, false), (16, true)] {
+        let questions: Vec<_> = (0..count).map(long).collect();
+        let definition = json!({"title": "T", "questions": questions});
+        let new = NewFlow { name: "F".into(), kind: Kind::Form, definition: Some(definition) };
+        let flow = world.engine.create_flow(&world.actor, app.row.app_id, &new).await.unwrap();
+        let published = world.publish(flow.flow.flow_id).await;
+        assert_eq!(!published.warnings.is_empty(), warned, "{count}");
+        let again = world.engine.republish(&world.actor, published.flow_version_id).await.unwrap();
+        assert_eq!(again.warnings, published.warnings);
+    }
 }

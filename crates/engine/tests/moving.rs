@@ -18,7 +18,8 @@ use sluice_flow::time::Timestamp;
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    IdentityKeyKind, IdentityVerification, Place, Record, Role, Scope, Store, Subject,
+    Answers, ErasureMark, IdentityKeyKind, IdentityVerification, Place, Record, Role, Scope, Store,
+    Subject,
 };
 
 /// More than two pages.
@@ -149,6 +150,7 @@ fn every_column_of_every_table_is_in_the_digest() {
             app.row.identity_verification => IdentityVerification::Observe,
             app.row.grace_window_seconds => Some(7), app.row.created_at => at(),
             app.row.token_lifetime_seconds => Some(7), app.row.retention_days => Some(7),
+            app.row.limits.calls_per_second => Some(7), app.row.limits.bytes_per_day => Some(7),
             app.revision => 7, app.public_revision => 7;
         Record::Key(row) =>
             row.app_id => id(), row.api_key => ApiKey::from_random(7),
@@ -176,7 +178,8 @@ fn every_column_of_every_table_is_in_the_digest() {
         Record::Audit(row) =>
             row.audit_id => AuditId::from_uuid(bits()), row.app_id => None,
             row.actor => text(), row.action => text(), row.subject => text(), row.detail => text();
-        Record::Respondent(row) => row.app_id => id(), row.respondent_id => whose();
+        Record::Respondent(row) =>
+            row.app_id => id(), row.respondent_id => whose(), row.erasing => Some(mark());
         Record::Identity(row) =>
             row.app_id => id(), row.known.of => IdentityType::Email, row.known.value => text(),
             row.respondent_id => whose();
@@ -244,6 +247,10 @@ fn flow() -> FlowId {
 
 fn version() -> FlowVersionId {
     FlowVersionId::from_uuid(bits())
+}
+
+fn mark() -> ErasureMark {
+    ErasureMark { answers: Answers::Keep, identities: Vec::new() }
 }
 
 fn whose() -> RespondentId {

@@ -145,7 +145,7 @@ async fn whoever_is_unknown_wrong_or_disabled_is_refused_alike() {
     world.user("bob@mail.example", None, Role::Viewer).await;
     let refused = async |email: &str, password: &str| {
         let result = sign_in(&world.engine, email, password).await;
-        assert!(matches!(result, Err(Refusal::Wrong)), "{email} {password}: {result:?}");
+        assert!(matches!(result, Err(Refusal::Wrong(_))), "{email} {password}: {result:?}");
     };
     refused("ann@mail.example", "wrong password").await;
     refused("nobody@mail.example", PASSWORD).await;
@@ -157,7 +157,7 @@ async fn whoever_is_unknown_wrong_or_disabled_is_refused_alike() {
     world.engine.update_user(&world.actor, user.user_id, &disable).await.unwrap();
     refused("ann@mail.example", PASSWORD).await;
     let token = world.engine.sign_in_with_token("sluice_nonsense", None).await;
-    assert!(matches!(token, Err(Refusal::Wrong)));
+    assert!(matches!(token, Err(Refusal::Wrong(_))));
 }
 
 #[tokio::test]
@@ -212,7 +212,7 @@ async fn what_ends_a_session_ends_it_at_once_on_every_node() {
     assert!(other.session(&second).await.is_none() && other.session(&third).await.is_some());
     assert!(matches!(
         sign_in(&world.engine, "ann@mail.example", PASSWORD).await,
-        Err(Refusal::Wrong)
+        Err(Refusal::Wrong(_))
     ));
     let replaced = world
         .engine
@@ -361,12 +361,13 @@ async fn whom_a_provider_vouches_for_no_earlier_password_link_or_session_opens()
         issuer: "https://id.example".into(),
         subject: "42".into(),
         verified_email: Some("ann@mail.example".into()),
+        authenticated_at: None,
     };
     let begun = world.engine.sign_in_with_subject(&claims, None).await.unwrap();
     assert_eq!(world.session(&begun).await.unwrap().user_id, Some(user.user_id));
     assert!(world.session(&secret).await.is_none(), "the session before");
     let by_password = sign_in(&world.engine, "ann@mail.example", PASSWORD).await;
-    assert!(matches!(by_password, Err(Refusal::Wrong)), "{by_password:?}");
+    assert!(matches!(by_password, Err(Refusal::Wrong(_))), "{by_password:?}");
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use sluice_engine::rows::{Answers, Page, Respondent};
 use sluice_engine::{AdminError, AppDetail, AppPatch, Duplicates, Missing, NewInvitation};
@@ -235,4 +237,35 @@ async fn somebody_who_was_only_invited_can_be_exported_and_erased() {
         assert_eq!(entry.subject, id.to_string());
     }
     assert!(log.iter().all(|entry| !format!("{entry:?}").contains("nn@mail")), "{log:?}");
+}
+
+#[tokio::test]
+async fn an_erasure_that_is_cut_short_is_finished_in_the_background_and_links_nothing_more() {
+    let (world, app, flow, version) = open().await;
+    let view = world.view(&app).await;
+    for _ in 0..120 {
+        accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
+    }
+    let id = known(&world, &app).await[0].row.respondent_id;
+    let engine = &world.engine;
+    let erased = engine
+        .erase_respondent_within(&world.actor, id, Answers::Delete, Duration::ZERO)
+        .await
+        .unwrap();
+    assert!(erased.responses < 120, "one part does not take everything: {erased:?}");
+    // The background has begun to finish it, and may be done.
+    assert!(erased.remaining.is_none_or(|left| left < 120), "{erased:?}");
+    accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
+    engine.finish_erasures().await.unwrap();
+    let left = known(&world, &app).await;
+    assert_eq!(left.len(), 1);
+    assert_ne!(left[0].row.respondent_id, id, "who answers during an erasure is somebody new");
+    assert_eq!(world.stored(flow).await.len(), 1);
+    let again = engine.erase_respondent(&world.actor, id, Answers::Delete).await;
+    assert!(matches!(again, Err(AdminError::NotFound(Missing::Respondent))), "{again:?}");
+    let app = Some(app.row.app_id);
+    let log = engine.list_audit(&world.actor, app, None, 100).await.unwrap();
+    let erasures: Vec<_> = log.iter().filter(|it| it.action == "respondent.erased").collect();
+    assert_eq!(erasures.len(), 1, "{erasures:?}");
+    assert_eq!(erasures[0].actor, "test", "the one who asked is on record");
 }

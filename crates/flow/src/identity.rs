@@ -46,6 +46,20 @@ pub fn mismatches(claims: &Claims, identities: &[Identity<'_>]) -> Vec<Issue> {
     wrong.collect()
 }
 
+/// Whether the token proves this identity. It says nothing about types other than these two.
+pub fn proves(claims: &Claims, identity: &Identity<'_>) -> bool {
+    match &*identity.kind {
+        USER_ID => identity.value == claims.user_id,
+        EMAIL => is_email_of(claims, &identity.value),
+        _ => false,
+    }
+}
+
+/// Whether the token proves the `userId` among these identities.
+pub fn proves_user_id(claims: &Claims, identities: &[Identity<'_>]) -> bool {
+    identities.iter().any(|identity| identity.kind == USER_ID && proves(claims, identity))
+}
+
 fn is_email_of(claims: &Claims, email: &str) -> bool {
     claims.email.as_deref().is_some_and(|known| known.eq_ignore_ascii_case(email))
 }

@@ -123,16 +123,32 @@ impl Issue {
         Self { code, path, message: message.into(), latest_flow_version_id: None }
     }
 
-    /// The issue that the life of a version gives, with the contract's exact text.
-    pub fn of_version(code: Code) -> Self {
-        let message = match code {
-            Code::NotOpenYet => "This survey is not open yet.",
-            Code::NoLongerAccepting => {
+    pub fn flow_version_not_found() -> Self {
+        Self::of_version(Code::FlowVersionNotFound, "Flow version not found")
+    }
+
+    pub fn not_open_yet() -> Self {
+        Self::of_version(Code::NotOpenYet, "This survey is not open yet.")
+    }
+
+    /// `latest` is the version that accepts responses now, if any. Without one, a client that fetched
+    /// and tried again would be refused again, so the message does not ask for it.
+    pub fn no_longer_accepting(latest: Option<FlowVersionId>) -> Self {
+        let message = match latest {
+            Some(_) => {
                 "This survey version is no longer accepting responses. \
                  Fetch the latest published version and try again."
             }
-            _ => "Flow version not found",
+            None => {
+                "This survey version is no longer accepting responses. \
+                 The survey is closed."
+            }
         };
+        let issue = Self::of_version(Code::NoLongerAccepting, message);
+        Self { latest_flow_version_id: latest, ..issue }
+    }
+
+    fn of_version(code: Code, message: &'static str) -> Self {
         Self::new(code, vec!["flowVersionId".into()], message)
     }
 
@@ -195,10 +211,9 @@ mod tests {
     #[test]
     fn a_version_that_accepts_is_named_only_where_it_is_known() {
         let latest = FlowVersionId::from_uuid(uuid::Uuid::from_u128(7));
-        let mut issue = Issue::of_version(Code::NoLongerAccepting);
-        assert!(serde_json::to_value(&issue).unwrap().get("latestFlowVersionId").is_none());
-        issue.latest_flow_version_id = Some(latest);
-        let written = serde_json::to_value(&issue).unwrap();
+        let closed = Issue::no_longer_accepting(None);
+        assert!(serde_json::to_value(&closed).unwrap().get("latestFlowVersionId").is_none());
+        let written = serde_json::to_value(Issue::no_longer_accepting(Some(latest))).unwrap();
         assert_eq!(written["latestFlowVersionId"], latest.to_string());
     }
 

@@ -4,10 +4,25 @@
 //! there is something to refuse (an address is the one answer that must be parsed to be checked).
 //! Logic decides only whether `required` bites; an answer to a hidden question is judged like any.
 
+use crate::definition::Definition;
 use crate::issue::{Code, Issue};
-use crate::question::{Problems, Question, is_absent};
+use crate::question::{Problems, Question, Shape, is_absent};
 use crate::snapshot::Snapshot;
 use crate::submission::TextMap;
+
+/// Gives each answer the form in which it is stored: a list if its question takes several values, a
+/// text otherwise. No answer is an empty list or an empty text. A list of several texts where one is
+/// meant stays as it is, for [`judge`] to refuse.
+pub fn canonicalise(definition: &Definition, answers: &mut TextMap<'_>) {
+    // Both are sorted by id.
+    let mut questions = definition.in_order_of_ids().peekable();
+    for (id, answer) in answers.iter_mut() {
+        while questions.next_if(|(_, question)| question.id.as_str() < id).is_some() {}
+        if let Some((_, question)) = questions.next_if(|(_, question)| question.id == id) {
+            answer.canonicalise(question.question_type.shape() == Shape::List);
+        }
+    }
+}
 
 /// Every issue of these answers; none means that they are admitted.
 ///

@@ -14,7 +14,7 @@
 //! 7. [`counts`]: what a response adds to the counts of its version and day.
 //!
 //! Beside it stands [`invitation`]: for whom a flow was assigned, and what such an assignment is at an instant.
-//! [`words`] tells which words stand in many answers.
+//! [`words`] tells which words stand in many answers. [`origin`] parses the origins that an app allows.
 //!
 //! A refusal is a value ([`issue::Issue`], theirs); this crate has no errors of its own.
 
@@ -29,6 +29,7 @@ pub mod judge;
 pub mod lifecycle;
 pub mod locale;
 pub mod logic;
+pub mod origin;
 pub mod payload;
 pub mod question;
 pub mod respondent;

@@ -5,7 +5,8 @@
 
 use serde::Serialize;
 
-use crate::issue::{Code, Issue};
+use crate::id::FlowVersionId;
+use crate::issue::Issue;
 use crate::time::{Timestamp, Window};
 
 /// Grace in seconds where neither the flow nor its app sets one.
@@ -18,9 +19,26 @@ pub const GRACE_MAX_SECONDS: u32 = 366 * 86_400;
 pub struct VersionTimes {
     pub published_at: Option<Timestamp>,
     pub superseded_at: Option<Timestamp>,
-    /// When the grace ends, fixed when the newer version is published.
+    /// When the grace ends. Set when the next version is published; a later publish can only move it
+    /// to an earlier instant.
     pub grace_ends_at: Option<Timestamp>,
     pub retired_at: Option<Timestamp>,
+}
+
+impl VersionTimes {
+    /// These times once a newer version is published at `now`, whose older versions accept responses
+    /// until `grace_ends_at` at the latest.
+    ///
+    /// The newest publish decides for all older versions: it can end a grace earlier, and never extends
+    /// or reopens one. Retirement changes nothing here, neither of this version nor of any between.
+    pub fn superseded(self, now: Timestamp, grace_ends_at: Timestamp) -> Self {
+        let before = self.grace_ends_at.or(self.superseded_at);
+        Self {
+            superseded_at: self.superseded_at.or(Some(now)),
+            grace_ends_at: Some(before.map_or(grace_ends_at, |before| before.min(grace_ends_at))),
+            ..self
+        }
+    }
 }
 
 /// What of the flow decides the life of all its versions.
@@ -57,15 +75,20 @@ impl Accepting {
         }
     }
 
-    /// The issue that a submission to such a version meets, if it is refused.
-    pub fn refusal(self) -> Option<Issue> {
-        let code = match self {
-            Self::Open { .. } | Self::InGrace { .. } => return None,
-            Self::Gone => Code::FlowVersionNotFound,
-            Self::NotOpenYet => Code::NotOpenYet,
-            Self::NoLonger => Code::NoLongerAccepting,
-        };
-        Some(Issue::of_version(code))
+    /// Whether it takes responses.
+    pub fn accepts(self) -> bool {
+        matches!(self, Self::Open { .. } | Self::InGrace { .. })
+    }
+
+    /// The issue that a submission to such a version meets, if it is refused. `latest` gives the newer
+    /// version that accepts at the same instant, if any.
+    pub fn refusal(self, latest: impl FnOnce() -> Option<FlowVersionId>) -> Option<Issue> {
+        match self {
+            Self::Open { .. } | Self::InGrace { .. } => None,
+            Self::Gone => Some(Issue::flow_version_not_found()),
+            Self::NotOpenYet => Some(Issue::not_open_yet()),
+            Self::NoLonger => Some(Issue::no_longer_accepting(latest())),
+        }
     }
 }
 

@@ -20,6 +20,12 @@ pub fn canonical(tag: &str) -> Option<String> {
     Locale::normalize(&hyphenated).ok().map(|tag| tag.into_owned())
 }
 
+/// The canonical tag of a locale as a browser or an operating system writes it: an encoding or a modifier
+/// (`en_US.UTF-8`, `de_DE@euro`) is left out. Nothing if no language tag is left.
+pub fn repaired(locale: &str) -> Option<String> {
+    canonical(locale.split(['.', '@']).next().unwrap_or_default())
+}
+
 /// The language that fits a reader best: the wanted one, else the same with less of its tag (`de-AT`,
 /// then `de`), else another of the same language. Nothing where the language is not there at all.
 pub fn best<'a>(available: &[&'a str], wanted: &str) -> Option<&'a str> {

@@ -4,7 +4,8 @@
 //! stores the response:
 //! - the userId decides where it is known;
 //! - an unknown userId joins the profile of an e-mail address that has no userId yet;
-//! - a profile has one userId and any number of addresses; what is known of nobody yet is added;
+//! - a profile has one userId and at most 31 addresses; what is known of nobody yet is added while there is
+//!   room, so that a stranger cannot fill a profile without end;
 //! - what belongs to one profile is never moved to another.
 //!
 //! Deliberately absent: merging two profiles. Whoever sends the userId of one person and the address
@@ -16,6 +17,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::RespondentId;
 use crate::submission::{EMAIL, Identity, USER_ID};
+
+/// The identities of one profile: one userId, and addresses for the rest. A response that brings more is stored
+/// and linked all the same; only the profile does not grow.
+pub const IDENTITIES_PER_RESPONDENT_MAX: usize = 32;
+/// The place of the userId stays free, so that addresses never prevent it from joining the profile.
+const ADDRESSES_PER_RESPONDENT_MAX: usize = IDENTITIES_PER_RESPONDENT_MAX - 1;
 
 /// What a respondent can be found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -43,8 +50,9 @@ impl IdentityType {
 }
 
 /// A userId, or an e-mail address in lower case.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Known {
+    #[serde(rename = "type")]
     pub of: IdentityType,
     pub value: String,
 }
@@ -94,6 +102,8 @@ impl Claim {
 pub struct Holder {
     pub respondent: RespondentId,
     pub has_user_id: bool,
+    /// How many addresses the profile has. A backend may stop counting at [`IDENTITIES_PER_RESPONDENT_MAX`].
+    pub addresses: usize,
 }
 
 /// What comes of a claim.
@@ -116,26 +126,39 @@ pub fn link(claim: &Claim, holders: &HashMap<Known, Holder>) -> Link {
         .filter_map(|it| holders.get(it))
         .filter(|holder| user_id.is_none() || !holder.has_user_id);
     let found = by_user_id.or_else(|| by_email.next());
+    let mut room =
+        ADDRESSES_PER_RESPONDENT_MAX.saturating_sub(found.map_or(0, |holder| holder.addresses));
+    let fits = |it: &&Known| match it.of {
+        IdentityType::UserId => true,
+        IdentityType::Email => {
+            let fits = room > 0;
+            room = room.saturating_sub(1);
+            fits
+        }
+    };
     let unknown = claim.identities.iter().filter(|it| !holders.contains_key(it));
     Link {
         respondent: found.map_or(claim.new_id, |holder| holder.respondent),
         is_new: found.is_none(),
-        added: unknown.cloned().collect(),
+        added: unknown.filter(fits).cloned().collect(),
     }
 }
 
 /// Takes a link into account for the claims that come after it in the same write.
 pub fn remember(holders: &mut HashMap<Known, Holder>, link: &Link) {
+    if link.added.is_empty() {
+        return;
+    }
     let respondent = link.respondent;
-    let brings_user_id = link.added.iter().any(|it| it.of == IdentityType::UserId);
-    let had = holders.values().any(|it| it.respondent == respondent && it.has_user_id);
-    let has_user_id = brings_user_id || had;
-    if brings_user_id {
-        for holder in holders.values_mut().filter(|it| it.respondent == respondent) {
-            holder.has_user_id = true;
-        }
+    let user_ids = link.added.iter().filter(|it| it.of == IdentityType::UserId).count();
+    let before = holders.values().find(|it| it.respondent == respondent);
+    let holder = Holder {
+        respondent,
+        has_user_id: user_ids > 0 || before.is_some_and(|it| it.has_user_id),
+        addresses: before.map_or(0, |it| it.addresses) + link.added.len() - user_ids,
+    };
+    for same in holders.values_mut().filter(|it| it.respondent == respondent) {
+        *same = holder;
     }
-    for identity in &link.added {
-        holders.insert(identity.clone(), Holder { respondent, has_user_id });
-    }
+    holders.extend(link.added.iter().map(|identity| (identity.clone(), holder)));
 }

@@ -10,7 +10,8 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 use sluice_flow::counts::{
     Contribution, Counts, Delta, Gathered, KEYS_MAX, OTHERS, SEGMENT_KEYS_MAX, Sheet,
-    TAG_NAMES_MAX, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, segment,
+    TAG_NAMES_MAX, TAG_NAMES_ROOM, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, TAG_VALUES_ROOM,
+    TAGS_RECOUNT_RESPONSES_MAX, segment,
 };
 use sluice_flow::definition::{Definition, check};
 use sluice_flow::question::QuestionType;
@@ -149,37 +150,109 @@ fn a_submission_adds_what_its_stored_form_adds() {
     assert_eq!(at_intake, of_stored);
 }
 
-#[test]
-fn values_beyond_the_limit_are_others_and_no_new_one_is_told_apart_from_then_on() {
-    let tagged = |value: usize| {
-        contribution(&json!({}), &json!({"n": value.to_string()}), Admission::CollectionOnly)
-    };
-    let all: Vec<_> = (0..TAG_VALUES_MAX + 3).map(tagged).collect();
-    let mut sheet = stored(sheet_of(&all));
-    let (_, tally) = sheet.tags().next().unwrap();
-    assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_MAX, Some(3)));
-    // One goes whose value was told apart; its value, coming back, is one of the others.
+fn tagged(tags: &Value) -> Contribution {
+    contribution(&json!({"nps": "9"}), tags, Admission::CollectionOnly)
+}
+
+fn put_all(shelf: &mut Shelf, added: &[Contribution], taken: &[Contribution]) {
     let mut delta = Delta::default();
-    delta.take_away(&all[0]);
+    added.iter().for_each(|one| delta.add(one));
+    taken.iter().for_each(|one| delta.take_away(one));
+    let mut sheet = shelf.load();
     sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
-    let mut sheet = stored(sheet);
-    let mut delta = Delta::default();
-    delta.add(&all[0]);
-    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
-    let (_, tally) = sheet.tags().next().unwrap();
-    assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_MAX - 1, Some(4)));
-    assert!(sheet.of_segment(&segment("n", "0")).is_none());
+    shelf.keep(sheet);
 }
 
 #[test]
-fn names_beyond_the_limit_are_not_counted() {
-    let tags: Value = (0..TAG_NAMES_MAX + 2)
-        .map(|n| (format!("t{n:02}"), json!("x")))
-        .collect::<serde_json::Map<_, _>>()
-        .into();
-    let one = contribution(&json!({}), &tags, Admission::CollectionOnly);
-    let sheet = stored(sheet_of([&one]));
+fn of_more_values_than_fit_the_most_frequent_stay_and_the_rest_is_others() {
+    let mut shelf = Shelf::default();
+    let value = |number: usize| tagged(&json!({"n": format!("v{number:05}")}));
+    let fitting: Vec<_> = (0..TAG_VALUES_ROOM).map(value).collect();
+    put_all(&mut shelf, &fitting, &[]);
+    let sheet = shelf.load();
+    let (_, tally) = sheet.tags().next().unwrap();
+    assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_ROOM, None));
+    // One more than fits, and one that came twice.
+    put_all(&mut shelf, &[value(TAG_VALUES_ROOM), value(1_000)], &[]);
+    let sheet = shelf.load();
+    let (_, tally) = sheet.tags().next().unwrap();
+    let others = (TAG_VALUES_ROOM + 2 - TAG_VALUES_MAX - 1) as i64;
+    assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_MAX, Some(others)));
+    assert_eq!(tally.values["v01000"], 2);
+    assert_eq!(shelf.0.len(), 1 + TAG_VALUES_MAX, "segments that are gone are not stored");
+    // What was hidden stays so, wherever it comes from; what is new is counted.
+    put_all(&mut shelf, &[value(500), value(9_000)], &[value(501), value(1_000)]);
+    let sheet = shelf.load();
+    let (_, tally) = sheet.tags().next().unwrap();
+    assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_MAX + 1, Some(others)));
+    assert_eq!((tally.values["v01000"], tally.values["v09000"]), (1, 1));
+    assert!(sheet.may_hide("n", "v00500") && !sheet.may_hide("n", "v09000"));
+}
+
+#[test]
+fn of_more_names_than_fit_the_most_frequent_stay() {
+    let mut shelf = Shelf::default();
+    let name = |number: usize| tagged(&json!({format!("t{number:05}"): "x"}));
+    let junk: Vec<_> = (0..=TAG_NAMES_ROOM).map(name).collect();
+    put_all(&mut shelf, &junk[..TAG_NAMES_ROOM], &[]);
+    assert_eq!(shelf.load().tags().count(), TAG_NAMES_ROOM);
+    let last = &junk[TAG_NAMES_ROOM..];
+    put_all(&mut shelf, &[last, last].concat(), &[]);
+    let sheet = shelf.load();
     assert_eq!(sheet.tags().count(), TAG_NAMES_MAX);
+    assert!(sheet.tags().any(|(name, tally)| name == "t00064" && tally.values["x"] == 2));
+    assert!(sheet.may_hide("t00063", "x") && !sheet.may_hide("t00001", "x"));
+    put_all(&mut shelf, &[name(63)], &[name(62)]);
+    assert_eq!(shelf.load().tags().count(), TAG_NAMES_MAX, "what was hidden stays so");
+}
+
+#[test]
+fn junk_tags_that_come_first_do_not_displace_real_ones() {
+    let mut shelf = Shelf::default();
+    let junk: Vec<_> = (0..10_000)
+        .map(|n| tagged(&json!({"plan": format!("junk {n}"), format!("junk {n}"): "x"})))
+        .collect();
+    junk.chunks(100).for_each(|some| put_all(&mut shelf, some, &[]));
+    let real = tagged(&json!({"plan": "pro", "source": "mail"}));
+    for more in junk.chunks(100).take(30) {
+        // More junk comes all the while.
+        put_all(&mut shelf, &[more, &vec![real.clone(); 10]].concat(), &[]);
+    }
+    let sheet = shelf.load();
+    let (_, plan) = sheet.tags().find(|(name, _)| *name == "plan").unwrap();
+    assert_eq!((plan.values["pro"], plan.all()), (300, 13_300));
+    let (_, source) = sheet.tags().find(|(name, _)| *name == "source").unwrap();
+    assert_eq!(source.values["mail"], 300);
+    assert_eq!(sheet.of_segment(&segment("source", "mail")).unwrap().responses, 300);
+    // All of it can be taken away.
+    for some in junk.chunks(100).take(30).chain(junk.chunks(100)) {
+        put_all(&mut shelf, &[], some);
+    }
+    put_all(&mut shelf, &[], &vec![real; 300]);
+    assert!(shelf.0.is_empty(), "{} parts are left", shelf.0.len());
+}
+
+#[test]
+fn a_day_that_hides_tags_is_due_for_a_recount_when_its_responses_have_doubled() {
+    let mut shelf = Shelf::default();
+    let name = |number: usize| tagged(&json!({format!("t{number:05}"): "x"}));
+    let plain = |responses: i64| vec![tagged(&json!({})); responses as usize];
+    let mut put = |added: &[Contribution], taken: &[Contribution]| {
+        put_all(&mut shelf, added, taken);
+        shelf.load().is_due_for_recount()
+    };
+    let fitting: Vec<_> = (0..TAG_NAMES_ROOM).map(name).collect();
+    assert!(!put(&fitting, &[]) && !put(&plain(200), &[]), "nothing is hidden");
+    let long = tagged(&json!({"t00000": "x".repeat(TAG_VALUE_BYTES_MAX + 1)}));
+    assert!(!put(std::slice::from_ref(&long), &[]) && !put(&plain(400), &[]), "nor is this");
+    assert!(!put(&[], &[plain(400), vec![long]].concat()));
+    assert!(!put(&[name(TAG_NAMES_ROOM)], &plain(200)));
+    // They are 65. Hiding more in between does not put it off.
+    let more: Vec<_> = (100..150).map(name).collect();
+    assert!(!put(&more, &[]) && !put(&plain(14), &[]));
+    assert!(put(&plain(1), &[]) && !put(&[], &plain(1)));
+    let most = TAGS_RECOUNT_RESPONSES_MAX - 129;
+    assert!(put(&plain(most), &[]) && !put(&plain(1), &[]), "there are too many to read");
 }
 
 #[test]
@@ -219,7 +292,7 @@ fn any_contribution() -> impl Strategy<Value = Contribution> {
         proptest::sample::subsequence(vec!["a", "b", "c", "other:x"], 0..=4),
         proptest::option::of(select(vec!["yes", "no"])),
     );
-    let tags = vec((0..20_u8, 0..40_u8), 0..5);
+    let tags = vec((0..120_u8, 0..40_u8), 0..5);
     (answers, tags, any::<bool>()).prop_map(|((nps, number, chosen, yes_no), tags, admitted)| {
         let mut answers = json!({"multipleChoice": chosen});
         if let Some(nps) = nps {
@@ -240,7 +313,7 @@ fn any_contribution() -> impl Strategy<Value = Contribution> {
     })
 }
 
-/// Of each value that is told apart, what it should be; and all of each name that has room.
+/// Of each value that is counted separately, what it should be; and all of each name that has room.
 fn assert_exact(sheet: &Sheet, left: &[&Contribution]) {
     assert_eq!(sheet.all(), sheet_of(left.iter().copied()).all());
     for (name, tally) in sheet.tags() {

@@ -8,13 +8,27 @@ use serde_json::{Value, json};
 use sluice_flow::definition::{self, Kind};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::issue::{Code, Issue};
-use sluice_flow::judge::judge;
+use sluice_flow::judge::{canonicalise, judge};
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
 use sluice_flow::submission::{TextMap, Texts};
 use sluice_flow::time::Timestamp;
 
 /// The issues of these answers to these questions.
 fn issues(questions: &Value, answers: &Value) -> Vec<Issue> {
+    judge(&snapshot(questions), &texts(answers))
+}
+
+fn texts(answers: &Value) -> TextMap<'static> {
+    let text = |value: &Value| Cow::Owned(value.as_str().unwrap().to_owned());
+    let texts = |value: &Value| match value.as_array() {
+        Some(items) => Texts::Many(items.iter().map(text).collect()),
+        None => Texts::One(text(value)),
+    };
+    let answers = answers.as_object().unwrap().iter();
+    answers.map(|(id, value)| (Cow::Owned(id.clone()), texts(value))).collect()
+}
+
+fn snapshot(questions: &Value) -> Snapshot {
     let draft = json!({"title": "T", "questions": questions});
     let meta = VersionMeta {
         flow_version_id: "fv_0000000000000000000001".parse::<FlowVersionId>().unwrap(),
@@ -23,16 +37,7 @@ fn issues(questions: &Value, answers: &Value) -> Vec<Issue> {
         number: 1,
         published_at: Timestamp::from_millis(0),
     };
-    let snapshot = Snapshot::new(meta, definition::check(&draft).unwrap());
-    let text = |value: &Value| Cow::Owned(value.as_str().unwrap().to_owned());
-    let texts = |value: &Value| match value.as_array() {
-        Some(items) => Texts::Many(items.iter().map(text).collect()),
-        None => Texts::One(text(value)),
-    };
-    let answers = answers.as_object().unwrap().iter();
-    let answers: TextMap<'_> =
-        answers.map(|(id, value)| (Cow::Owned(id.clone()), texts(value))).collect();
-    judge(&snapshot, &answers)
+    Snapshot::new(meta, definition::check(&draft).unwrap())
 }
 
 /// Checks each answer to one question against the codes that it must give, all at the question.
@@ -66,7 +71,16 @@ fn options() -> Value {
 #[test]
 fn a_text_keeps_its_length_counted_in_characters() {
     for name in ["shortText", "longText"] {
-        check(name, json!({}), &[(json!("x"), GOOD), (json!(" "), GOOD), (json!(["x"]), KIND)]);
+        check(
+            name,
+            json!({}),
+            &[
+                (json!("x"), GOOD),
+                (json!(" "), GOOD),
+                (json!(["x"]), GOOD),
+                (json!(["x", "y"]), KIND),
+            ],
+        );
         let bounds = json!({"minLength": 2, "maxLength": 4});
         let cases = [
             (json!("ä"), RANGE),
@@ -85,7 +99,16 @@ fn a_format_and_a_length_are_checked_together() {
         ("url", "https://example.com/", "example.com"),
         ("phone", "+49 30 123-4567", "call"),
     ] {
-        check(name, json!({}), &[(json!(good), GOOD), (json!(bad), FORMAT), (json!([good]), KIND)]);
+        check(
+            name,
+            json!({}),
+            &[
+                (json!(good), GOOD),
+                (json!(bad), FORMAT),
+                (json!([good]), GOOD),
+                (json!([good, good]), KIND),
+            ],
+        );
         let both: &[Code] = &[Code::OutOfRange, Code::InvalidFormat];
         check(name, json!({"minLength": 12}), &[(json!(good), GOOD), (json!(bad), both)]);
         check(name, json!({"maxLength": 12}), &[(json!(good), RANGE)]);
@@ -103,7 +126,8 @@ fn a_number_is_decimal_and_within_its_bounds() {
             (json!("1e3"), FORMAT),
             (json!("NaN"), FORMAT),
             (json!("twelve"), FORMAT),
-            (json!(["1"]), KIND),
+            (json!(["1"]), GOOD),
+            (json!(["1", "1"]), KIND),
         ],
     );
     check(
@@ -137,7 +161,8 @@ fn a_date_is_a_day_within_its_bounds() {
             (json!("2025-01-01"), RANGE),
             (json!("2024-02-30"), FORMAT),
             (json!("29.02.2024"), FORMAT),
-            (json!(["2024-02-29"]), KIND),
+            (json!(["2024-02-29"]), GOOD),
+            (json!(["2024-02-29", "2024-02-29"]), KIND),
         ],
     );
 }
@@ -153,7 +178,8 @@ fn one_option_is_chosen_or_another_answer_where_allowed() {
                 (json!("3"), GOOD),
                 (json!("A"), OPTION),
                 (json!("other:mine"), OPTION),
-                (json!(["a"]), KIND),
+                (json!(["a"]), GOOD),
+                (json!(["a", "a"]), KIND),
             ],
         );
         check(
@@ -264,7 +290,8 @@ fn a_mark_is_a_whole_number_on_the_scale() {
             (json!("2.0"), FORMAT),
             (json!("05"), FORMAT),
             (json!("five"), FORMAT),
-            (json!(["5"]), KIND),
+            (json!(["5"]), GOOD),
+            (json!(["5", "5"]), KIND),
         ],
     );
     check(
@@ -275,7 +302,8 @@ fn a_mark_is_a_whole_number_on_the_scale() {
             (json!("10"), GOOD),
             (json!("11"), RANGE),
             (json!("00"), FORMAT),
-            (json!(["0"]), KIND),
+            (json!(["0"]), GOOD),
+            (json!(["0", "0"]), KIND),
         ],
     );
 }
@@ -289,13 +317,19 @@ fn words_and_statements_take_what_they_say() {
             (json!("yes"), GOOD),
             (json!("no"), GOOD),
             (json!("Yes"), OPTION),
-            (json!(["yes"]), KIND),
+            (json!(["yes"]), GOOD),
+            (json!(["yes", "yes"]), KIND),
         ],
     );
     check(
         "consent",
         json!({}),
-        &[(json!("accepted"), GOOD), (json!("yes"), OPTION), (json!(["accepted"]), KIND)],
+        &[
+            (json!("accepted"), GOOD),
+            (json!("yes"), OPTION),
+            (json!(["accepted"]), GOOD),
+            (json!(["accepted", "accepted"]), KIND),
+        ],
     );
     check("statement", json!({}), &[(json!("x"), &[Code::NotAnswerable]), (json!(""), GOOD)]);
 }
@@ -405,4 +439,61 @@ fn all_issues_are_told_at_once_in_the_order_of_the_questions() {
     );
     assert_eq!(messages[2], "Question \"why\" must be answered.");
     assert_eq!(messages[3], "This version has no question \"aaa\".");
+}
+
+#[test]
+fn an_answer_is_stored_as_a_list_if_its_question_takes_several_and_as_a_text_otherwise() {
+    let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]);
+    let questions = json!([
+        {"id": "some", "type": "multipleChoice", "prompt": "?", "options": options},
+        {"id": "order", "type": "ranking", "prompt": "?", "options": options},
+        {"id": "grid", "type": "matrix", "prompt": "?", "rows": options, "columns": options},
+        {"id": "one", "type": "singleChoice", "prompt": "?", "options": options},
+        {"id": "nps", "type": "nps", "prompt": "?"},
+        {"id": "text", "type": "longText", "prompt": "?"},
+        {"id": "note", "type": "statement", "prompt": "!"},
+    ]);
+    let snapshot = snapshot(&questions);
+    let several = ["some", "order", "grid"];
+    for id in ["some", "order", "grid", "one", "nps", "text", "note", "unknown"] {
+        for (sent, text, list) in [
+            (json!("a"), json!("a"), json!(["a"])),
+            (json!(["a"]), json!("a"), json!(["a"])),
+            (json!(["a", "b"]), json!(["a", "b"]), json!(["a", "b"])),
+            (json!(""), json!(""), json!([])),
+            (json!([]), json!(""), json!([])),
+            (json!([""]), json!(""), json!([])),
+        ] {
+            let mut answers = texts(&json!({id: sent, "zz": "other"}));
+            canonicalise(snapshot.definition(), &mut answers);
+            let stored = match id {
+                "unknown" => sent.clone(),
+                id if several.contains(&id) => list,
+                _ => text,
+            };
+            let stored = json!({id: stored, "zz": "other"});
+            assert_eq!(serde_json::to_value(&answers).unwrap(), stored, "{id} {sent}");
+        }
+    }
+}
+
+#[test]
+fn a_one_element_list_of_an_empty_text_is_no_answer() {
+    let required = json!([{"id": "q", "type": "shortText", "prompt": "?", "required": true}]);
+    for absent in [json!(""), json!([]), json!([""])] {
+        let codes: Vec<Code> =
+            issues(&required, &json!({"q": absent})).iter().map(|issue| issue.code).collect();
+        assert_eq!(codes, [Code::AnswerRequired], "{absent}");
+    }
+}
+
+#[test]
+fn a_maximum_length_is_reached_in_any_script() {
+    for letter in ["x", "ü", "字", "😀"] {
+        let of = |count: usize| json!(letter.repeat(count));
+        check("longText", json!({"maxLength": 10_000}), &[(of(10_000), GOOD), (of(10_001), RANGE)]);
+        check("longText", json!({"maxLength": 16_384}), &[(of(16_384), GOOD)]);
+        check("longText", json!({}), &[(of(4_000), GOOD), (of(4_001), RANGE)]);
+        check("shortText", json!({}), &[(of(16_384), GOOD)]);
+    }
 }

@@ -4,6 +4,7 @@
 
 use proptest::option;
 use proptest::prelude::*;
+use sluice_flow::id::FlowVersionId;
 use sluice_flow::lifecycle::{
     Accepting, FlowStatus, FlowTimes, VersionTimes, accepting, flow_status,
 };
@@ -109,6 +110,29 @@ fn in_grace_it_accepts_until_the_earlier_of_grace_end_and_live_end() {
 }
 
 #[test]
+fn the_newest_publish_decides_for_all_older_versions() {
+    // Each publish at its instant, with the instant at which the grace that it gives ends.
+    for (publishes, ends_at) in [
+        (&[(200, 300)][..], 300),
+        (&[(200, 300), (250, 260)], 260),
+        (&[(200, 300), (250, 250)], 250),
+        // A longer grace neither extends one that runs nor reopens one that has ended.
+        (&[(200, 300), (250, 900)], 300),
+        (&[(200, 210), (250, 900)], 210),
+        (&[(200, 300), (250, 260), (255, 900)], 260),
+    ] {
+        let after = publishes.iter().fold(published(100), |version, &(now, ends_at)| {
+            version.superseded(at(now), at(ends_at))
+        });
+        assert_eq!(after, superseded(200, ends_at), "{publishes:?}");
+    }
+    let without = VersionTimes { grace_ends_at: None, ..superseded(200, 200) };
+    assert_eq!(without.superseded(at(250), at(900)), superseded(200, 200));
+    let retired = VersionTimes { retired_at: Some(at(150)), ..published(100) };
+    assert_eq!(retired.superseded(at(200), at(300)).retired_at, Some(at(150)));
+}
+
+#[test]
 fn retiring_and_archiving_make_a_version_unknown_from_that_millisecond() {
     let retired = VersionTimes { retired_at: Some(at(200)), ..published(100) };
     check(retired, ALWAYS, &[(199, OPEN), (200, Accepting::Gone), (i64::MAX, Accepting::Gone)]);
@@ -134,19 +158,27 @@ fn the_conditions_are_asked_in_order_gone_then_not_open_yet_then_no_longer() {
 
 #[test]
 fn each_refusal_has_the_contracts_code_and_text_about_the_version_id() {
-    let no_longer = "This survey version is no longer accepting responses. \
-                     Fetch the latest published version and try again.";
-    for (state, code, text) in [
-        (Accepting::Gone, "flow_version_not_found", "Flow version not found"),
-        (Accepting::NotOpenYet, "not_open_yet", "This survey is not open yet."),
-        (Accepting::NoLonger, "no_longer_accepting", no_longer),
+    let newer = FlowVersionId::from_uuid(uuid::Uuid::from_u128(7));
+    let not_found = "Flow version not found";
+    let not_open_yet = "This survey is not open yet.";
+    let superseded = "This survey version is no longer accepting responses. \
+                      Fetch the latest published version and try again.";
+    let closed = "This survey version is no longer accepting responses. The survey is closed.";
+    for (state, latest, code, text, named) in [
+        (Accepting::Gone, Some(newer), "flow_version_not_found", not_found, None),
+        (Accepting::NotOpenYet, Some(newer), "not_open_yet", not_open_yet, None),
+        (Accepting::NoLonger, Some(newer), "no_longer_accepting", superseded, Some(newer)),
+        (Accepting::NoLonger, None, "no_longer_accepting", closed, None),
     ] {
-        let issue = state.refusal().unwrap();
+        let issue = state.refusal(|| latest).unwrap();
         assert_eq!((issue.code.as_str(), issue.message.as_ref()), (code, text));
+        assert_eq!(issue.latest_flow_version_id, named);
         assert_eq!(serde_json::json!(issue.path), serde_json::json!(["flowVersionId"]));
-        assert_eq!(state.until(), None);
+        assert_eq!((state.until(), state.accepts()), (None, false));
     }
-    assert_eq!((OPEN.refusal(), in_grace_until(1).refusal()), (None, None));
+    for state in [OPEN, in_grace_until(1)] {
+        assert_eq!((state.refusal(|| Some(newer)), state.accepts()), (None, true));
+    }
     assert_eq!(in_grace_until(1).until(), Some(at(1)));
 }
 
@@ -208,6 +240,25 @@ prop_compose! {
 }
 
 proptest! {
+    #[test]
+    fn a_publish_changes_nothing_before_its_instant_and_accepts_nothing_that_was_refused(
+        version in any_version(), flow in any_flow(), now in any_instant(), grace in 0..20_i64
+    ) {
+        // A publish comes after everything that is known of the version.
+        let known = [version.published_at, version.superseded_at];
+        prop_assume!(known.iter().flatten().all(|known| *known <= now));
+        let after = version.superseded(now, at(now.as_millis() + grace));
+        for instant in (0..64).map(at) {
+            let (was, is) = (accepting(&version, &flow, instant), accepting(&after, &flow, instant));
+            if instant < now {
+                prop_assert_eq!(was.accepts(), is.accepts());
+            }
+            prop_assert!(was.accepts() || !is.accepts());
+            let in_time = instant.as_millis() < now.as_millis() + grace;
+            prop_assert!(!is.accepts() || in_time);
+        }
+    }
+
     #[test]
     fn a_version_never_goes_back_to_an_earlier_stage_of_its_life(
         version in any_version(), flow in any_flow()

@@ -68,11 +68,9 @@ fn what_is_not_json_is_malformed_and_the_reason_says_where() {
 fn numbers_and_texts_that_cannot_be_held_are_malformed_even_in_unknown_fields() {
     for field in [
         r#""x":1e400"#,
-        r#""x":"\ud800""#,
-        r#""x":"\udc00""#,
-        r#""x":"\ud800\u0041""#,
-        r#""\ud800":1"#,
-        r#""answers":{"a":"\ud83d"}"#,
+        r#""x":"\ud83""#,
+        r#""x":"\ud83d\u00g0""#,
+        r#""x":"\ud83d\q""#,
         r#""x":{"y":[tru]}"#,
     ] {
         assert!(reason(&plus(field)).is_some(), "{field}");
@@ -145,4 +143,50 @@ fn of_a_repeated_key_the_last_wins_at_every_level() {
     let nulled = plus(r#""flowVersionId":null"#);
     let Err(Unfit::Refused(issues)) = parse(&nulled) else { panic!("accepted") };
     assert_eq!(issues[0].code.as_str(), "field_required");
+}
+
+#[test]
+fn a_lone_surrogate_becomes_the_replacement_character() {
+    let whole = plus(
+        r#""x":"\ude00","answers":{"a":"b\ud83d","l":["\uD83D"]},"metadata":{"tags":{"t\udc00":"\ud83d\u0041"}},
+           "context":{"page":{"path":"/\ud83d"}},"idempotencyKey":null"#,
+    );
+    let submission = parse(&whole).unwrap();
+    assert_eq!(submission.answers_json(), "{\"a\":\"b\u{fffd}\",\"l\":[\"\u{fffd}\"]}");
+    assert_eq!(submission.tags_json().unwrap(), "{\"t\u{fffd}\":\"\u{fffd}A\"}");
+    assert_eq!(submission.context.page.unwrap().path.unwrap(), "/\u{fffd}");
+
+    let untouched = plus(r#""x":"\ud800","answers":{"a":"\ud83d\ude00","b":"\\ud83d"}"#);
+    let answers = parse(&untouched).unwrap().answers_json();
+    assert_eq!(answers, "{\"a\":\"😀\",\"b\":\"\\\\ud83d\"}");
+}
+
+#[test]
+fn a_fault_beside_a_lone_surrogate_is_reported_where_it_is() {
+    let reason = reason(br#"{"a":"\ud83d",}"#).unwrap();
+    assert!(reason.ends_with("line 1 column 15"), "{reason}");
+}
+
+#[test]
+fn an_idempotency_key_has_1_to_255_printable_ascii_characters() {
+    let parsed = |key: &str| parse(&plus(&format!("\"idempotencyKey\":{key}"))).map(|_| ());
+    let long = "k ~!".repeat(63) + "end";
+    assert_eq!(parsed(&format!("\"{long}\"")), Ok(()));
+    assert_eq!(parsed("null"), Ok(()));
+    let longer = format!("\"{long}x\"");
+    for (key, code) in [
+        ("\"\"", "invalid_value"),
+        ("\"é\"", "invalid_value"),
+        ("\"a\\tb\"", "invalid_value"),
+        ("\"\\u007f\"", "invalid_value"),
+        (longer.as_str(), "invalid_value"),
+        ("7", "invalid_type"),
+    ] {
+        let Err(Unfit::Refused(issues)) = parsed(key) else { panic!("{key} is accepted") };
+        assert_eq!(issues.len(), 1, "{key}");
+        assert_eq!(
+            (issues[0].code.as_str(), &issues[0].path),
+            (code, &vec!["idempotencyKey".into()])
+        );
+    }
 }

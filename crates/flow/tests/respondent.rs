@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use sluice_flow::id::RespondentId;
-use sluice_flow::respondent::{Claim, Holder, IdentityType, Known, Link, link, remember};
+use sluice_flow::respondent::{
+    Claim, Holder, IDENTITIES_PER_RESPONDENT_MAX, IdentityType, Known, Link, link, remember,
+};
 use sluice_flow::submission::Identity;
 use uuid::Uuid;
 
@@ -41,7 +43,8 @@ fn holders(profiles: &[&[&str]]) -> HashMap<Known, Holder> {
     let mut holders = HashMap::new();
     for (number, identities) in (1..).zip(profiles) {
         let has_user_id = identities.iter().any(|it| it.starts_with("user="));
-        let holder = Holder { respondent: respondent(number), has_user_id };
+        let addresses = identities.len() - usize::from(has_user_id);
+        let holder = Holder { respondent: respondent(number), has_user_id, addresses };
         holders.extend(identities.iter().map(|it| (known(it), holder)));
     }
     holders
@@ -135,4 +138,37 @@ fn claims_of_one_write_see_one_another() {
         found.push(link.respondent);
     }
     assert_eq!(found, [1, 1, 3, 1].map(respondent));
+}
+
+#[test]
+fn a_full_profile_takes_no_further_address_and_is_found_all_the_same() {
+    let addresses: Vec<String> = (0..40).map(|number| format!("mail={number}@x.org")).collect();
+    let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
+    let full = &addresses[..IDENTITIES_PER_RESPONDENT_MAX - 1];
+    let nearly = &full[1..];
+    let new = ["mail=0@x.org", "mail=39@x.org"];
+    let cases: &[Case] = &[
+        ("a new profile is filled", &[], &addresses, NEW, full),
+        ("the last place is taken", &[nearly], &["mail=1@x.org", new[0], new[1]], 1, &new[..1]),
+        ("a full one stays as it is", &[full], &["mail=0@x.org", new[1]], 1, &[]),
+        ("a userId still joins it", &[full], &["user=a", "mail=0@x.org", new[1]], 1, &["user=a"]),
+        ("an address that was not added is nobody's", &[full], &new[1..], NEW, &new[1..]),
+    ];
+    for (rule, profiles, sent, expected, added) in cases {
+        let found = link(&claim(sent).unwrap(), &holders(profiles));
+        let added: Vec<Known> = added.iter().map(|it| known(it)).collect();
+        assert_eq!((found.respondent, found.added), (respondent(*expected), added), "{rule}");
+    }
+}
+
+#[test]
+fn claims_of_one_write_fill_a_profile_no_further_than_claims_of_many() {
+    let mut holders = HashMap::new();
+    for number in 0..40 {
+        let address = format!("mail={number}@x.org");
+        let link = link(&claim(&["user=a", &address]).unwrap(), &holders);
+        assert_eq!(link.respondent, respondent(NEW));
+        remember(&mut holders, &link);
+    }
+    assert_eq!(holders.len(), IDENTITIES_PER_RESPONDENT_MAX);
 }

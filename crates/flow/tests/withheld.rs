@@ -2,9 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sluice_flow::identity::Claims;
-use sluice_flow::submission::{parse, without_respondent};
+use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::submission::{Unlinked, parse, without_respondent};
 
 const INVITATION: &str = "fa_034y0tSn8q8agXyZ012345";
 
@@ -68,17 +69,21 @@ fn an_address_keeps_nothing_that_names_its_reader() {
 }
 
 #[test]
-fn a_tag_keeps_no_invitation_and_no_name_that_is_one_for_sure() {
+fn a_tag_keeps_no_invitation_and_no_name() {
     for (sent, kept) in [
-        ("pro", "pro"),
-        ("7", "7"),
+        ("basic", "basic"),
+        ("promo", "promo"),
+        ("PRO", ""),
+        ("7", ""),
+        ("17", "17"),
         ("ann@mail.example", ""),
         ("by Ann@Mail.example!", "by !"),
         (INVITATION, "fa_"),
         ("100 %", "100 %"),
         ("bob@x.org", "bob@x.org"),
         ("a + b", "a + b"),
-        ("seats=7", "seats=7"),
+        ("seats=7", "seats="),
+        ("seats=70", "seats=70"),
         ("https://x.example/?email=ann%40mail.example&a=1", "https://x.example/?email=&a=1"),
         ("/f/fl?identities.userId=u-7", "/f/fl?identities.userId="),
     ] {
@@ -129,12 +134,146 @@ fn a_stored_response_is_looked_through_by_the_same_rules() {
     let identities = r#"[{"type":"userId","value":"user-7"}]"#;
     let tags = r#"{"plan":"pro","who":"user-7"}"#;
     let context = r#"{"page":{"search":"?identities.userId=user-7&a=1"}}"#;
-    let kept = without_respondent(Some(identities), Some(tags), Some(context));
-    let expected = (
+    let kept = |tags, context| Unlinked { tags, context, unreadable: Vec::new() };
+    let found = without_respondent(Some(identities), &[], Some(tags), Some(context));
+    let expected = kept(
         Some(r#"{"plan":"pro","who":""}"#.to_owned()),
         Some(r#"{"page":{"search":"?identities.userId=&a=1"}}"#.to_owned()),
     );
-    assert_eq!(kept, expected);
-    assert_eq!(without_respondent(None, None, None), (None, None));
-    assert_eq!(without_respondent(None, Some("broken"), Some(context)), (None, None));
+    assert_eq!(found, expected);
+    assert_eq!(without_respondent(None, &[], None, None), kept(None, None));
+    let profile = [Known::new(IdentityType::UserId, "user-7")];
+    assert_eq!(without_respondent(None, &profile, Some(tags), Some(context)), expected);
+}
+
+#[test]
+fn stored_json_that_cannot_be_read_is_dropped_and_reported() {
+    let identities = Some(r#"[{"type":"userId","value":"user-7"}]"#);
+    let tags = Some(r#"{"who":"user-7"}"#);
+    let context = Some(r#"{"locale":"de"}"#);
+    let cut = Some(r#"{"who":""}"#.to_owned());
+    let whole = context.map(str::to_owned);
+    for (identities, tags, context, kept) in [
+        (identities, Some("broken"), context, (None, whole.clone(), vec!["tags"])),
+        (identities, tags, Some("[]"), (cut, None, vec!["context"])),
+        (Some("{"), tags, context, (None, None, vec!["identities"])),
+    ] {
+        let found = without_respondent(identities, &[], tags, context);
+        assert_eq!((found.tags, found.context, found.unreadable), kept);
+    }
+}
+
+#[test]
+fn a_tag_whose_name_names_the_respondent_is_dropped() {
+    let claims = Claims { user_id: "subject-1".into(), email: None };
+    let tags = json!({
+        "plan": "basic", "seats_77": "1", "seats_7": "1", "Pro": "2", "by ANN@mail.example": "x", "Subject-1": ["y"],
+        "u%73er=subject%2D1": "z", (INVITATION): "w",
+    });
+    let kept = json!({"plan": "basic", "seats_77": "1"});
+    assert_eq!(stored(&json!({}), &tags, Some(&claims)).1, kept);
+}
+
+#[test]
+fn letter_case_hides_no_name_in_any_script() {
+    for (name, sent, kept) in [
+        ("User-Seven", "by USER-SEVEN and user-seven", "by  and "),
+        ("ÄNNE-7", "Änne-7 ÄNNE-7 änne-7", "  "),
+        ("straße-9", "STRASSE-9", ""),
+        ("ΣΊΣΥΦΟΣ", "σίσυφος", ""),
+        ("Марія", "МАРІЯ!", "!"),
+        ("kelvin", "\u{212a}elvin", ""),
+        ("abab", "xabaABABby", "xy"),
+    ] {
+        let claims = Claims { user_id: name.into(), email: None };
+        let page = json!({"page": {"path": sent}, "locale": "de"});
+        let (context, tags) = stored(&page, &json!({"a": sent, "b": [sent]}), Some(&claims));
+        let expected = json!({"a": kept, "b": [kept]});
+        assert_eq!(tags, expected, "{name}");
+        assert_eq!(context["page"]["path"], kept, "{name}");
+        assert_eq!(context["locale"], "de");
+        let found = tags.to_string().to_lowercase();
+        assert!(!found.contains(&name.to_lowercase()), "{name}: {found}");
+    }
+}
+
+#[test]
+fn identities_of_every_type_are_withheld() {
+    let body = json!({
+        "flowVersionId": "fv", "flowVersionPayloadGeneration": "4",
+        "respondentAnalyticsAdmission": "collection_only",
+        "identities": [{"type": "anonymousId", "value": "Anon-55"}, {"type": "x", "value": ""}],
+        "metadata": {"tags": {"device": "ANON-55", "anon-55": "1", "plan": "pro"}},
+        "context": {"locale": "en-x-anon-55", "page": {"search": "?d=anon%2D55"}},
+    });
+    let body = body.to_string();
+    let mut submission = parse(body.as_bytes()).unwrap();
+    submission.withhold(None);
+    assert_eq!(submission.tags_json().as_deref(), Some(r#"{"device":"","plan":"pro"}"#));
+    assert_eq!(submission.context_json().as_deref(), Some(r#"{"page":{"search":"?d="}}"#));
+}
+
+#[test]
+fn a_short_value_is_withheld_where_it_stands_as_a_whole_word() {
+    for (name, sent, kept) in [
+        ("u42", "U42", ""),
+        ("u42", "user u42", "user "),
+        ("u42", "user:U42,u43", "user:,u43"),
+        ("u42", "u42x xu42 u421", "u42x xu42 u421"),
+        ("u42", "u42äu42 über-u42", "u42äu42 über-"),
+        ("u42", "user%20u%342", ""),
+        ("bob", "Bob's team, bobby", "'s team, bobby"),
+        ("ß", "SS MASSE ß", " MASSE "),
+        ("7", "7 of 17, 2027-07-7", " of 17, 2027-07-"),
+    ] {
+        let body = json!({
+            "flowVersionId": "fv", "flowVersionPayloadGeneration": "4",
+            "respondentAnalyticsAdmission": "collection_only", "flowAssignmentId": sent,
+            "identities": [{"type": "userId", "value": name}],
+            "metadata": {"tags": {"a": sent, "b": [sent, "x"], (format!("by {name}")): "x"}},
+            "context": {"page": {"path": sent, "referrer": sent}, "userAgent": sent},
+        });
+        let body = body.to_string();
+        let mut submission = parse(body.as_bytes()).unwrap();
+        submission.withhold(None);
+        let read = |json: Option<String>| json.map(|it| it.parse::<Value>().unwrap());
+        let tags = json!({"a": kept, "b": [kept, "x"]});
+        assert_eq!(read(submission.tags_json()), Some(tags), "{sent}");
+        let page = json!({"path": kept, "referrer": kept});
+        let context = json!({"page": page, "userAgent": kept});
+        assert_eq!(read(submission.context_json()), Some(context), "{sent}");
+        assert_eq!(submission.flow_assignment_id.as_deref(), Some(kept));
+    }
+}
+
+#[test]
+fn a_short_value_is_erased_from_answers_that_are_kept() {
+    let identities = r#"[{"type":"userId","value":"u42"}]"#;
+    let tags = r#"{"U42":"x","plan":"pro","who":["user u42","u421"]}"#;
+    let context = r#"{"page":{"path":"/users/U42"},"userAgent":"App (u42)"}"#;
+    let found = without_respondent(Some(identities), &[], Some(tags), Some(context));
+    assert_eq!(found.tags.as_deref(), Some(r#"{"plan":"pro","who":["user ","u421"]}"#));
+    let context = r#"{"page":{"path":"/users/"},"userAgent":"App ()"}"#;
+    assert_eq!(found.context.as_deref(), Some(context));
+}
+
+/// Ten names that nearly repeat in a megabyte of tags: more than a billion comparisons if done naively.
+#[test]
+fn values_that_nearly_repeat_in_the_tags_are_searched_for_in_linear_time() {
+    let nearly = "a".repeat(500);
+    let tags: Map<_, _> =
+        (0..50).map(|tag| (format!("t{tag}"), json!(vec![nearly.as_str(); 40]))).collect();
+    let name = |number| format!("{}b{number}", "a".repeat(250));
+    let identities: Vec<_> =
+        (0..10).map(|it| json!({"type": format!("x{it}"), "value": name(it)})).collect();
+    let body = json!({
+        "flowVersionId": "fv", "flowVersionPayloadGeneration": "4",
+        "respondentAnalyticsAdmission": "collection_only",
+        "identities": identities, "metadata": {"tags": tags},
+    });
+    let body = body.to_string();
+    let mut submission = parse(body.as_bytes()).unwrap();
+    submission.withhold(None);
+    let kept: Value = submission.tags_json().unwrap().parse().unwrap();
+    assert_eq!(kept, Value::Object(tags));
 }

@@ -109,6 +109,8 @@ pub(crate) enum Command {
 
 /// The heading of what matters with `--store postgres://…` alone.
 const PG: &str = "PostgreSQL";
+/// The heading of what protects the server from its callers.
+const LIMITS: &str = "Limits of the public API";
 /// The heading of what matters for the console alone.
 const SIGN_IN: &str = "Signing in to the console";
 
@@ -123,9 +125,10 @@ On an empty store it makes an admin token (printed once), a demo app and a publi
 prints three calls that are ready to paste.
 
 Each setting comes from its flag, else from its environment variable, else from the configuration
-file, else from its default. SLUICE_ADMIN_TOKEN (16 characters or more) has no flag, so that it
+file, else from its default. SLUICE_ADMIN_TOKEN (22 characters or more) has no flag, so that it
 does not show in the list of processes; where it is set, it is valid as an admin token. Neither has
-SLUICE_MASTER_KEY (32 bytes in base64), which seals signing secrets in place of the file master.key.",
+SLUICE_MASTER_KEY (32 bytes in base64), which seals signing secrets in place of the file master.key, nor
+SLUICE_METRICS_TOKEN (16 characters or more), which readers of /metrics must send if it is set.",
     after_long_help = "\
 Examples:
   sluice serve
@@ -242,13 +245,41 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_OIDC_BUTTON", value_name = "TEXT", help_heading = SIGN_IN)]
     pub(crate) oidc_button: Option<String>,
 
-    /// Largest request body, in bytes [default: 262144]
+    /// Largest request body, in bytes [default: 1048576]
     #[arg(long, env = "SLUICE_BODY_LIMIT", value_name = "BYTES")]
     pub(crate) body_limit: Option<u64>,
 
     /// Connections open at once; further ones wait [default: 20000]
     #[arg(long, env = "SLUICE_MAX_CONNECTIONS", value_name = "COUNT")]
     pub(crate) max_connections: Option<u64>,
+
+    /// Calls of the public API that one app may make a second; 0 is without limit [default: 20000]
+    #[arg(long, env = "SLUICE_RATE_PER_APP", value_name = "COUNT", help_heading = LIMITS)]
+    pub(crate) rate_per_app: Option<u64>,
+
+    /// Calls of the public API from one address a second; 0 is without limit [default: 500]
+    #[arg(long, env = "SLUICE_RATE_PER_ADDRESS", value_name = "COUNT", help_heading = LIMITS)]
+    pub(crate) rate_per_address: Option<u64>,
+
+    /// Bytes of request bodies from one address a second; 0 is without limit [default: 262144]
+    #[arg(long, env = "SLUICE_BYTES_PER_ADDRESS", value_name = "BYTES", help_heading = LIMITS)]
+    pub(crate) bytes_per_address: Option<u64>,
+
+    /// Bytes of responses stored for one app in a UTC day; 0 is without limit [default: 21474836480]
+    #[arg(long, env = "SLUICE_DAILY_BYTES_PER_APP", value_name = "BYTES", help_heading = LIMITS)]
+    pub(crate) daily_bytes_per_app: Option<u64>,
+
+    /// Free disk space below which submissions are refused; 0 is none [default: 256 MiB, at most 5 % of the disk]
+    #[arg(long, env = "SLUICE_DISK_RESERVE", value_name = "BYTES", help_heading = LIMITS)]
+    pub(crate) disk_reserve: Option<u64>,
+
+    /// Connections open at once from one address; further ones are closed, 0 is without limit [default: 1000]
+    #[arg(long, env = "SLUICE_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT")]
+    pub(crate) max_connections_per_address: Option<u64>,
+
+    /// Address and port for /metrics alone; without it they are on the main one
+    #[arg(long, env = "SLUICE_METRICS_LISTEN", value_name = "ADDRESS:PORT")]
+    pub(crate) metrics_listen: Option<String>,
 
     /// How long requests under way may take to finish when the server stops [default: 30]
     #[arg(long, env = "SLUICE_DRAIN_TIMEOUT", value_name = "SECONDS")]

@@ -89,13 +89,18 @@ fn without_secrets(url: &str) -> String {
     }
 }
 
-/// Opens the store; it is made and brought up to date where needed.
+/// Opens the store; it is made and brought up to date where needed. `disk_reserve` is in bytes, of SQLite alone.
 pub(crate) async fn open(
     address: &StoreAddress,
     tuning: &Tuning,
+    disk_reserve: Option<u64>,
 ) -> Result<Arc<dyn Store>, Failure> {
     match address {
-        StoreAddress::Sqlite(path) => open_sqlite(path.clone(), SqliteStore::open).await,
+        StoreAddress::Sqlite(path) => {
+            let options =
+                sqlite::Options { disk_reserve_bytes: disk_reserve, ..Default::default() };
+            open_sqlite(path.clone(), options, SqliteStore::open).await
+        }
         StoreAddress::Postgres(url) => {
             let connected = PgStore::connect(url, options(tuning)).await;
             connected.map(|store| Arc::new(store) as _).map_err(unconnected)
@@ -130,7 +135,9 @@ pub(crate) fn must_be_there(address: &StoreAddress) -> Result<(), Failure> {
 pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
     must_be_there(address)?;
     match address {
-        StoreAddress::Sqlite(path) => open_sqlite(path.clone(), SqliteStore::open_to_read).await,
+        StoreAddress::Sqlite(path) => {
+            open_sqlite(path.clone(), sqlite::Options::default(), SqliteStore::open_to_read).await
+        }
         StoreAddress::Postgres(url) => {
             let connected = PgStore::connect_to_read(url, postgres::Options::default()).await;
             connected.map(|store| Arc::new(store) as _).map_err(unconnected)
@@ -140,10 +147,11 @@ pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store
 
 async fn open_sqlite(
     path: PathBuf,
+    options: sqlite::Options,
     open: fn(&Path, sqlite::Options) -> Result<SqliteStore, OpenError>,
 ) -> Result<Arc<dyn Store>, Failure> {
     let shown = path.display().to_string();
-    let opened = tokio::task::spawn_blocking(move || open(&path, sqlite::Options::default()));
+    let opened = tokio::task::spawn_blocking(move || open(&path, options));
     match opened.await {
         Ok(Ok(store)) => Ok(Arc::new(store)),
         Ok(Err(error)) => Err(unopened(error)),
@@ -377,7 +385,7 @@ mod tests {
             ("postgres://u:secret@127.0.0.1:none/d", "cannot be used"),
         ] {
             let address = StoreAddress::parse("store", url).unwrap();
-            let said = open(&address, &Tuning::default()).await.err().unwrap().to_string();
+            let said = open(&address, &Tuning::default(), None).await.err().unwrap().to_string();
             assert!(said.contains(what) && !said.contains("secret"), "{said}");
             assert_eq!(said.lines().count(), 2, "{said}");
         }

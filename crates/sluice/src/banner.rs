@@ -6,13 +6,19 @@ use crate::args::SERVER_DEFAULT;
 use crate::demo::{Demo, FirstStart};
 
 /// The whole text for one start.
-pub(crate) fn banner(address: SocketAddr, stored_in: &str, made: &FirstStart) -> String {
+pub(crate) fn banner(
+    address: SocketAddr,
+    metrics: SocketAddr,
+    stored_in: &str,
+    made: &FirstStart,
+) -> String {
     let base = base_url(address);
     let mut text = format!("Sluice listening on {base}\n");
     text.push_str(&format!("  console      {base}/console\n"));
     text.push_str(&format!("  stored in    {stored_in}\n"));
     text.push_str(&format!("  admin API    {base}/api/admin/v1 (reference: {base}/docs)\n"));
-    text.push_str(&format!("  health       {base}/readyz, metrics at {base}/metrics\n"));
+    let metrics = base_url(metrics);
+    text.push_str(&format!("  health       {base}/readyz, metrics at {metrics}/metrics\n"));
     if let Some(token) = &made.token {
         text.push_str(&format!(
             "\nAdmin token, shown this once (keep it: it signs you in to the console; export it as SLUICE_TOKEN for the commands):\n\
@@ -80,7 +86,8 @@ mod tests {
             ("[::]:80", "http://[::1]:80"),
             ("192.0.2.1:9", "http://192.0.2.1:9"),
         ] {
-            let text = banner(address.parse().unwrap(), "x", &FirstStart::default());
+            let address = address.parse().unwrap();
+            let text = banner(address, address, "x", &FirstStart::default());
             assert_eq!(text.lines().next(), Some(format!("Sluice listening on {url}").as_str()));
         }
     }

@@ -35,13 +35,17 @@ pub(crate) enum CallError {
     Away(Failure),
     /// What was sent has faults.
     Faults(Vec<Fault>),
+    /// There is no such thing.
+    Missing(Failure),
     Refused(Failure),
 }
 
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
         match error {
-            CallError::Away(failure) | CallError::Refused(failure) => failure,
+            CallError::Away(failure)
+            | CallError::Missing(failure)
+            | CallError::Refused(failure) => failure,
             CallError::Faults(faults) => {
                 let listed: Vec<String> = faults
                     .iter()
@@ -288,7 +292,7 @@ fn refusal(status: u16, problem: &Value) -> CallError {
         403 => CallError::Refused(failure(
             "use a token with more scopes: `sluice token create` makes one",
         )),
-        404 => CallError::Refused(failure(
+        404 => CallError::Missing(failure(
             "`sluice app list` and `sluice flow list` show what this token can see",
         )),
         429 => CallError::Away(failure("wait a moment, then try again")),
@@ -299,12 +303,16 @@ fn refusal(status: u16, problem: &Value) -> CallError {
 
 /// The faults that a reply lists, if any.
 pub(crate) fn faults_of(reply: &Value) -> Vec<Fault> {
-    let listed = reply.get("faults").or_else(|| reply.get("errors")).and_then(Value::as_array);
+    reply.get("faults").or_else(|| reply.get("errors")).map(faults_in).unwrap_or_default()
+}
+
+/// The faults or warnings of a list.
+pub(crate) fn faults_in(list: &Value) -> Vec<Fault> {
     let fault = |item: &Value| {
         let text = |name: &str| item[name].as_str().map(str::to_owned);
         Some(Fault { pointer: text("pointer")?, message: text("message")? })
     };
-    listed.map(|items| items.iter().filter_map(fault).collect()).unwrap_or_default()
+    list.as_array().into_iter().flatten().filter_map(fault).collect()
 }
 
 /// A text field of a reply, shown as it is; a dash where there is none.

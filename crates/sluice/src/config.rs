@@ -4,11 +4,17 @@
 //! A key that the file should not have is refused, since a mistyped setting that is silently
 //! ignored is found only when it is missed.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args as _, ValueEnum};
 use serde::Deserialize;
+use sluice_engine::Rates;
+use sluice_engine::rate::{
+    APP_BYTES_PER_DAY, APP_CALLS_PER_SECOND, BYTES_PER_DAY_MAX, CALLS_PER_SECOND_MAX,
+};
+use sluice_flow::submission::BODY_BYTES_DEFAULT;
 use sluice_web::{Allowed, ConsoleOptions, HostedOptions, Network};
 
 use crate::args::ServeArgs;
@@ -27,7 +33,7 @@ const LOG_DEFAULT: &str = "warn,sluice=info";
 const BODY_LIMIT: Bounded = Bounded {
     flag: "body-limit",
     unit: "bytes",
-    default: 256 * 1024,
+    default: BODY_BYTES_DEFAULT as u64,
     allowed: 1024..=64 * 1024 * 1024,
 };
 const MAX_CONNECTIONS: Bounded = Bounded {
@@ -36,15 +42,53 @@ const MAX_CONNECTIONS: Bounded = Bounded {
     default: 20_000,
     allowed: 1..=1_000_000,
 };
+const MAX_CONNECTIONS_PER_ADDRESS: Bounded = Bounded {
+    flag: "max-connections-per-address",
+    unit: "connections",
+    default: 1_000,
+    allowed: 0..=1_000_000,
+};
 const DRAIN_TIMEOUT: Bounded =
     Bounded { flag: "drain-timeout", unit: "seconds", default: 30, allowed: 0..=3600 };
 const HOSTED_SENDS: Bounded =
     Bounded { flag: "hosted-sends-per-minute", unit: "forms", default: 60, allowed: 0..=1_000_000 };
+const RATE_PER_APP: Bounded = Bounded {
+    flag: "rate-per-app",
+    unit: "calls a second",
+    default: APP_CALLS_PER_SECOND as u64,
+    allowed: 0..=CALLS_PER_SECOND_MAX as u64,
+};
+const RATE_PER_ADDRESS: Bounded = Bounded {
+    flag: "rate-per-address",
+    unit: "calls a second",
+    default: sluice_web::ADDRESS_CALLS_PER_SECOND as u64,
+    allowed: 0..=CALLS_PER_SECOND_MAX as u64,
+};
+const BYTES_PER_ADDRESS: Bounded = Bounded {
+    flag: "bytes-per-address",
+    unit: "bytes a second",
+    default: sluice_web::ADDRESS_BYTES_PER_SECOND as u64,
+    allowed: 0..=BYTES_PER_SECOND_MAX,
+};
+const DAILY_BYTES_PER_APP: Bounded = Bounded {
+    flag: "daily-bytes-per-app",
+    unit: "bytes a day",
+    default: APP_BYTES_PER_DAY,
+    allowed: 0..=BYTES_PER_DAY_MAX,
+};
+/// Finer steps than ten nanoseconds a byte are not counted.
+const BYTES_PER_SECOND_MAX: u64 = 100_000_000;
 /// Read where no other file is named.
 const FILE_DEFAULT: &str = "sluice.toml";
 const ADMIN_TOKEN_VARIABLE: &str = "SLUICE_ADMIN_TOKEN";
+const METRICS_TOKEN_VARIABLE: &str = "SLUICE_METRICS_TOKEN";
 /// A shorter token could be guessed.
-const ADMIN_TOKEN_CHARS_MIN: usize = 16;
+const METRICS_TOKEN_CHARS_MIN: usize = 16;
+/// As many characters as 128 random bits have in base64.
+const ADMIN_TOKEN_CHARS_MIN: usize = 22;
+const ADMIN_TOKEN_DISTINCT_MIN: usize = 10;
+/// Neighbours that are neither equal nor consecutive, unlike those of `aaa` and `abc`.
+const ADMIN_TOKEN_JUMPS_MIN: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -74,7 +118,18 @@ pub(crate) struct Settings {
     pub(crate) demo: bool,
     pub(crate) body_bytes_max: usize,
     pub(crate) connections_max: usize,
+    pub(crate) connections_per_address_max: usize,
+    /// Where `/metrics` are, if not beside everything else.
+    pub(crate) metrics_listen: Option<String>,
+    pub(crate) metrics_token: Option<Secret>,
     pub(crate) drain_timeout: Duration,
+    pub(crate) rates: Rates,
+    /// In calls a second; 0 means no limit.
+    pub(crate) rate_per_address: u32,
+    /// In bytes a second; 0 means no limit.
+    pub(crate) bytes_per_address: u32,
+    /// In bytes; absent means the default of the disk.
+    pub(crate) disk_reserve: Option<u64>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
     pub(crate) admin_token: Option<Secret>,
@@ -116,6 +171,7 @@ impl Settings {
         };
         let (token, key) = (variable(ADMIN_TOKEN_VARIABLE), variable(master_key::VARIABLE));
         let mut settings = Self::resolve(given, file, token, key)?;
+        settings.metrics_token = variable(METRICS_TOKEN_VARIABLE).map(metrics_token).transpose()?;
         if let Some(provider) = &mut settings.console.oidc {
             provider.client_secret = variable(sign_in::OIDC_SECRET_VARIABLE);
         }
@@ -134,10 +190,25 @@ impl Settings {
         let console = sign_in::resolve(&given, &file, public_url.clone())?;
         let not_tuned = Tuning::must_be_absent(&given, &file);
         let (store, folder) = store_of(given.data.or(file.data), given.store.or(file.store))?;
-        if let StoreAddress::Sqlite(_) = store {
-            not_tuned?;
+        let disk_reserve = given.disk_reserve.or(file.disk_reserve);
+        match store {
+            StoreAddress::Sqlite(_) => not_tuned?,
+            StoreAddress::Postgres(_) if disk_reserve.is_some() => {
+                return Err(Failure::usage(
+                    "disk-reserve has no effect with PostgreSQL, whose server has the disk",
+                    "leave --disk-reserve out, and watch the disk of the database server",
+                ));
+            }
+            StoreAddress::Postgres(_) => {}
         }
+        let per_address = given.rate_per_address.or(file.rate_per_address);
+        let bytes_per_address = given.bytes_per_address.or(file.bytes_per_address);
+        let rates = rates(
+            given.rate_per_app.or(file.rate_per_app),
+            given.daily_bytes_per_app.or(file.daily_bytes_per_app),
+        )?;
         let listen = given.listen.or(file.listen).unwrap_or_else(|| LISTEN_DEFAULT.into());
+        let metrics_listen = given.metrics_listen.or(file.metrics_listen);
         let sends = given.hosted_sends_per_minute.or(file.hosted_sends_per_minute);
         let drain_seconds = DRAIN_TIMEOUT.of(given.drain_timeout.or(file.drain_timeout))?;
         Ok(Self {
@@ -148,7 +219,15 @@ impl Settings {
             demo: !given.no_demo.or(file.no_demo).unwrap_or(false),
             body_bytes_max: BODY_LIMIT.of(given.body_limit.or(file.body_limit))?,
             connections_max: MAX_CONNECTIONS.of(given.max_connections.or(file.max_connections))?,
+            connections_per_address_max: MAX_CONNECTIONS_PER_ADDRESS
+                .of(given.max_connections_per_address.or(file.max_connections_per_address))?,
+            metrics_listen: metrics_listen.map(listen_address).transpose()?,
+            metrics_token: None,
             drain_timeout: Duration::from_secs(drain_seconds as u64),
+            rates,
+            rate_per_address: count(&RATE_PER_ADDRESS, per_address)?,
+            bytes_per_address: count(&BYTES_PER_ADDRESS, bytes_per_address)?,
+            disk_reserve,
             log: given.log.or(file.log).unwrap_or_else(|| LOG_DEFAULT.into()),
             log_format: given.log_format.or(file.log_format).unwrap_or_default(),
             admin_token: token.map(admin_token).transpose()?,
@@ -158,7 +237,7 @@ impl Settings {
                 plain_http: given.jwks_allow_http.or(file.jwks_allow_http).unwrap_or(false),
             },
             hosted: HostedOptions {
-                sends_per_minute: u32::try_from(HOSTED_SENDS.of(sends)?).unwrap_or(u32::MAX),
+                sends_per_minute: count(&HOSTED_SENDS, sends)?,
                 trusted_proxies: networks(
                     "trusted-proxies",
                     given.trusted_proxies.or(file.trusted_proxies),
@@ -167,6 +246,19 @@ impl Settings {
             console,
         })
     }
+}
+
+fn count(bounded: &Bounded, given: Option<u64>) -> Result<u32, Failure> {
+    Ok(u32::try_from(bounded.of(given)?).unwrap_or(u32::MAX))
+}
+
+/// The limits by app; 0 means no limit.
+fn rates(calls: Option<u64>, bytes: Option<u64>) -> Result<Rates, Failure> {
+    let bytes = DAILY_BYTES_PER_APP.of(bytes)? as u64;
+    Ok(Rates {
+        calls: sluice_engine::rate::per_second(count(&RATE_PER_APP, calls)?),
+        bytes_per_day: Some(bytes).filter(|&bytes| bytes > 0),
+    })
 }
 
 /// A variable of the environment that has no flag; empty is absent.
@@ -286,18 +378,50 @@ fn checked_url(text: String) -> Result<String, Failure> {
 }
 
 fn admin_token(token: String) -> Result<Secret, Failure> {
-    let printable = token.chars().all(|c| c.is_ascii_graphic());
-    if printable && token.len() >= ADMIN_TOKEN_CHARS_MIN {
-        return Ok(Secret(token));
-    }
-    let what = if printable { "is too short to be safe" } else { "cannot be sent in a header" };
+    let Some(what) = token_fault(&token) else { return Ok(Secret(token)) };
     Err(Failure::usage(
         format!("{ADMIN_TOKEN_VARIABLE} {what}"),
         format!(
-            "use {ADMIN_TOKEN_CHARS_MIN} or more letters, digits and signs without spaces, \
-             such as the output of: openssl rand -hex 32"
+            "use {ADMIN_TOKEN_CHARS_MIN} or more random letters, digits and signs without spaces; \
+             this makes one: openssl rand -base64 32"
         ),
     ))
+}
+
+fn metrics_token(token: String) -> Result<Secret, Failure> {
+    let fits =
+        token.len() >= METRICS_TOKEN_CHARS_MIN && token.chars().all(|c| c.is_ascii_graphic());
+    fits.then_some(Secret(token)).ok_or_else(|| {
+        Failure::usage(
+            format!("{METRICS_TOKEN_VARIABLE} is too short, or cannot be sent in a header"),
+            format!(
+                "use {METRICS_TOKEN_CHARS_MIN} or more letters, digits and signs without spaces, \
+                 such as the output of: openssl rand -hex 32"
+            ),
+        )
+    })
+}
+
+/// Why a token is refused.
+fn token_fault(token: &str) -> Option<&'static str> {
+    let bytes = token.as_bytes();
+    let distinct: BTreeSet<u8> = bytes.iter().copied().collect();
+    let is_repeated = (1..=bytes.len() / 2)
+        .any(|period| bytes.iter().zip(bytes.iter().skip(period)).all(|(one, two)| one == two));
+    let jumps = bytes.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) > 1).count();
+    if !bytes.iter().all(u8::is_ascii_graphic) {
+        Some("cannot be sent in a header")
+    } else if bytes.len() < ADMIN_TOKEN_CHARS_MIN {
+        Some("is too short to be safe")
+    } else if distinct.len() < ADMIN_TOKEN_DISTINCT_MIN {
+        Some("is too easy to guess: it has too few different characters")
+    } else if is_repeated {
+        Some("is too easy to guess: it repeats itself")
+    } else if jumps < ADMIN_TOKEN_JUMPS_MIN {
+        Some("is too easy to guess: it is a sequence of characters")
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

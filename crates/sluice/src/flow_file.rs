@@ -10,6 +10,7 @@ use std::path::Path;
 use serde_json::{Map, Number, Value};
 use serde_yaml_ng::Value as Yaml;
 use sluice_flow::definition::{self, Fault};
+use sluice_flow::submission::BODY_BYTES_DEFAULT;
 
 /// What a file held.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,8 +65,14 @@ pub(crate) fn parse(text: &str, ending: &str) -> Result<FlowFile, Unreadable> {
 impl FlowFile {
     /// Every fault, in the words of the rules, with a hint where YAML is to blame.
     pub(crate) fn faults(&self) -> Vec<Fault> {
-        let faults = definition::check(&self.definition).err().unwrap_or_default();
+        let faults = definition::check_new(&self.definition).err().unwrap_or_default();
         self.explained(faults)
+    }
+
+    /// What its author should know, on a server with the default limits; nothing while it has faults.
+    pub(crate) fn warnings(&self) -> Vec<Fault> {
+        let definition = definition::check(&self.definition);
+        definition.map(|it| definition::warnings(&it, BODY_BYTES_DEFAULT)).unwrap_or_default()
     }
 
     /// Adds the hint to faults that came from elsewhere, too.
@@ -94,7 +101,7 @@ impl FlowFile {
         if let Some(value) = mended.pointer_mut(pointer) {
             *value = Value::String(text.to_owned());
         }
-        let faults = definition::check(&mended).err().unwrap_or_default();
+        let faults = definition::check_new(&mended).err().unwrap_or_default();
         !faults.iter().any(|fault| fault.pointer == pointer)
     }
 }

@@ -16,6 +16,8 @@ mod failure;
 mod flow_file;
 mod logging;
 mod master_key;
+#[cfg(unix)]
+mod open_files;
 mod output;
 mod progress;
 mod serve;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sluice_engine::clock::SystemClock;
 use sluice_engine::{Engine, Options, Store, StoreError};
-use sluice_web::{App, KeyFetcher, Limits};
+use sluice_web::{App, KeyFetcher, Limits, MetricsAccess, MetricsSite, MetricsToken, Network};
 use tokio::net::TcpListener;
 
 use crate::backend::StoreAddress;
@@ -29,9 +29,13 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
     logging::start(&settings.log, settings.log_format)?;
     let mut asked_to_stop = signals::listen()
         .map_err(|error| Failure::new(format!("cannot listen for signals: {error}"), ""))?;
-    let listener = bind(&settings.listen).await?;
-    let address = listener.local_addr().map_err(|error| unbound(&settings.listen, &error))?;
-    let store = backend::open(&settings.store, &settings.tuning).await?;
+    let (listener, address) = bind(&settings.listen).await?;
+    let metrics = match &settings.metrics_listen {
+        Some(listen) => Some(bind(listen).await?),
+        None => None,
+    };
+    let metrics_address = metrics.as_ref().map_or(address, |(_, address)| *address);
+    let store = backend::open(&settings.store, &settings.tuning, settings.disk_reserve).await?;
     let stored_in = settings.store.to_string();
     if let StoreAddress::Sqlite(_) = settings.store {
         settings.master_keys.prepare()?;
@@ -40,13 +44,18 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
     must_open(&engine).await?;
     let made = demo::first_start(&engine, settings.demo, settings.admin_token.is_some()).await?;
     // A reader of the banner that has gone is no reason not to serve.
-    let _gone = output::print(&banner(address, &stored_in, &made));
+    let _gone = output::print(&banner(address, metrics_address, &stored_in, &made));
     tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "ready");
+    #[cfg(unix)]
+    crate::open_files::raise(settings.connections_max);
 
     let limits = Limits {
         body_bytes_max: settings.body_bytes_max,
         connections_max: settings.connections_max,
+        connections_per_address_max: settings.connections_per_address_max,
         drain_timeout: settings.drain_timeout,
+        calls_per_address: sluice_web::address_quota(settings.rate_per_address),
+        bytes_per_address: sluice_web::address_bytes_quota(settings.bytes_per_address),
         ..Limits::default()
     };
     let stop = async {
@@ -55,23 +64,57 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
             () = engine.lost_track() => {}
         }
     };
-    let app = App::with_console(
+    let token = settings.metrics_token.as_ref().map(|token| MetricsToken::new(&token.0));
+    let access = match (&metrics, &token) {
+        (Some(_), _) => MetricsAccess::Nobody,
+        (None, Some(token)) => MetricsAccess::Token(token.clone()),
+        (None, None) => MetricsAccess::Everybody,
+    };
+    let app = App::with_metrics(
         Arc::clone(&engine),
         limits,
         settings.hosted.clone(),
         settings.console.clone(),
+        &access,
     );
+    let exempt = exempt(&settings.hosted.trusted_proxies);
+    let metrics_site = MetricsSite::new(Arc::clone(&engine), token, limits);
     tokio::select! {
-        served = sluice_web::serve(listener, app, &limits, stop) => {
-            served.map_err(|error| Failure::new(format!("the server failed: {error}"), ""))?;
-        }
+        served = sluice_web::serve(listener, app, &limits, &exempt, stop) => served.map_err(broken)?,
+        served = serve_metrics(metrics, metrics_site, &limits) => served.map_err(broken)?,
         () = lost_for_long(&engine) => {}
     }
     close(&engine).await
 }
 
-async fn bind(listen: &str) -> Result<TcpListener, Failure> {
-    TcpListener::bind(listen).await.map_err(|error| unbound(listen, &error))
+fn broken(error: std::io::Error) -> Failure {
+    Failure::new(format!("the server failed: {error}"), "")
+}
+
+/// The networks whose connections are not counted by address: behind a proxy there are many clients, and this
+/// machine is the operator's.
+fn exempt(proxies: &[Network]) -> Vec<Network> {
+    let loopback = ["127.0.0.0/8", "::1"].into_iter().filter_map(|network| network.parse().ok());
+    proxies.iter().copied().chain(loopback).collect()
+}
+
+/// Serves metrics on their own listener, if they have one, until the process ends.
+async fn serve_metrics(
+    metrics: Option<(TcpListener, SocketAddr)>,
+    site: MetricsSite,
+    limits: &Limits,
+) -> std::io::Result<()> {
+    let Some((listener, _)) = metrics else { return std::future::pending().await };
+    sluice_web::serve(listener, site, limits, &exempt(&[]), std::future::pending()).await
+}
+
+async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+    let bound = async {
+        let listener = TcpListener::bind(listen).await?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    };
+    bound.await.map_err(|error| unbound(listen, &error))
 }
 
 fn unbound(listen: &str, error: &std::io::Error) -> Failure {
@@ -109,6 +152,8 @@ async fn start(
         master_keys: Some(settings.master_keys.source()),
         key_source: Some(Arc::new(KeyFetcher::new(settings.jwks.clone()))),
         public_url: Some(public_url),
+        body_bytes_max: Some(settings.body_bytes_max),
+        rates: settings.rates,
     };
     Engine::start(store, Arc::new(SystemClock), options).await.map_err(unreadable)
 }
@@ -125,10 +170,10 @@ fn unreadable(error: StoreError) -> Failure {
 /// A server that cannot open the secrets of its apps would refuse their users: better not to start.
 async fn must_open(engine: &Engine) -> Result<(), Failure> {
     let closed = engine.closed_secrets().await.map_err(unreadable)?;
-    let Some((app, kid, why)) = closed.first() else { return Ok(()) };
+    let Some((which, why)) = closed.first() else { return Ok(()) };
     engine.close().await;
     Err(Failure::new(
-        format!("{} signing secrets cannot be opened, such as {kid} of {app}: {why}", closed.len()),
+        format!("{} sealed secrets cannot be opened, such as {which}: {why}", closed.len()),
         format!(
             "give the master key that they were sealed with: restore master.key in the data folder, or set \
              {} to the same value on every node. If it is lost for good: sluice key rotate \

@@ -29,7 +29,7 @@ const SEARCH: &str = "?canary-search-5gQ2";
 const ASSIGNMENT: &str = "canary-assignment-5gQ2";
 const IDEMPOTENCY_KEY: &str = "canary-idempotency-5gQ2";
 const BEARER: &str = "canary-bearer-5gQ2";
-const ADMIN_TOKEN: &str = "canary-admin-token-5gQ2";
+const ADMIN_TOKEN: &str = "canary-admin-token-5gQ2-of-the-canary";
 const PASSWORD: &str = "canary-password-5gQ2";
 /// A key set that nobody publishes.
 const KEY_SET: &str = "https://nobody.invalid/canary-5gQ2";
@@ -71,7 +71,7 @@ async fn search_the_log(store: Option<&str>) -> String {
     assert!(log.matches(": exchange ").count() > 20, "the requests are not logged: {log}");
     assert!(!printed.contains(CANARY), "{printed}");
     for line in log.lines() {
-        assert!(!line.contains(CANARY), "{line}");
+        assert!(!line.contains(CANARY) && !line.contains(&USER.to_uppercase()), "{line}");
         for secret in &secrets {
             assert!(!line.contains(secret.as_str()), "{line}");
         }
@@ -85,7 +85,7 @@ fn submission(version: &str) -> Value {
         "respondentAnalyticsAdmission": "admitted",
         "answers": {"nps": "3", "why": ANSWER},
         "identities": [{"type": "userId", "value": USER}, {"type": "traits.email", "value": EMAIL}],
-        "metadata": {"tags": {TAG_NAME: TAG}},
+        "metadata": {"tags": {TAG_NAME: TAG, (USER.to_uppercase()): TAG}},
         "context": {"page": {"path": "/", "search": SEARCH}, "userAgent": ANSWER},
         "flowAssignmentId": ASSIGNMENT,
     })
@@ -112,7 +112,7 @@ async fn submit_all(server: &Server) {
         (key.as_str(), changed("/identities/0/type", json!(EMAIL)).to_string(), 200),
         (key.as_str(), changed("/metadata/tags", json!({TAG_NAME: {TAG: TAG}})).to_string(), 200),
         (key.as_str(), format!("{{\"answers\":\"{ANSWER}"), 400),
-        (key.as_str(), ANSWER.repeat(20_000), 413),
+        (key.as_str(), ANSWER.repeat(80_000), 413),
         (API_KEY, good.to_string(), 401),
     ];
     for (index, (key, body, status)) in cases.into_iter().enumerate() {

@@ -25,6 +25,10 @@ use support::Server;
 const USER: &str = "canary-user-8Kd3";
 const EMAIL: &str = "canary-8kd3@mail.example";
 const TRAIT: &str = "canary-trait-8Kd3";
+const DEVICE: &str = "canary-device-8Kd3";
+/// Too short to search files for; it is sent in a phrase that is found if the id stays in it.
+const SHORT: &str = "u42";
+const SHORT_PHRASE: &str = "canary-phrase u42";
 /// Who a submission says it is of, against its token.
 const OTHER: &str = "canary-other-8Kd3";
 const BEARER: &str = "canary-bearer-8Kd3";
@@ -32,7 +36,7 @@ const FORWARDED: &str = "198.51.100.213";
 const ADDRESS: &str = "127.93.71.57";
 const ANSWER: &str = "found-answer-8Kd3";
 /// What an admitted submission leaves, and what none may leave.
-const KEPT: [&str; 3] = [USER, EMAIL, TRAIT];
+const KEPT: [&str; 5] = [USER, EMAIL, TRAIT, DEVICE, SHORT_PHRASE];
 const NEVER_KEPT: [&str; 4] = [OTHER, BEARER, FORWARDED, ADDRESS];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -114,7 +118,8 @@ async fn check(folder: &Path, store: Option<&str>, searched: &[&Path]) {
     shown.push(log);
     for trace in &traces {
         for shown in &shown {
-            assert!(!shown.contains(trace), "{trace} in {shown}");
+            let trace = trace.to_lowercase();
+            assert!(!shown.to_lowercase().contains(&trace), "{trace} in {shown}");
         }
     }
     assert_eq!(holding(searched, &traces), Vec::<String>::new());
@@ -159,7 +164,10 @@ impl Caller<'_> {
             }
         }
         let mut nameless = body("nameless");
-        nameless["identities"] = json!([]);
+        // The token names the person; nothing but this names the device.
+        nameless["identities"] = json!([
+            {"type": "anonymousId", "value": DEVICE}, {"type": "traits.number", "value": SHORT},
+        ]);
         assert!(stored(&self.submit(&tokens.good, &nameless, "key-nameless").await));
         let misshapen =
             json!({"flowVersionId": version, "identities": [{"type": USER, "value": EMAIL}]});
@@ -241,20 +249,29 @@ fn submission(version: &str, admission: &str, why: &str) -> Value {
         "answers": {"nps": "3", "why": why},
         "identities": [
             {"type": "userId", "value": USER}, {"type": "traits.email", "value": EMAIL},
-            {"type": "traits.name", "value": TRAIT},
+            {"type": "traits.name", "value": TRAIT}, {"type": "anonymousId", "value": DEVICE},
+            {"type": "traits.number", "value": SHORT},
         ],
         "context": {
             "page": {
                 "path": format!("/of/{USER}"),
                 "search": format!("?identities.userId={USER}&mail={EMAIL}"),
-                "referrer": format!("https://shop.example/{USER}"),
+                "referrer": format!("https://shop.example/{}?d={DEVICE}", USER.to_uppercase()),
             },
+            "userAgent": format!("App/1 ({}; {SHORT_PHRASE})", DEVICE.to_uppercase()),
         },
-        "metadata": {"tags": {"who": USER}},
+        "metadata": {"tags": {
+            "who": USER, "WHO": USER.to_uppercase(), "mail": ["x", EMAIL.to_uppercase()],
+            "device": DEVICE.to_uppercase(), "plan": "pro",
+            "short": SHORT_PHRASE, "shorts": ["x", SHORT_PHRASE.to_uppercase()],
+            (SHORT_PHRASE): "in a name",
+            (USER): "in a name", (EMAIL.to_uppercase()): "in a name",
+            (format!("of {}", DEVICE.to_lowercase())): "in a name",
+        }},
     })
 }
 
-/// The files below these folders that hold one of the words, each with the word.
+/// The files below these folders that hold one of the words in any letter case, each with the word.
 fn holding(folders: &[&Path], words: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for folder in folders {
@@ -266,8 +283,8 @@ fn holding(folders: &[&Path], words: &[&str]) -> Vec<String> {
             }
             // What is no text is replaced, and leaves the words as they are.
             let bytes = std::fs::read(&path).unwrap_or_default();
-            let text = String::from_utf8_lossy(&bytes);
-            let held = words.iter().filter(|word| text.contains(**word));
+            let text = String::from_utf8_lossy(&bytes).to_lowercase();
+            let held = words.iter().filter(|word| text.contains(&word.to_lowercase()));
             found.extend(held.map(|word| format!("{word} in {}", path.display())));
         }
     }

@@ -127,3 +127,72 @@ fn the_readme_shows_the_example_that_the_client_tests_run() {
     let readme = document("README.md");
     assert_eq!(blocks(&readme, "ts"), [document("examples/submit.ts").trim_end()]);
 }
+
+/// The rows of the table under a heading of docs/api.md, each as its cells.
+fn api_table(heading: &str) -> Vec<Vec<String>> {
+    let document = document("docs/api.md");
+    let (_, section) = document.split_once(&format!("\n### {heading}\n")).unwrap();
+    let rows = section.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    rows.take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()
+        })
+        .collect()
+}
+
+/// That a table of docs/api.md begins with these cells, row by row, in any order.
+fn assert_table(heading: &str, expected: &[Vec<String>]) {
+    let columns = expected[0].len();
+    let rows: Vec<Vec<String>> =
+        api_table(heading).into_iter().map(|cells| cells[..columns].to_vec()).collect();
+    for row in expected {
+        assert!(
+            rows.contains(row),
+            "add to the table \"{heading}\" of docs/api.md: | {} |",
+            row.join(" | ")
+        );
+    }
+    for row in &rows {
+        assert!(
+            expected.contains(row),
+            "remove from the table \"{heading}\" of docs/api.md: | {} |",
+            row.join(" | ")
+        );
+    }
+    assert_eq!(rows.len(), expected.len(), "a row of \"{heading}\" in docs/api.md occurs twice");
+}
+
+#[test]
+fn the_api_page_lists_every_issue_code() {
+    let codes = sluice_flow::issue::Code::ALL.iter();
+    let expected: Vec<_> = codes.map(|code| vec![format!("`{}`", code.as_str())]).collect();
+    assert_table("Issue codes of `response.submit`", &expected);
+}
+
+#[test]
+fn the_api_page_lists_every_limit_of_a_submission() {
+    let transport = [
+        ("body, bytes (an operator can change it)", sluice_web::Limits::default().body_bytes_max),
+        ("calls in a batch", sluice_web::CALLS_MAX),
+    ];
+    let limits = transport.iter().chain(sluice_flow::submission::LIMITS);
+    let expected: Vec<_> =
+        limits.map(|(name, limit)| vec![(*name).to_owned(), limit.to_string()]).collect();
+    assert_table("Limits of `response.submit`", &expected);
+}
+
+#[test]
+fn the_api_page_and_the_transport_page_list_every_status_of_a_call() {
+    let codes = sluice_web::TRPC_CODES.iter();
+    let expected: Vec<_> = codes
+        .map(|(name, number, status)| {
+            vec![status.to_string(), format!("`{name}`"), number.to_string()]
+        })
+        .collect();
+    assert_table("Statuses of `response.submit`", &expected);
+    let guide = document("docs/trpc.md");
+    for (name, number, status) in sluice_web::TRPC_CODES {
+        let row = format!("| `{name}` | {number} | {status} |");
+        assert!(guide.contains(&row), "add to the table of errors in docs/trpc.md: {row}");
+    }
+}

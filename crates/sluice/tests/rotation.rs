@@ -139,7 +139,7 @@ async fn a_rotation_on_postgresql_may_be_killed_at_any_moment_and_is_run_again()
             command.current_dir(folder.path()).args(["serve", "--listen", "127.0.0.1:0"]);
             command.args(["--store", &url]).env("SLUICE_MASTER_KEY", &new).output().unwrap()
         };
-        assert_complains(&refused, 1, &["signing secrets cannot be opened", "SLUICE_MASTER_KEY"]);
+        assert_complains(&refused, 1, &["sealed secrets cannot be opened", "SLUICE_MASTER_KEY"]);
     }
     let whole = rotate(&both).output().unwrap();
     assert_eq!(whole.status.code(), Some(0), "{}", text(&whole.stderr));

@@ -46,6 +46,13 @@ async fn settings_of_an_app_are_shown_and_changed() {
     assert!(shown.contains("\n  retentionDays  default"), "{shown}");
     assert!(shown.contains("\n  allowedOrigins  []"), "{shown}");
 
+    let (code, shown, said) = set(&["--calls-per-second", "100", "--bytes-per-day", "5000000000"]);
+    assert_eq!(code, 0, "{said}");
+    let limits = "\n  limits  {\"bytesPerDay\":5000000000,\"callsPerSecond\":100}";
+    assert!(shown.contains(limits), "{shown}");
+    let (_, shown, _) = set(&["--calls-per-second", "default"]);
+    assert!(shown.contains("{\"bytesPerDay\":5000000000,\"callsPerSecond\":null}"), "{shown}");
+
     let logo = folder.path().join("logo.svg");
     std::fs::write(&logo, "<svg/>").unwrap();
     let (code, shown, said) = set(&["--accent-color", "#fc0", "--logo", logo.to_str().unwrap()]);

@@ -42,7 +42,7 @@ async fn what_the_snippet_in_rust_signs_is_accepted_and_stored_as_proven() {
     assert_eq!(reply.status(), 200);
     let (_, list) = server.admin(&admin, &format!("/flows/{flow}/responses")).await;
     assert_eq!(list["items"][0]["identityVerified"], true, "{list}");
-    let proven = json!([{"type": "userId", "value": "user of Rust"}]);
+    let proven = json!([{"type": "userId", "value": "user of Rust", "verified": true}]);
     assert_eq!(list["items"][0]["identities"], proven);
     assert_eq!(server.stop(), Some(0));
 }

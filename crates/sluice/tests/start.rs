@@ -156,7 +156,11 @@ fn a_start_that_cannot_be_says_why_and_what_to_do() {
         assert!(!text(&output.stderr).contains("secret"));
     }
     let short = sluice().env("SLUICE_ADMIN_TOKEN", "too-short").current_dir(folder.path()).output();
-    assert_complains(&short.unwrap(), 2, &["SLUICE_ADMIN_TOKEN", "too short", "16"]);
+    assert_complains(
+        &short.unwrap(),
+        2,
+        &["SLUICE_ADMIN_TOKEN", "too short", "32", "openssl rand"],
+    );
 }
 
 #[test]

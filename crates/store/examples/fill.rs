@@ -23,7 +23,8 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    App, AppRow, FlowRow, IdentityVerification, Record, ResponseRow, Store as _, VersionRow,
+    App, AppLimits, AppRow, FlowRow, IdentityVerification, Record, ResponseRow, Store as _,
+    VersionRow,
 };
 
 /// Records that are written in one transaction.
@@ -96,6 +97,7 @@ impl History {
             retention_days: None,
             token_lifetime_seconds: None,
             hosted: None,
+            limits: AppLimits::default(),
             created_at,
         };
         let flow = FlowRow {

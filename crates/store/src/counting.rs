@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_flow::counts::{Contribution, Damaged, Delta, Gathered, Sheet};
+use sluice_flow::counts::{Contribution, Damaged, Delta, Gathered, Sheet, TagCensus};
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::time::Day;
@@ -179,14 +179,28 @@ pub(crate) fn ids_of(day: Day) -> (Uuid, Uuid) {
     (opens(day), opens(day.plus(1)))
 }
 
-/// A day of a flow that is counted from its responses.
+/// A day of a flow that is counted from its responses. They are read once; and once more if they have too many tags, since
+/// the most frequent are known only after the last response.
 #[derive(Debug, Default)]
 pub(crate) struct Recount {
     sheets: BTreeMap<SheetKey, Sheet>,
+    censuses: BTreeMap<SheetKey, TagCensus>,
+    is_second_pass: bool,
     pub(crate) responses: u64,
 }
 
 impl Recount {
+    /// Whether all responses are to be added once more. Ask after the last one.
+    pub(crate) fn begins_second_pass(&mut self) -> bool {
+        if self.is_second_pass || !self.censuses.values().any(TagCensus::is_over) {
+            return false;
+        }
+        self.is_second_pass = true;
+        self.sheets = self.censuses.iter().map(|(key, it)| (*key, it.sheet())).collect();
+        self.responses = 0;
+        true
+    }
+
     /// Adds those of the responses that are counted: at once, as each says, or by the walk up to where it stands.
     pub(crate) fn add(
         &mut self,
@@ -202,6 +216,13 @@ impl Recount {
             }
         }
         for NewDelta { key, delta, .. } in &deltas {
+            if !self.is_second_pass {
+                let census = self.censuses.entry(*key).or_default();
+                census.add(delta)?;
+                if census.is_over() {
+                    continue;
+                }
+            }
             self.sheets.entry(*key).or_default().put(&Gathered::of(delta.as_bytes())?);
         }
         Ok(())

@@ -3,7 +3,8 @@
 //! It is kept with the response, so that a retry can be told from another submission. It is made here and not by whoever stores, because a row that loses its identities
 //! to an erasure gets a new one in the same transaction.
 
-use sluice_flow::submission::without_respondent;
+use sluice_flow::respondent::Known;
+use sluice_flow::submission::{identities_with_proof, without_respondent};
 
 use crate::{Digest, ResponseRow};
 
@@ -32,16 +33,26 @@ impl ResponseRow {
         *blake3::hash(&whole).as_bytes()
     }
 
-    /// The same answers without anything that connects them with a person; what a page's address or a tag
-    /// said of them goes too.
+    /// The identities as JSON, each with whether a token proved it.
+    pub fn identities_with_proof(&self) -> String {
+        let stored = self.identities.as_deref().unwrap_or("[]");
+        identities_with_proof(stored, self.identity_verified)
+    }
+
+    /// The same answers without anything that connects them with a person. The identities of the response and of
+    /// the person's profile are cut out of its tags and context as well.
     #[must_use]
-    pub fn unlinked(self) -> Self {
+    pub fn unlinked(self, profile: &[Known]) -> Self {
         let [identities, tags, context] =
             [&self.identities, &self.tags, &self.context].map(Option::as_deref);
-        let (tags, context) = without_respondent(identities, tags, context);
+        let kept = without_respondent(identities, profile, tags, context);
+        if !kept.unreadable.is_empty() {
+            let (response, columns) = (self.response_id, kept.unreadable);
+            tracing::error!(%response, ?columns, "stored JSON cannot be read and was erased");
+        }
         let mut row = Self {
-            tags,
-            context,
+            tags: kept.tags,
+            context: kept.context,
             identities: None,
             identity_verified: false,
             respondent_id: None,

@@ -49,6 +49,8 @@ pub use row::*;
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// Durable storage of apps, flows, versions and responses.
+///
+/// No method has a default, so that the compiler finds a wrapper that forwards too little.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Stores many responses in one durable transaction and says, for each in order, what became of it.
@@ -78,8 +80,14 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// Where it is more than one, a commit should hold the responses of one app only, so that what is
     /// slow or away for one app does not hold up another.
-    fn lanes(&self) -> usize {
-        1
+    fn lanes(&self) -> usize;
+
+    /// Free space on the disk that this process writes to; absent if another server does the writing.
+    ///
+    /// Below the reserve [`Store::commit`] and [`Store::check`] fail with [`StoreError::DiskReserve`], and
+    /// everything else still works. Commits succeed again once there is room, without a restart.
+    fn disk_space(&self) -> Option<DiskSpace> {
+        None
     }
 
     /// What was stored under this idempotency key: the response and its digest; no digest where the
@@ -175,26 +183,35 @@ pub trait Store: Send + Sync + 'static {
         page: Page<ResponseId>,
     ) -> StoreResult<Vec<ResponseRow>>;
 
-    /// Erases a part of what is kept of a person, durably; call it until it says that it is done.
+    /// Erases a part of what is kept of a person, durably; call it until it reports that it is done.
     ///
-    /// - Each call takes up to `limit` of the person's responses and then of their invitations.
+    /// - First goes what the respondent is found by, with the invitations of each identity; then the responses.
+    ///   As soon as the identities are gone, nothing more can be linked to the respondent.
+    /// - A call takes at most `limit` identities, and at most `limit` responses, consents and invitations
+    ///   together. Its cost does not depend on how many there are.
     /// - The responses of a respondent are those that are linked to them, and those that completed one of
     ///   their invitations and are linked to nobody. They are deleted, or kept without identities,
     ///   respondent and assignment and with the digest of what is left. Their idempotency keys stay taken.
+    /// - The identities of each response that is kept, and those of the whole profile up to
+    ///   [`ERASURE_IDENTITIES_MAX`], are cut out of its tags and context, in whichever part it is.
     /// - The person's invitations are those with a user id or an address that is known of them; the case of
     ///   ASCII letters in an address does not matter. They stay without both, without their response and
     ///   with the day alone of its time, and those that were open are withdrawn. The same is done to one
     ///   that a response of the person completed, whomever it was for. A response that is linked to somebody
     ///   else is kept without the assignment, with its key taken and with the digest of what is left.
-    /// - The call that finds no more than `limit` also removes the profile, all that is known of it and its
-    ///   consents, in one transaction: nothing can be linked to the respondent in between.
-    /// - A call that removes anything writes the audit entry, in the same transaction.
+    /// - The profile goes with the last part. Until then its row has an [`ErasureMark`], so that
+    ///   another process can continue the erasure ([`Store::list_erasing`]). If one call asks to keep the
+    ///   answers and another to delete them, what is left when the second one comes is deleted.
+    /// - The first call writes the audit entry, in the same transaction; a call that continues writes one only
+    ///   if it changes what becomes of the answers. For an invitee, every call that removes anything writes it.
     /// - Where there is no such respondent, or no invitation of the invitee, nothing is written, and it is
     ///   done.
     ///
     /// What was removed cannot be read any more; the backend's documentation says what of it is left in its
     /// files.
     async fn erase(&self, erasure: Erasure) -> StoreResult<Removed>;
+    /// Up to `limit` respondents whose erasure has begun and is not done, in the order of their apps and ids.
+    async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>>;
 
     /// Removes a part of what an app has kept since before a time, durably; call it with the place that
     /// it gave, until it gives none.
@@ -305,6 +322,13 @@ pub trait Store: Send + Sync + 'static {
     async fn find_link(&self, hash: &SecretHash) -> StoreResult<Option<LinkRow>>;
     /// The session with this hash, over or not.
     async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>>;
+    /// Sessions of a user in one epoch, over or not, the last used first.
+    async fn list_sessions(
+        &self,
+        user: UserId,
+        epoch: u32,
+        limit: usize,
+    ) -> StoreResult<Vec<SessionRow>>;
 
     /// The audit log, newest first: of one app, or of everything.
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>>;
@@ -318,9 +342,7 @@ pub trait Store: Send + Sync + 'static {
     /// Returns when [`Store::changes`] is worth another look, at the latest when a change by another
     /// process was announced. A hint only: a backend without announcements never returns, and one that
     /// has them may miss some; whoever waits looks from time to time all the same.
-    async fn changed(&self) {
-        std::future::pending::<()>().await;
-    }
+    async fn changed(&self);
 
     /// Everything that is stored, in the order of [`Place`], which all backends share; but for sessions and
     /// links, which are of the place where somebody signed in.

@@ -32,6 +32,8 @@ pub struct UserRow {
     pub password: Option<String>,
     /// Who they are at an OpenID provider, once they came from there.
     pub subject: Option<Subject>,
+    /// What is asked for after the password.
+    pub second_factor: Option<SecondFactor>,
     /// Sessions of an earlier epoch are over.
     pub epoch: u32,
     pub created_at: Timestamp,
@@ -41,6 +43,47 @@ pub struct UserRow {
 impl std::fmt::Debug for UserRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("UserRow").field("user_id", &self.user_id).finish_non_exhaustive()
+    }
+}
+
+/// A second factor: one-time codes by time (TOTP), and recovery codes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecondFactor {
+    /// The shared secret, sealed with the master key.
+    pub sealed: String,
+    /// The last time step that a code was accepted for; codes of this step and earlier ones are refused.
+    pub used_step: i64,
+    /// The SHA-256 of the recovery codes that were not used yet.
+    pub recovery: Vec<SecretHash>,
+}
+
+impl std::fmt::Debug for SecondFactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecondFactor(…)")
+    }
+}
+
+impl SecondFactor {
+    /// The three columns of a user; none where there is no second factor.
+    pub(crate) fn columns(factor: Option<&Self>) -> (Option<&str>, Option<i64>, Option<Vec<u8>>) {
+        let sealed = factor.map(|it| it.sealed.as_str());
+        (sealed, factor.map(|it| it.used_step), factor.map(|it| it.recovery.concat()))
+    }
+
+    /// The second factor of the columns; an error where they do not fit together.
+    pub(crate) fn from_columns(
+        (sealed, used_step, recovery): (Option<String>, Option<i64>, Option<Vec<u8>>),
+    ) -> Result<Option<Self>, &'static str> {
+        match (sealed, used_step, recovery) {
+            (None, None, None) => Ok(None),
+            (Some(sealed), Some(used_step), Some(recovery)) => {
+                let (recovery, []) = recovery.as_chunks() else {
+                    return Err("recovery codes are not whole");
+                };
+                Ok(Some(Self { sealed, used_step, recovery: recovery.to_vec() }))
+            }
+            _ => Err("a second factor is not whole"),
+        }
     }
 }
 
@@ -102,6 +145,8 @@ pub struct SessionRow {
     pub created_at: Timestamp,
     pub used_at: Timestamp,
     pub expires_at: Timestamp,
+    /// When the holder last proved who they are in this session.
+    pub confirmed_at: Timestamp,
 }
 
 /// One write about people.
@@ -124,7 +169,17 @@ pub enum PeopleWrite {
         used_at: Timestamp,
         expires_at: Timestamp,
     },
+    /// The holder of a session that is there has proved again who they are.
+    Confirm {
+        hash: SecretHash,
+        confirmed_at: Timestamp,
+    },
     EndSession(SecretHash),
+    /// Ends all sessions of a user but one.
+    EndOtherSessions {
+        user_id: UserId,
+        kept: SecretHash,
+    },
     /// Removes sessions that were over before a time: so many at the most.
     Sweep {
         before: Timestamp,

@@ -1,21 +1,36 @@
 //! What goes, part by part: one person who is erased, and what an app has kept long enough.
 //!
 //! Both are asked for again until they are done. A part is bounded, so that submissions get their turn
-//! between two of them; and each that removes something writes its audit entry in the same transaction,
-//! always the same one, so that nothing goes unrecorded where the rest is cut short.
+//! between two of them; and the audit entry is written in the same transaction as the first rows that go, so
+//! that nothing goes unrecorded where the rest is cut short.
 
+use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssignmentId, RespondentId, ResponseId};
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::{IDENTITIES_PER_RESPONDENT_MAX, Known};
 use sluice_flow::time::Timestamp;
 
 use crate::AuditRow;
 
+/// Identities of a profile that an erasure cuts out of all its answers: those of a full profile, and as many
+/// that submissions add before the last one is removed. A profile from before the limit may have more.
+pub const ERASURE_IDENTITIES_MAX: usize = 2 * IDENTITIES_PER_RESPONDENT_MAX;
+
 /// What becomes of the answers of an erased person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Answers {
     /// They stay, without anything that connects them with the person.
     Keep,
     Delete,
+}
+
+/// An erasure that has begun. It is kept with the profile until the profile is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasureMark {
+    pub answers: Answers,
+    /// The identities of the profile, to be cut out of every response that is kept; empty if the answers are
+    /// deleted. The profile is not found by them.
+    pub identities: Vec<Known>,
 }
 
 /// Whom an erasure is about.
@@ -32,9 +47,9 @@ pub struct Erasure {
     pub app_id: AppId,
     pub person: Person,
     pub answers: Answers,
-    /// Written with every part that removes something. It tells nothing that the person is known by.
+    /// Written with the first part. It contains nothing that the person is known by.
     pub audit: AuditRow,
-    /// The most responses and invitations, together, that one part takes.
+    /// The most identities, and the most responses, consents and invitations together, that one part takes.
     pub limit: usize,
 }
 
@@ -88,6 +103,29 @@ impl ExpiryPlace {
     }
 }
 
+impl Erasure {
+    /// The mark of this erasure, given the mark of the parts before and the identities that the profile still has.
+    /// Deleting wins over keeping.
+    pub(crate) fn mark(&self, begun: Option<&ErasureMark>, found: &[Known]) -> ErasureMark {
+        let begun_answers = begun.map(|it| it.answers);
+        if self.answers == Answers::Delete || begun_answers == Some(Answers::Delete) {
+            return ErasureMark { answers: Answers::Delete, identities: Vec::new() };
+        }
+        let mut identities = begun.map_or_else(Vec::new, |it| it.identities.clone());
+        for known in found {
+            if identities.len() < ERASURE_IDENTITIES_MAX && !identities.contains(known) {
+                identities.push(known.clone());
+            }
+        }
+        ErasureMark { answers: Answers::Keep, identities }
+    }
+
+    /// How many identities a part reads: enough for the mark and for what it removes.
+    pub(crate) fn identities_read(&self) -> usize {
+        self.limit.max(ERASURE_IDENTITIES_MAX)
+    }
+}
+
 impl Default for ExpiryPlace {
     fn default() -> Self {
         Self::Responses(None)
@@ -122,4 +160,44 @@ pub enum Next {
     Done,
     /// Another process is at this app, and goes on with it.
     LeftToAnother,
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_flow::id::AuditId;
+    use sluice_flow::respondent::IdentityType;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn the_mark_of_an_erasure_is_bounded_however_full_the_profile() {
+        let audit = AuditRow {
+            audit_id: AuditId::from_uuid(Uuid::nil()),
+            app_id: None,
+            actor: String::new(),
+            action: String::new(),
+            subject: String::new(),
+            detail: String::new(),
+        };
+        let erasure = Erasure {
+            app_id: AppId::from_uuid(Uuid::nil()),
+            person: Person::Respondent(RespondentId::from_uuid(Uuid::nil())),
+            answers: Answers::Keep,
+            audit,
+            limit: 20,
+        };
+        let address =
+            |number: usize| Known::new(IdentityType::Email, &format!("{number}@mail.example"));
+        let first = erasure.mark(None, &[0, 1].map(address));
+        assert_eq!(first.identities, [0, 1].map(address));
+        let all: Vec<Known> = (1..500).map(address).collect();
+        let second = erasure.mark(Some(&first), &all);
+        assert_eq!(second.identities.len(), ERASURE_IDENTITIES_MAX);
+        assert_eq!(second.identities[..3], [0, 1, 2].map(address));
+        let delete = Erasure { answers: Answers::Delete, ..erasure.clone() };
+        let deleting = delete.mark(Some(&second), &all);
+        assert_eq!(deleting, ErasureMark { answers: Answers::Delete, identities: Vec::new() });
+        assert_eq!(erasure.mark(Some(&deleting), &all), deleting, "deleting wins");
+    }
 }

@@ -4,14 +4,16 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
-use crate::IdempotencyKey;
+use crate::{ErasureMark, IdempotencyKey};
 
 /// A profile. Its id tells the day on which it was first seen and no more: it outlives an erasure in the audit
 /// log, and must not lead to the answers that were kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RespondentRow {
     pub app_id: AppId,
     pub respondent_id: RespondentId,
+    /// Set if an erasure of this respondent has begun and is not done.
+    pub erasing: Option<ErasureMark>,
 }
 
 /// Something that is known of one respondent, and of no other of the app.

@@ -31,6 +31,22 @@ pub enum IdentityVerification {
     Enforce,
 }
 
+/// Space on the disk that a store writes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskSpace {
+    pub free_bytes: u64,
+    /// What submissions leave free.
+    pub reserve_bytes: u64,
+}
+
+/// The limits of one app; absent means that of the instance.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AppLimits {
+    pub calls_per_second: Option<u32>,
+    /// Bytes of responses that are stored in a UTC day.
+    pub bytes_per_day: Option<u64>,
+}
+
 /// An app as its owner set it up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppRow {
@@ -46,6 +62,7 @@ pub struct AppRow {
     pub token_lifetime_seconds: Option<u32>,
     /// How hosted pages look and are guarded, as JSON; absent means the defaults.
     pub hosted: Option<String>,
+    pub limits: AppLimits,
     pub created_at: Timestamp,
 }
 
@@ -245,6 +262,14 @@ pub struct AuditRow {
     pub detail: String,
 }
 
+/// The latest instant at which superseded versions of a flow accept responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GraceCap {
+    pub app_id: AppId,
+    pub flow_id: FlowId,
+    pub ends_at: Timestamp,
+}
+
 /// One row to write: inserted, or put in the place of the row with the same id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
@@ -253,6 +278,9 @@ pub enum Write {
     IdentityKey(IdentityKeyRow),
     Flow(FlowRow),
     Version(VersionRow),
+    /// Every version of the flow whose grace ends later than that ends then; the others stay as they are,
+    /// as [`VersionTimes::superseded`] has it.
+    CapGrace(GraceCap),
     Token(TokenRow),
     Audit(AuditRow),
     /// Its idempotency key stays taken, and the invitation that it completed does not name it any more.
@@ -267,7 +295,11 @@ impl Write {
     /// Whether the public API can see it: then the app's public revision grows.
     pub fn is_public(&self) -> bool {
         match self {
-            Self::App(_) | Self::Key(_) | Self::IdentityKey(_) | Self::Flow(_) => true,
+            Self::App(_)
+            | Self::Key(_)
+            | Self::IdentityKey(_)
+            | Self::Flow(_)
+            | Self::CapGrace(_) => true,
             Self::Version(version) => version.times.published_at.is_some(),
             Self::Token(_)
             | Self::Audit(_)

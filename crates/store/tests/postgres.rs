@@ -103,10 +103,8 @@ async fn of_several_nodes_that_start_at_once_one_migrates() {
         assert!(node.find_app(app_row().app_id).await.unwrap().is_some());
     }
     let history = cluster.sql(&database, "SELECT version FROM refinery_schema_history").await;
-    let mut once = history.clone();
-    once.sort();
-    once.dedup();
-    assert!(!history.is_empty() && history == once, "each once, in order: {history:?}");
+    let history: Vec<u32> = history.iter().map(|version| version.parse().unwrap()).collect();
+    assert!(!history.is_empty() && history.is_sorted_by(|one, next| one < next), "{history:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,8 +15,8 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::sqlite::{OpenError, Options, SqliteStore};
 use sluice_store::{
-    AppRow, At, Change, CountsQuery, FeedPosition, FlowRow, IdentityVerification, NewResponse,
-    Outcome, ResponseRow, Store, StoreError, Write, conformance,
+    AppLimits, AppRow, At, Change, CountsQuery, FeedPosition, FlowRow, IdentityVerification,
+    NewResponse, Outcome, ResponseRow, Store, StoreError, Write, conformance,
 };
 use tempfile::TempDir;
 
@@ -39,6 +39,7 @@ fn app_row(number: u64) -> AppRow {
         retention_days: None,
         token_lifetime_seconds: None,
         hosted: None,
+        limits: AppLimits::default(),
         created_at: Timestamp::from_millis(1),
     }
 }
@@ -265,7 +266,9 @@ async fn what_was_stored_before_the_counts_is_counted_by_a_walk() {
         file.execute_batch(&format!("DROP TABLE {table}")).unwrap();
     }
     file.execute_batch(
-        "ALTER TABLE responses DROP COLUMN counted; \
+        "ALTER TABLE responses DROP COLUMN counted; DROP INDEX respondents_erasing; \
+         ALTER TABLE respondents DROP COLUMN erasing; \
+         ALTER TABLE apps DROP COLUMN calls_per_second; ALTER TABLE apps DROP COLUMN bytes_per_day; \
          DELETE FROM refinery_schema_history WHERE version >= 7",
     )
     .unwrap();
@@ -395,6 +398,35 @@ async fn a_full_disk_fails_the_write_and_recovers_when_there_is_room() {
     let again = response(&app, stored.len() as u32, 1, &long);
     assert_eq!(store.commit(vec![again]).await.unwrap(), [Outcome::Stored]);
     store.check().await.unwrap();
+    store.close().await;
+}
+
+#[tokio::test]
+async fn below_the_disk_reserve_commits_and_the_check_fail_and_other_writes_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sluice.db");
+    let app = app_row(1);
+    let ordinary = SqliteStore::open(&path, Options::default()).unwrap();
+    put_app(&ordinary, &app).await;
+    let kept = response(&app, 1, 1, "{}");
+    let id = kept.row.response_id;
+    ordinary.commit(vec![kept]).await.unwrap();
+    ordinary.close().await;
+
+    let options = Options { disk_reserve_bytes: Some(u64::MAX), ..Options::default() };
+    let store = SqliteStore::open(&path, options).unwrap();
+    let space = store.disk_space().unwrap();
+    assert!(space.free_bytes > 0 && space.reserve_bytes == u64::MAX, "{space:?}");
+    for number in 2..4 {
+        let refused = store.commit(vec![response(&app, number, 1, "{}")]).await;
+        assert!(matches!(refused, Err(StoreError::DiskReserve)), "{refused:?}");
+    }
+    assert!(matches!(store.check().await, Err(StoreError::DiskReserve)));
+    put_app(&store, &AppRow { name: "Renamed".to_owned(), ..app.clone() }).await;
+    let expected = store.find_app(app.app_id).await.unwrap().unwrap().revision;
+    let at = At::App { app: app.app_id, expected };
+    store.apply(at, Change::new(move || vec![Write::DeleteResponse(id)])).await.unwrap();
+    assert_eq!(store.find_response(id).await.unwrap(), None);
     store.close().await;
 }
 

@@ -10,7 +10,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use sluice_engine::rows::IdentityVerification;
 use sluice_engine::verify::{Presented, TokenRefused};
-use sluice_engine::{AppView, Engine};
+use sluice_engine::{AppView, Engine, Limited};
 use sluice_flow::identity::Claims;
 
 /// The path segments before the key.
@@ -78,6 +78,12 @@ impl Entry {
     /// The app, whether or not the caller may use it.
     pub(crate) fn known_app(&self) -> Option<&AppView> {
         self.app.as_deref()
+    }
+
+    /// Whether the app may make these calls now; they count even if the token is refused.
+    pub(crate) fn admit_calls(&self, engine: &Engine, calls: usize) -> Result<(), Limited> {
+        let Some(app) = &self.app else { return Ok(()) };
+        engine.admit_calls(app, u32::try_from(calls).unwrap_or(u32::MAX))
     }
 
     /// Who the caller has proven to be.

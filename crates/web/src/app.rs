@@ -21,10 +21,14 @@ use sluice_engine::Engine;
 use tower::{BoxError, Service};
 
 use crate::access::key_and_rest;
-use crate::client::Peer;
+use crate::client::{Peer, Proxies};
 use crate::console::{Console, ConsoleOptions};
 use crate::exchange::{Begun, Exchange};
+use crate::health::MetricsAccess;
 use crate::hosted::{Hosted, HostedOptions, Previews};
+use crate::public::Reads;
+use crate::rate::AddressLimit;
+use crate::server::Site;
 use crate::trpc::Transport;
 use crate::{Limits, admin, console, health, hosted, openapi, public, reply, trpc};
 
@@ -37,7 +41,7 @@ pub struct App {
 }
 
 struct Inner {
-    engine: Arc<Engine>,
+    reads: Arc<Reads>,
     transport: Arc<Transport>,
     /// For the two reads, and for tRPC: they differ in how a failure is told.
     of_reads: Exchange,
@@ -69,20 +73,38 @@ impl App {
         options: HostedOptions,
         console: ConsoleOptions,
     ) -> Self {
+        Self::with_metrics(engine, limits, options, console, &MetricsAccess::default())
+    }
+
+    /// The same with who may read `/metrics`.
+    pub fn with_metrics(
+        engine: Arc<Engine>,
+        limits: Limits,
+        options: HostedOptions,
+        console: ConsoleOptions,
+        metrics: &MetricsAccess,
+    ) -> Self {
         let proxies = options.trusted_proxies.clone();
         let of_reads =
             Exchange::new(Arc::clone(&engine), reply::failed).with_timeout(limits.request_timeout);
         let of_trpc = Exchange::new(Arc::clone(&engine), trpc::failed);
-        let transport = Arc::new(Transport::new(Arc::clone(&engine), limits));
+        let addresses = Arc::new(AddressLimit::new(
+            limits.calls_per_address,
+            limits.bytes_per_address,
+            Proxies(proxies.clone()),
+        ));
+        let reads = Arc::new(Reads::new(Arc::clone(&engine), Arc::clone(&addresses)));
+        let transport = Transport::new(Arc::clone(&engine), limits, Arc::clone(&addresses));
+        let transport = Arc::new(transport);
         let documents = Router::new()
-            .merge(public::router(Arc::clone(&engine)))
-            .merge(health::router(Arc::clone(&engine)))
+            .merge(public::router(Arc::clone(&reads)))
+            .merge(health::router(Arc::clone(&engine), metrics))
             .merge(openapi::router())
-            .nest(admin::BASE, admin::router(Arc::clone(&engine)))
+            .nest(admin::BASE, admin::router(Arc::clone(&engine), Proxies(proxies.clone())))
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(of_reads.clone());
         let calls = trpc::router(Arc::clone(&transport)).layer(of_trpc.clone());
-        let pages = Arc::new(Hosted::new(Arc::clone(&engine), limits, options));
+        let pages = Arc::new(Hosted::new(Arc::clone(&engine), limits, options, addresses));
         let previews = Arc::new(Previews(Arc::clone(&pages)));
         let pages = hosted::router(pages)
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
@@ -97,7 +119,7 @@ impl App {
                 .with_timeout(limits.request_timeout),
         );
         let router = documents.merge(calls).merge(pages).merge(desk);
-        let inner = Inner { engine, transport, of_reads, of_trpc, console, router };
+        let inner = Inner { reads, transport, of_reads, of_trpc, console, router };
         Self { inner: Arc::new(inner), peer: None }
     }
 
@@ -109,6 +131,20 @@ impl App {
     /// A handle for a connection from this address.
     pub fn for_peer(&self, peer: IpAddr) -> Self {
         Self { inner: Arc::clone(&self.inner), peer: Some(peer) }
+    }
+}
+
+impl Site for App {
+    fn for_peer(&self, peer: IpAddr) -> Self {
+        Self::for_peer(self, peer)
+    }
+
+    fn connection_refused(&self) {
+        self.inner.reads.engine.metrics().count_refused_connection();
+    }
+
+    fn stop(&self) {
+        Self::stop(self);
     }
 }
 
@@ -159,20 +195,22 @@ where
             return Box::pin(self.inner.router.clone().call(request));
         };
         let begun = Begun::with(&request);
-        let inner = Arc::clone(&self.inner);
+        let (inner, peer) = (Arc::clone(&self.inner), self.peer);
         Box::pin(async move {
-            let Inner { engine, transport, of_reads, of_trpc, .. } = &*inner;
+            let Inner { reads, transport, of_reads, of_trpc, .. } = &*inner;
             Ok(match way {
                 Way::Trpc => {
-                    let reply = of_trpc.ended(pin!(trpc::answer_to(transport, request))).await;
+                    let reply =
+                        of_trpc.ended(pin!(trpc::answer_to(transport, peer, request))).await;
                     of_trpc.finish(begun, trpc::CALL, reply)
                 }
                 Way::Resolve => {
-                    let reply = of_reads.ended(pin!(public::resolved(engine, request))).await;
+                    let reply = of_reads.ended(pin!(public::resolved(reads, peer, request))).await;
                     of_reads.finish(begun, public::FLOW, reply)
                 }
                 Way::Snapshot => {
-                    let reply = of_reads.ended(pin!(public::snapshot_of(engine, request))).await;
+                    let reply =
+                        of_reads.ended(pin!(public::snapshot_of(reads, peer, request))).await;
                     of_reads.finish(begun, public::VERSION, reply)
                 }
             })

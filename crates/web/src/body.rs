@@ -28,13 +28,17 @@ pub(crate) enum Unread {
     Broken,
 }
 
+/// The size that a body has by its headers, if they say so.
+pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
 pub(crate) async fn read(
     headers: &HeaderMap,
     mut body: Body,
     limits: &Limits,
 ) -> Result<Bytes, Unread> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|bytes: u64| bytes > limits.body_bytes_max as u64) {
+    if announced(headers).is_some_and(|bytes| bytes > limits.body_bytes_max as u64) {
         tokio::spawn(linger(body));
         return Err(Unread::TooLarge);
     }

@@ -1,6 +1,6 @@
 //! Where a request comes from, and how many have come from there.
 //!
-//! The address is used in memory and nowhere else: it is not logged and not stored. It is the peer's, or, where
+//! The address is not stored, and logged only with a failed authentication or authorisation. It is the peer's, or, if
 //! the peer is a proxy that the operator trusts, the last one before it that is not. Counts are of this
 //! process alone, and are forgotten when it ends.
 
@@ -8,6 +8,7 @@ use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use governor::clock::{Clock, DefaultClock};
@@ -24,6 +25,8 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Keys that are counted; beyond it those that were left alone for a while are forgotten, at most as often as this.
 const KEYS_MAX: usize = 10_000;
 const SWEEP_PAUSE: Duration = Duration::from_secs(1);
+/// How many requests pass between two looks at the number of keys, which locks each part of their map in turn.
+const LOOK_EVERY: u32 = 1024;
 
 /// The networks whose word counts for where a request came from.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +37,9 @@ impl Proxies {
     pub(crate) fn client(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<IpAddr> {
         let is_proxy = |address: IpAddr| self.0.iter().any(|network| network.holds(address));
         let mut address = peer?.to_canonical();
+        if !is_proxy(address) {
+            return Some(address);
+        }
         let lists = headers.get_all(X_FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
         let mut hops: Vec<&str> = lists.flat_map(|list| list.split(',')).map(str::trim).collect();
         while is_proxy(address) {
@@ -41,6 +47,19 @@ impl Proxies {
             address = before.to_canonical();
         }
         Some(address)
+    }
+
+    /// The address that limits hold for. None for a loopback peer, unless a trusted proxy names the client.
+    pub(crate) fn limited(&self, peer: IpAddr, headers: &HeaderMap) -> Option<IpAddr> {
+        let peer = peer.to_canonical();
+        let is_named = || {
+            headers.contains_key(X_FORWARDED_FOR)
+                && self.0.iter().any(|network| network.holds(peer))
+        };
+        if peer.is_loopback() && !is_named() {
+            return None;
+        }
+        self.client(Some(peer), headers)
     }
 }
 
@@ -51,21 +70,33 @@ pub(crate) struct Senders(Option<Counted<IpAddr>>);
 /// all of them and is done once in a while only.
 pub(crate) struct Counted<K: Hash + Eq + Clone> {
     limiter: DefaultKeyedRateLimiter<K>,
+    asked: AtomicU32,
     swept: Mutex<Instant>,
 }
 
 impl<K: Hash + Eq + Clone> Counted<K> {
     pub(crate) fn new(quota: Quota) -> Self {
-        Self { limiter: RateLimiter::keyed(quota), swept: Mutex::new(Instant::now()) }
+        Self {
+            limiter: RateLimiter::keyed(quota),
+            asked: AtomicU32::new(0),
+            swept: Mutex::new(Instant::now()),
+        }
     }
 
     /// Counts one more. How many seconds to wait, where there were too many.
     pub(crate) fn wait(&self, key: &K) -> Option<u64> {
-        if self.limiter.len() > KEYS_MAX {
+        Some(self.wait_for(key, NonZeroU32::MIN)?.as_secs() + 1)
+    }
+
+    /// Counts this many at once, or none of them. How long to wait if there were too many; `count` must
+    /// not exceed the burst.
+    pub(crate) fn wait_for(&self, key: &K, count: NonZeroU32) -> Option<Duration> {
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        if asked.is_multiple_of(LOOK_EVERY) && self.limiter.len() > KEYS_MAX {
             self.sweep();
         }
-        let until = self.limiter.check_key(key).err()?;
-        Some(until.wait_time_from(DefaultClock::default().now()).as_secs() + 1)
+        let until = self.limiter.check_key_n(key, count).ok()?.err()?;
+        Some(until.wait_time_from(DefaultClock::default().now()))
     }
 
     fn sweep(&self) {
@@ -144,6 +175,28 @@ mod tests {
             assert_eq!(found, Some(address(client)), "{peer} {forwarded}");
         }
         assert_eq!(proxies.client(None, &HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_loopback_peer_is_not_limited_unless_a_trusted_proxy_names_the_client() {
+        let none = Proxies::default();
+        let local = Proxies(vec!["127.0.0.1".parse().unwrap()]);
+        for (proxies, peer, forwarded, limited) in [
+            (&none, "127.0.0.1", "", None),
+            (&none, "::1", "", None),
+            (&none, "::ffff:127.0.0.1", "198.51.100.1", None),
+            (&none, "203.0.113.7", "127.0.0.1", Some("203.0.113.7")),
+            (&local, "127.0.0.1", "", None),
+            (&local, "127.0.0.1", "198.51.100.1", Some("198.51.100.1")),
+            (&local, "127.0.0.1", "127.0.0.2", Some("127.0.0.2")),
+        ] {
+            let mut headers = HeaderMap::new();
+            if !forwarded.is_empty() {
+                headers.insert(X_FORWARDED_FOR, HeaderValue::from_static(forwarded));
+            }
+            let found = proxies.limited(address(peer), &headers);
+            assert_eq!(found, limited.map(address), "{peer} {forwarded}");
+        }
     }
 
     #[test]

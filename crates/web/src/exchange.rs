@@ -1,5 +1,5 @@
 //! What every exchange gets, whatever its route, in one layer so that the main road stays short: a
-//! request id, two security headers, one line in the log, one count, and a reply even where the handler
+//! request id, the security headers, one line in the log, one count, and a reply even where the handler
 //! panicked or took too long.
 //!
 //! The log and the counters bear the route's template, never the path: a path holds an API key.
@@ -16,7 +16,7 @@ use axum::extract::{MatchedPath, Request};
 use axum::response::Response;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use http::header::{REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use http::header::{REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, Method};
 use sluice_engine::Engine;
 use tower::{Layer, Service};
@@ -25,6 +25,9 @@ use crate::request_id::{self, X_REQUEST_ID};
 
 /// The route of a request that no route matched.
 const NO_ROUTE: &str = "(none)";
+
+/// For a year, for this host alone: others of the domain are not ours to decide about.
+const HTTPS_ONLY: &str = "max-age=31536000";
 
 /// Why a handler gave no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,11 +42,14 @@ pub(crate) struct Exchange {
     engine: Arc<Engine>,
     on_failure: fn(Failure) -> Response,
     timeout: Option<Duration>,
+    /// Browsers reach the service by https, so they may as well insist on it.
+    is_https: bool,
 }
 
 impl Exchange {
     pub(crate) fn new(engine: Arc<Engine>, on_failure: fn(Failure) -> Response) -> Self {
-        Self { engine, on_failure, timeout: None }
+        let is_https = engine.public_url().starts_with("https://");
+        Self { engine, on_failure, timeout: None, is_https }
     }
 
     /// Ends handlers that take longer than this to come to a reply.
@@ -80,6 +86,10 @@ impl Exchange {
         );
         self.engine.metrics().count_request(route, status);
         mark(response.headers_mut(), id);
+        if self.is_https {
+            let policy = HeaderValue::from_static(HTTPS_ONLY);
+            response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, policy);
+        }
         response
     }
 }

@@ -1,32 +1,121 @@
 //! For operators: alive, ready, and how it is going.
 //!
 //! `/healthz` says that the process answers, no more, so that a store which is away does not get the
-//! process restarted; `/readyz` says whether a submission could be stored.
+//! process restarted; `/readyz` says whether a submission could be stored. `/metrics` can require a token or be
+//! served only on a separate listener ([`MetricsSite`]).
 
+use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
-use sluice_engine::Engine;
+use futures_util::future::BoxFuture;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, Request};
+use hyper::body::Incoming;
+use sha2::{Digest, Sha256};
+use sluice_engine::{Engine, StoreError};
+use tower::Service;
 
+use crate::Limits;
+use crate::exchange::Exchange;
 use crate::reply::{self, Refusal};
+use crate::server::Site;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-pub(crate) fn router(engine: Arc<Engine>) -> Router {
-    Router::new()
+/// Who may read `/metrics` of the public listener.
+#[derive(Debug, Clone, Default)]
+pub enum MetricsAccess {
+    #[default]
+    Everybody,
+    /// A bearer of the token.
+    Token(MetricsToken),
+    /// Nobody: they are served elsewhere.
+    Nobody,
+}
+
+/// The token for `/metrics`, as its digest: two digests can be compared without giving away how far they agree.
+#[derive(Debug, Clone)]
+pub struct MetricsToken([u8; 32]);
+
+impl MetricsToken {
+    pub fn new(token: &str) -> Self {
+        Self(Sha256::digest(token).into())
+    }
+
+    fn is_borne_by(&self, headers: &HeaderMap) -> bool {
+        let value = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let (scheme, token) = value.and_then(|value| value.split_once(' ')).unwrap_or_default();
+        scheme.eq_ignore_ascii_case("bearer") && self.0 == *Sha256::digest(token.trim())
+    }
+}
+
+pub(crate) fn router(engine: Arc<Engine>, access: &MetricsAccess) -> Router {
+    let router = Router::new()
         .route("/healthz", get(async || reply::body(TEXT, "alive\n")))
         .route("/readyz", get(ready))
-        .route("/metrics", get(metrics))
-        .with_state(engine)
+        .with_state(Arc::clone(&engine));
+    match access {
+        MetricsAccess::Everybody => router.merge(metrics_router(engine, None)),
+        MetricsAccess::Token(token) => router.merge(metrics_router(engine, Some(token.clone()))),
+        MetricsAccess::Nobody => router,
+    }
+}
+
+fn metrics_router(engine: Arc<Engine>, token: Option<MetricsToken>) -> Router {
+    Router::new().route("/metrics", get(metrics)).with_state((engine, token))
+}
+
+/// Serves `/metrics` only, on a separate listener.
+#[derive(Debug, Clone)]
+pub struct MetricsSite(Router);
+
+impl MetricsSite {
+    pub fn new(engine: Arc<Engine>, token: Option<MetricsToken>, limits: Limits) -> Self {
+        let exchange =
+            Exchange::new(Arc::clone(&engine), reply::failed).with_timeout(limits.request_timeout);
+        let router = metrics_router(engine, token)
+            .fallback(async || Refusal::RouteNotFound.reply())
+            .method_not_allowed_fallback(async || Refusal::MethodNotAllowed.reply());
+        Self(router.layer(exchange))
+    }
+}
+
+impl Service<Request<Incoming>> for MetricsSite {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+        Box::pin(self.0.call(request))
+    }
+}
+
+impl Site for MetricsSite {
+    fn for_peer(&self, _: IpAddr) -> Self {
+        self.clone()
+    }
+
+    fn connection_refused(&self) {}
+
+    fn stop(&self) {}
 }
 
 async fn ready(State(engine): State<Arc<Engine>>) -> Response {
     match engine.ready().await {
         Ok(()) => reply::body(TEXT, "ready\n"),
+        // The store logs when this begins and when it ends.
+        Err(StoreError::DiskReserve) => Refusal::DiskReserve.reply(),
         Err(error) => {
             let source = std::error::Error::source(&error).map(ToString::to_string);
             tracing::warn!(%error, source, "not ready");
@@ -35,6 +124,12 @@ async fn ready(State(engine): State<Arc<Engine>>) -> Response {
     }
 }
 
-async fn metrics(State(engine): State<Arc<Engine>>) -> Response {
-    reply::body(OPEN_METRICS, engine.metrics().render())
+async fn metrics(
+    State((engine, token)): State<(Arc<Engine>, Option<MetricsToken>)>,
+    headers: HeaderMap,
+) -> Response {
+    if token.is_some_and(|token| !token.is_borne_by(&headers)) {
+        return Refusal::MetricsTokenInvalid.reply();
+    }
+    reply::body(OPEN_METRICS, engine.metrics_text())
 }

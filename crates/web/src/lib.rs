@@ -29,6 +29,7 @@ mod outbound;
 mod preview;
 mod public;
 mod query;
+mod rate;
 mod reply;
 mod request_id;
 mod server;
@@ -36,7 +37,12 @@ mod trpc;
 
 pub use app::App;
 pub use console::{ConsoleOptions, OidcOptions};
+pub use health::{MetricsAccess, MetricsSite, MetricsToken};
 pub use hosted::HostedOptions;
 pub use limits::Limits;
 pub use outbound::{Allowed, KeyFetcher, Network};
-pub use server::serve;
+pub use rate::{
+    ADDRESS_BYTES_PER_SECOND, ADDRESS_CALLS_PER_SECOND, address_bytes_quota, address_quota,
+};
+pub use server::{Site, serve};
+pub use trpc::{CALLS_MAX, TRPC_CODES};

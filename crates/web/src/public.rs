@@ -4,20 +4,23 @@
 //! resolve may be kept for a few seconds and never past the next edge of its window. A snapshot never
 //! changes and may be kept for ever.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::response::Response;
 use axum::routing::get;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, ETAG, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
-use sluice_engine::{AppView, Engine, NoFlow, Resolved, Served, StoreError};
+use sluice_engine::{AppView, Engine, Limited, NoFlow, Resolved, Served, StoreError};
 use sluice_flow::payload::Generation;
 
 use crate::access::{Entry, key_and_rest, needs_token};
+use crate::client::Peer;
+use crate::rate::AddressLimit;
 use crate::reply::{self, Refusal};
 use crate::{cors, negotiate, query};
 
@@ -30,24 +33,43 @@ const SNAPSHOT_SECONDS: &str = "max-age=31536000, immutable";
 pub(crate) const FLOW: &str = "/api/v1/{apiKey}/flows/{flowId}";
 pub(crate) const VERSION: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}";
 
-pub(crate) fn router(engine: Arc<Engine>) -> Router {
+/// What the reads need: the engine, and the limit by address.
+pub(crate) struct Reads {
+    pub(crate) engine: Arc<Engine>,
+    addresses: Arc<AddressLimit>,
+}
+
+impl Reads {
+    pub(crate) fn new(engine: Arc<Engine>, addresses: Arc<AddressLimit>) -> Self {
+        Self { engine, addresses }
+    }
+}
+
+/// The peer, if the accept loop knows it.
+type From = Option<Extension<Peer>>;
+
+fn address(from: &From) -> Option<IpAddr> {
+    from.as_ref().map(|Extension(Peer(address))| *address)
+}
+
+pub(crate) fn router(reads: Arc<Reads>) -> Router {
     let flow = get(resolve).options(preflight).fallback(method_not_allowed);
     let version = get(snapshot).options(preflight).fallback(method_not_allowed);
-    Router::new().route(FLOW, flow).route(VERSION, version).fallback(no_route).with_state(engine)
+    Router::new().route(FLOW, flow).route(VERSION, version).fallback(no_route).with_state(reads)
 }
 
-async fn resolve(State(engine): State<Arc<Engine>>, request: Request) -> Response {
-    resolved(&engine, request).await
+async fn resolve(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
+    resolved(&reads, address(&from), request).await
 }
 
-async fn snapshot(State(engine): State<Arc<Engine>>, request: Request) -> Response {
-    snapshot_of(&engine, request).await
+async fn snapshot(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
+    snapshot_of(&reads, address(&from), request).await
 }
 
-pub(crate) async fn resolved(engine: &Engine, request: Request) -> Response {
-    answer(engine, &request_head(request), async |app, head| {
+pub(crate) async fn resolved(reads: &Reads, peer: Option<IpAddr>, request: Request) -> Response {
+    answer(reads, peer, &request_head(request), async |app, head| {
         let id = last_segment(head);
-        let resolved = engine.resolve(app, id).await.map_err(store_down)?;
+        let resolved = reads.engine.resolve(app, id).await.map_err(store_down)?;
         let resolved = resolved.map_err(|no_flow| match no_flow {
             NoFlow::NotFound => Refusal::FlowNotFound,
             NoFlow::NotPublished => Refusal::FlowNotPublished,
@@ -61,11 +83,11 @@ pub(crate) async fn resolved(engine: &Engine, request: Request) -> Response {
     .await
 }
 
-pub(crate) async fn snapshot_of(engine: &Engine, request: Request) -> Response {
-    answer(engine, &request_head(request), async |app, head| {
+pub(crate) async fn snapshot_of(reads: &Reads, peer: Option<IpAddr>, request: Request) -> Response {
+    answer(reads, peer, &request_head(request), async |app, head| {
         let name = query::first(head.uri.query(), "payload").ok_or(Refusal::GenerationRequired)?;
         let generation = Generation::named(&name).ok_or(Refusal::GenerationUnsupported)?;
-        let found = engine.snapshot(app, last_segment(head), generation).await;
+        let found = reads.engine.snapshot(app, last_segment(head), generation).await;
         let served = found.map_err(store_down)?.ok_or(Refusal::FlowVersionNotFound)?;
         let freshness = format!("{}, {SNAPSHOT_SECONDS}", audience(app));
         Ok(document(&served, &freshness, &head.headers))
@@ -73,28 +95,41 @@ pub(crate) async fn snapshot_of(engine: &Engine, request: Request) -> Response {
     .await
 }
 
-async fn preflight(State(engine): State<Arc<Engine>>, request: Request) -> Response {
-    let (key, _) = key_and_rest(request.uri().path());
-    let entry = Entry::of_key(&engine, key).await;
-    cors::preflight(entry.known_app(), request.headers())
+async fn preflight(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
+    let head = request_head(request);
+    if let Err(limited) = reads.addresses.admit_read(&reads.engine, address(&from), &head.headers) {
+        return refused_by_address(limited, &head.headers);
+    }
+    let (key, _) = key_and_rest(head.uri.path());
+    let entry = Entry::of_key(&reads.engine, key).await;
+    cors::preflight(entry.known_app(), &head.headers)
 }
 
-async fn method_not_allowed(State(engine): State<Arc<Engine>>, request: Request) -> Response {
-    answer(&engine, &request_head(request), async |_, _| Err(Refusal::MethodNotAllowed)).await
+async fn method_not_allowed(
+    State(reads): State<Arc<Reads>>,
+    from: From,
+    request: Request,
+) -> Response {
+    let head = request_head(request);
+    answer(&reads, address(&from), &head, async |_, _| Err(Refusal::MethodNotAllowed)).await
 }
 
 /// Whatever no router knows. Beneath a key, a browser is told as on every other path of the app.
-async fn no_route(State(engine): State<Arc<Engine>>, request: Request) -> Response {
+async fn no_route(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
     let head = request_head(request);
+    let engine = &reads.engine;
     let (key, _) = key_and_rest(head.uri.path());
     if key.is_empty() {
         return Refusal::RouteNotFound.reply();
     }
+    if let Err(limited) = reads.addresses.admit_read(engine, address(&from), &head.headers) {
+        return refused_by_address(limited, &head.headers);
+    }
     if cors::is_preflight(&head.method, &head.headers) {
-        let entry = Entry::of_key(&engine, key).await;
+        let entry = Entry::of_key(engine, key).await;
         return cors::preflight(entry.known_app(), &head.headers);
     }
-    let entry = Entry::of(&engine, key, &head.headers).await;
+    let entry = Entry::of(engine, key, &head.headers).await;
     let refusal = entry.denied_by_token().map_or(Refusal::RouteNotFound, Refusal::from);
     let mut response = refusal.reply();
     cors::mark(&mut response, entry.known_app(), &head.headers);
@@ -103,18 +138,33 @@ async fn no_route(State(engine): State<Arc<Engine>>, request: Request) -> Respon
 
 /// Lets a caller in, and tells browsers whether they may read what comes of it.
 async fn answer(
-    engine: &Engine,
+    reads: &Reads,
+    peer: Option<IpAddr>,
     head: &Parts,
     handler: impl AsyncFnOnce(&AppView, &Parts) -> Result<Response, Refusal>,
 ) -> Response {
+    let engine = &reads.engine;
+    if let Err(limited) = reads.addresses.admit_read(engine, peer, &head.headers) {
+        return refused_by_address(limited, &head.headers);
+    }
     let (key, _) = key_and_rest(head.uri.path());
     let entry = Entry::of(engine, key, &head.headers).await;
     let result = match entry.app() {
-        Ok(app) => handler(app, head).await,
+        Ok(app) => match engine.admit_calls(app, 1) {
+            Ok(()) => handler(app, head).await,
+            Err(limited) => Err(Refusal::RateLimited(limited)),
+        },
         Err(denied) => Err(denied.into()),
     };
     let mut response = result.unwrap_or_else(Refusal::reply);
     cors::mark(&mut response, entry.known_app(), &head.headers);
+    response
+}
+
+/// The key was not looked up, so any origin may read this.
+fn refused_by_address(limited: Limited, request: &HeaderMap) -> Response {
+    let mut response = Refusal::RateLimited(limited).reply();
+    cors::mark(&mut response, None, request);
     response
 }
 

@@ -10,11 +10,13 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
+use sluice_engine::Limited;
 use sluice_engine::verify::TokenRefused;
 use sluice_flow::payload::Generation;
 
 use crate::access::Denied;
 use crate::exchange::Failure;
+use crate::rate;
 
 /// When a client may try again after we could not serve it, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
@@ -32,12 +34,15 @@ pub(crate) enum Refusal {
     FlowVersionNotFound,
     GenerationRequired,
     GenerationUnsupported,
+    MetricsTokenInvalid,
     RouteNotFound,
     MethodNotAllowed,
     StoreDown,
     NotReady,
+    DiskReserve,
     TimedOut,
     Crashed,
+    RateLimited(Limited),
 }
 
 impl Refusal {
@@ -45,11 +50,19 @@ impl Refusal {
         let (code, title) = self.name();
         let mut response = problem(self.status(), code, title, &self.detail());
         let (name, value) = match self {
-            Self::ApiKeyInvalid | Self::TokenMissing | Self::TokenInvalid | Self::TokenExpired => {
-                (WWW_AUTHENTICATE, "Bearer")
-            }
-            Self::StoreDown | Self::KeysUnavailable | Self::NotReady | Self::TimedOut => {
-                (RETRY_AFTER, RETRY_AFTER_SECONDS)
+            Self::ApiKeyInvalid
+            | Self::TokenMissing
+            | Self::TokenInvalid
+            | Self::TokenExpired
+            | Self::MetricsTokenInvalid => (WWW_AUTHENTICATE, "Bearer"),
+            Self::StoreDown
+            | Self::KeysUnavailable
+            | Self::NotReady
+            | Self::DiskReserve
+            | Self::TimedOut => (RETRY_AFTER, RETRY_AFTER_SECONDS),
+            Self::RateLimited(limited) => {
+                rate::mark(response.headers_mut(), &limited);
+                return response;
             }
             _ => return response,
         };
@@ -60,18 +73,23 @@ impl Refusal {
     fn status(self) -> StatusCode {
         match self {
             Self::GenerationRequired | Self::GenerationUnsupported => StatusCode::BAD_REQUEST,
-            Self::ApiKeyInvalid | Self::TokenMissing | Self::TokenInvalid | Self::TokenExpired => {
-                StatusCode::UNAUTHORIZED
-            }
+            Self::ApiKeyInvalid
+            | Self::TokenMissing
+            | Self::TokenInvalid
+            | Self::TokenExpired
+            | Self::MetricsTokenInvalid => StatusCode::UNAUTHORIZED,
             Self::FlowNotFound
             | Self::FlowNotPublished
             | Self::FlowVersionNotFound
             | Self::RouteNotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::StoreDown | Self::KeysUnavailable | Self::NotReady | Self::TimedOut => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Self::StoreDown
+            | Self::KeysUnavailable
+            | Self::NotReady
+            | Self::DiskReserve
+            | Self::TimedOut => StatusCode::SERVICE_UNAVAILABLE,
+            Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
         }
     }
 
@@ -92,12 +110,15 @@ impl Refusal {
             Self::GenerationUnsupported => {
                 ("payload_generation_unsupported", "Payload generation unsupported")
             }
+            Self::MetricsTokenInvalid => ("metrics_token_invalid", "Metrics token invalid"),
             Self::RouteNotFound => ("route_not_found", "Not found"),
             Self::MethodNotAllowed => ("method_not_allowed", "Method not allowed"),
             Self::StoreDown => ("store_unavailable", "Service unavailable"),
             Self::NotReady => ("not_ready", "Not ready"),
+            Self::DiskReserve => ("disk_reserve", "Not ready"),
             Self::TimedOut => ("timed_out", "Timed out"),
             Self::Crashed => ("internal_error", "Internal error"),
+            Self::RateLimited(_) => ("rate_limited", "Too many requests"),
         }
     }
 
@@ -126,16 +147,23 @@ impl Refusal {
             Self::GenerationUnsupported => {
                 return format!("Versions are served with payload={}.", generations()).into();
             }
+            Self::MetricsTokenInvalid => {
+                "Send Authorization: Bearer with the token that the server has in SLUICE_METRICS_TOKEN."
+            }
             Self::RouteNotFound => "There is nothing at this path.",
             Self::MethodNotAllowed => {
                 "This path does not take this method; the Allow header lists those it takes."
             }
             Self::StoreDown => "The service cannot reach its store. Try again shortly.",
             Self::NotReady => "The service cannot store responses now.",
+            Self::DiskReserve => {
+                "The disk has less free space than the reserve, so submissions are refused. Free some space."
+            }
             Self::TimedOut => "The service took too long to answer. Try again shortly.",
             Self::Crashed => {
                 "Something went wrong on our side; the request id names this event in our log."
             }
+            Self::RateLimited(limited) => rate::message(&limited),
         };
         Cow::Borrowed(text)
     }

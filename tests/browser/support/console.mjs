@@ -19,7 +19,9 @@ export async function openConsole(world, path, look = {}) {
   return page;
 }
 
+/** What axe finds in a page that is loaded whole. */
 export async function checkAccess(page, what) {
+  await page.waitForLoadState("load");
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
   // The frame of the preview is the hosted page, which has tests of its own.
   const { violations } = await page.evaluate((tags) => axe.run({ exclude: ["iframe"] }, { runOnly: { type: "tag", values: tags }, iframes: false }), TAGS);

@@ -5,8 +5,7 @@
 
 import { startServer } from "../../clients/server.mjs";
 import { launch } from "./chromium.mjs";
-
-const WAIT_MS_MAX = 10_000;
+import { WAIT_MS_MAX } from "./until.mjs";
 
 export const SIZES = { phone: { width: 390, height: 780 }, desktop: { width: 1280, height: 800 } };
 

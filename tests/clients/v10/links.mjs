@@ -16,4 +16,6 @@ export const links = [
   },
 ];
 
-export const client = (link, options) => trpc.createTRPCProxyClient({ links: [link(options)] });
+// Version 10 takes the transformer with the client, version 11 with the link.
+export const client = (link, { transformer, ...options }) =>
+  trpc.createTRPCProxyClient({ transformer, links: [link(options)] });

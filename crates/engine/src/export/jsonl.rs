@@ -37,7 +37,10 @@ fn line(row: &ResponseRow, out: &mut Vec<u8>) -> std::io::Result<()> {
     write!(out, "\"respondentAnalyticsAdmission\":\"{admission}\",\"answers\":")?;
     stored(&row.answers, out);
     out.extend_from_slice(b",\"identities\":");
-    stored(row.identities.as_deref().unwrap_or("[]"), out);
+    match row.identities {
+        Some(_) => stored(&row.identities_with_proof(), out),
+        None => out.extend_from_slice(b"[]"),
+    }
     write!(out, ",\"identityVerified\":{}", row.identity_verified)?;
     match row.respondent_id {
         Some(id) => write!(out, ",\"respondentId\":\"{id}\"")?,

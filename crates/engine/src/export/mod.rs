@@ -173,7 +173,7 @@ impl Engine {
         }
         let state = self.flow_for(actor, Scope::Export, flow).await?;
         let app = state.flow.app_id;
-        let place = self.exports.place()?;
+        let place = self.exports.place(app)?;
         let paging = Paging { after: None, order: Order::Asc, limit: PAGE_ROWS };
         let now = self.now();
         // What comes in from now on is not in it, or it might never end.

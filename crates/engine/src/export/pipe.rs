@@ -1,13 +1,15 @@
 //! The pipe: pages off the store, into a format, out to whoever takes the bytes.
 
+use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{ResponseQuery, ResponseRow, Store};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use super::columns::Columns;
 use super::csv::Csv;
@@ -19,6 +21,8 @@ use crate::asked::Asked;
 
 /// Exports under way in one process; each has a thread of its own.
 const EXPORTS_MAX: usize = 8;
+/// Exports of one app under way in one process, so that no app takes the places of all others.
+const EXPORTS_PER_APP_MAX: usize = 2;
 /// Pages, and pieces of the file, that wait for the next in the pipe.
 const WAITING_MAX: usize = 2;
 /// A piece of a file that was made as a whole.
@@ -34,25 +38,46 @@ pub(super) trait Sheet: Send {
 }
 
 /// What all exports of a process share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Exports {
-    places: Arc<Semaphore>,
+    /// How many are under way, by app; apps without any are absent.
+    running: Mutex<HashMap<AppId, usize>>,
     tag_names: TagNames,
 }
 
-impl Default for Exports {
-    fn default() -> Self {
-        Self { places: Arc::new(Semaphore::new(EXPORTS_MAX)), tag_names: TagNames::default() }
+impl Exports {
+    /// A place for one more export of the app, if there is one.
+    pub(super) fn place(self: &Arc<Self>, app: AppId) -> AdminResult<Place> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_app = running.get(&app).copied().unwrap_or(0);
+        let detail = if of_app >= EXPORTS_PER_APP_MAX {
+            "two exports of this app are under way; start this one when one of them has ended"
+        } else if running.values().sum::<usize>() >= EXPORTS_MAX {
+            "several exports are under way; start this one when another has ended"
+        } else {
+            running.insert(app, of_app + 1);
+            return Ok(Place { app, exports: Arc::clone(self) });
+        };
+        Err(AdminError::conflict("too_many_exports", detail))
     }
 }
 
-impl Exports {
-    /// A place for one more export, if there is one.
-    pub(super) fn place(&self) -> AdminResult<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
-            let detail = "several exports are under way; begin this one when another has ended";
-            AdminError::conflict("too_many_exports", detail)
-        })
+/// The right to run one export; others wait for its end.
+#[derive(Debug)]
+pub(super) struct Place {
+    app: AppId,
+    exports: Arc<Exports>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut running = self.exports.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = running.get_mut(&self.app) {
+            *count -= 1;
+            if *count == 0 {
+                running.remove(&self.app);
+            }
+        }
     }
 }
 
@@ -89,7 +114,7 @@ pub(super) fn start(
     source: Source,
     format: ExportFormat,
     progress: Arc<Progress>,
-    place: OwnedSemaphorePermit,
+    place: Place,
 ) -> mpsc::Receiver<Piece> {
     let (columns, columns_out) = oneshot::channel();
     let (pages, pages_out) = mpsc::channel(WAITING_MAX);

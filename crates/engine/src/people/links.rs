@@ -8,7 +8,6 @@ use sluice_flow::id::UserId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, StoreError, StoreResult, User, UserKey, UserRow};
 
-use super::password::password_faults;
 use super::users::Entry;
 use super::{Refusal, Secret};
 use crate::actor::Actor;
@@ -42,7 +41,8 @@ impl Engine {
         Ok(user.map(|user| LinkOf { email: user.row.email, name: user.row.name }))
     }
 
-    /// Sets the password of the link's user, uses the link up, ends the user's sessions, and begins one.
+    /// Sets the password of the link's user, uses the link up, ends the user's sessions, and begins one,
+    /// unless the user has a second factor: then a code is needed first.
     pub async fn set_password_by_link(
         &self,
         secret: &str,
@@ -50,11 +50,15 @@ impl Engine {
         replaces: Option<&str>,
     ) -> Result<Secret, Refusal> {
         let user = self.user_of_link(secret).await?.ok_or(Refusal::LinkOver)?;
-        let hash = self.new_hash(password, &user.row.email).await?;
+        let hash = self.passwords.hash(password, &user.row).await?;
         for _ in 0..CONFLICT_RETRIES {
             let revision = self.store.people_revision().await?;
             let user = self.user_of_link(secret).await?.ok_or(Refusal::LinkOver)?;
             if let Some(user) = self.set_password(revision, user, hash.clone()).await? {
+                // The link proves no more than the password does.
+                if user.row.second_factor.is_some() {
+                    return Err(Refusal::CodeNeeded(self.ticket(&user)?));
+                }
                 return Ok(self.begin_user_session(&user, "link", replaces).await?);
             }
         }
@@ -71,32 +75,25 @@ impl Engine {
     ) -> Result<Secret, Refusal> {
         let find = async || {
             let found = self.store.find_user(&UserKey::Id(id)).await?;
-            found.filter(|it| it.row.disabled_at.is_none()).ok_or(Refusal::Wrong)
+            found.filter(|it| it.row.disabled_at.is_none()).ok_or(Refusal::Wrong(Some(id)))
         };
         let user = find().await?;
         if !self.passwords.verify(old, user.row.password.clone()).await? {
             return Err(Refusal::Invalid(vec![fault("/old", "is not your password")]));
         }
-        let hash = self.new_hash(new, &user.row.email).await?;
+        let hash = self.passwords.hash(new, &user.row).await?;
         for _ in 0..CONFLICT_RETRIES {
             let revision = self.store.people_revision().await?;
             let now = find().await?;
             // Somebody else has set another meanwhile: the old one that was given proves nothing now.
             if now.row.password != user.row.password {
-                return Err(Refusal::Wrong);
+                return Err(Refusal::Wrong(Some(id)));
             }
             if let Some(user) = self.set_password(revision, now, hash.clone()).await? {
                 return Ok(self.begin_user_session(&user, "password", replaces).await?);
             }
         }
         Err(StoreError::Conflict.into())
-    }
-
-    async fn new_hash(&self, password: &str, email: &str) -> Result<String, Refusal> {
-        match password_faults(password, email) {
-            Some(fault) => Err(Refusal::Invalid(vec![fault])),
-            None => self.passwords.hash(password).await,
-        }
     }
 
     async fn set_password(

@@ -9,16 +9,24 @@ use std::time::Duration;
 use argon2::password_hash::PasswordHasher as _;
 use argon2::{Algorithm, Argon2, Params, PasswordVerifier as _, Version};
 use sluice_flow::definition::Fault;
+use sluice_store::UserRow;
 use tokio::sync::Semaphore;
+use zxcvbn::{Score, zxcvbn};
 
 use super::Refusal;
-use super::guessable::is_guessable;
 use crate::apps::fault;
 use crate::ids::fill_random;
 
-/// In characters. There is no rule about which: length is what counts, and that it is not what everybody thinks of first.
+/// In characters. There is no rule about which: length counts, and how many guesses it takes to find the password.
 pub const PASSWORD_CHARS_MIN: usize = 10;
 pub const PASSWORD_CHARS_MAX: usize = 200;
+/// The least score that is accepted: 10^8 guesses or more.
+const SCORE_MIN: Score = Score::Three;
+/// How many characters are scored. The time grows faster than their square: for a password made of nothing but signs that stand
+/// for letters it is 0.1 s at 40 characters and 1 s at 100.
+const SCORED_CHARS_MAX: usize = 40;
+/// A word that everybody here would try.
+const OWN_NAME: &str = "sluice";
 
 /// As OWASP recommends for Argon2id.
 const MEMORY_KIB: u32 = 19_456;
@@ -42,11 +50,16 @@ impl Passwords {
         Self { turns: Arc::new(Semaphore::new((processors / 2).clamp(1, AT_ONCE_MAX))) }
     }
 
-    pub(crate) async fn hash(&self, password: &str) -> Result<String, Refusal> {
+    /// The hash of a password that the user may have. Scoring a password takes its turn too: it can cost as much as a hash.
+    pub(super) async fn hash(&self, password: &str, user: &UserRow) -> Result<String, Refusal> {
         let mut salt = [0; SALT_BYTES];
         fill_random(&mut salt);
-        let password = password.to_owned();
-        self.in_turn(move || hash(&password, &salt)).await?.ok_or(Refusal::Busy)
+        let (password, email, name) = (password.to_owned(), user.email.clone(), user.name.clone());
+        self.in_turn(move || match password_fault(&password, &email, &name) {
+            Some(fault) => Err(Refusal::Invalid(vec![fault])),
+            None => hash(&password, &salt).ok_or(Refusal::Busy),
+        })
+        .await?
     }
 
     /// Whether the password is the one of the hash. Without a hash the answer is no, after the same work.
@@ -93,8 +106,8 @@ fn hash(password: &str, salt: &[u8]) -> Option<String> {
     Some(hash.to_string())
 }
 
-/// What is wrong with a password that somebody would have.
-pub(super) fn password_faults(password: &str, email: &str) -> Option<Fault> {
+/// What is wrong with the password that a user would set.
+fn password_fault(password: &str, email: &str, name: &str) -> Option<Fault> {
     let chars = password.chars().count();
     let message = if chars < PASSWORD_CHARS_MIN {
         format!("must have at least {PASSWORD_CHARS_MIN} characters; a few words are fine")
@@ -102,9 +115,8 @@ pub(super) fn password_faults(password: &str, email: &str) -> Option<Fault> {
         format!("must have at most {PASSWORD_CHARS_MAX} characters")
     } else if password.eq_ignore_ascii_case(email) {
         "must not be your e-mail address".to_owned()
-    } else if is_guessable(password, email) {
-        "must not be among the first that somebody would try, such as a well-known word, a row of keys, a repetition or \
-         your own name; a few words that do not belong together are fine"
+    } else if is_common(password, email, name) {
+        "is too easy to guess. Choose a less common password, such as four words that do not belong together"
             .to_owned()
     } else {
         return None;
@@ -112,15 +124,47 @@ pub(super) fn password_faults(password: &str, email: &str) -> Option<Fault> {
     Some(fault("/password", message))
 }
 
+/// Whether a password takes too few guesses, for somebody who knows whose it is.
+fn is_common(password: &str, email: &str, name: &str) -> bool {
+    let scored: String = password.chars().take(SCORED_CHARS_MAX).collect();
+    // The address, what stands before and behind its `@`, and the name: whole, without separators, and word by word.
+    let (local, domain) = email.split_once('@').unwrap_or((email, ""));
+    let whole = [email, local, domain, name];
+    let joined = whole.map(|it| it.replace(|letter: char| !letter.is_alphanumeric(), ""));
+    let words = whole.iter().flat_map(|it| it.split(|letter: char| !letter.is_alphanumeric()));
+    let joined = joined.iter().map(String::as_str);
+    let known = whole.into_iter().chain(joined).chain(words).chain([OWN_NAME]);
+    let known: Vec<&str> = known.filter(|it| !it.is_empty()).collect();
+    zxcvbn(&scored, &known).score() < SCORE_MIN
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn ann() -> UserRow {
+        UserRow {
+            user_id: sluice_flow::id::UserId::from_uuid(uuid::Uuid::nil()),
+            email: "ann.smith@acme.example".into(),
+            name: "Ann Smith".into(),
+            password: None,
+            subject: None,
+            second_factor: None,
+            epoch: 0,
+            created_at: sluice_flow::time::Timestamp::from_millis(0),
+            disabled_at: None,
+        }
+    }
+
+    fn is_good(password: &str) -> bool {
+        password_fault(password, &ann().email, &ann().name).is_none()
+    }
+
     #[tokio::test]
     async fn a_hash_is_argon2id_with_the_recommended_work_and_a_salt_of_its_own() {
         let passwords = Passwords::new();
-        let one = passwords.hash("correct horse").await.unwrap();
-        let two = passwords.hash("correct horse").await.unwrap();
+        let one = passwords.hash("correct horse", &ann()).await.unwrap();
+        let two = passwords.hash("correct horse", &ann()).await.unwrap();
         assert!(one.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{one}");
         assert_ne!(one, two);
         assert!(passwords.verify("correct horse", Some(one.clone())).await.unwrap());
@@ -130,20 +174,94 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_long_enough_not_the_address_and_not_guessed_first() {
+    fn a_password_has_10_to_200_characters_and_is_not_the_address() {
         let words = "a lamp by the river ";
-        for (password, is_good) in [
-            ("kT9#vLq2w", false),
-            ("kT9#vLq2wZ", true),
-            ("1234567890", false),
-            ("äöü rzwig ßß", true),
-            ("ANN@mail.example", false),
-            (&format!("{}!", words.repeat(9)), true),
-            (&words.repeat(10), true),
-            (&words.repeat(11), false),
-        ] {
-            let faults = password_faults(password, "ann@mail.example");
-            assert_eq!(faults.is_none(), is_good, "{password}: {faults:?}");
+        assert!(!is_good("kT9#vLq2w") && is_good("kT9#vLq2wZ") && is_good("äöü rzwig ßß"));
+        assert!(is_good(&words.repeat(10)) && !is_good(&words.repeat(11)));
+        assert!(!is_good("ANN.SMITH@acme.example"));
+    }
+
+    #[test]
+    fn a_common_password_is_refused() {
+        let common = [
+            "password123!",
+            "Password123",
+            "passwordpassword",
+            "P@ssw0rd2024!",
+            "Passw0rd!!!",
+            "MyPassword1",
+            "passwort123",
+            "motdepasse1",
+            "qwertyuiop",
+            "QWERTZUIOP",
+            "poiuytrewq",
+            "asdfghjkl123",
+            "1q2w3e4r5t",
+            "1qaz2wsx3edc",
+            "1234567890",
+            "0987654321",
+            "123456789012",
+            "abcdefghij",
+            "aaaaaaaaaa",
+            "ababababab",
+            "abc123abc123",
+            "äöüäöüäöüä",
+            "111111111!",
+            "!@#$%^&*()",
+            "iloveyou123",
+            "letmein12345",
+            "administrator",
+            "Welcome2026!",
+            "feedback123!",
+            "Sluice2026!",
+        ];
+        for password in common {
+            assert!(!is_good(password), "{password}");
         }
+    }
+
+    #[test]
+    fn a_password_made_of_the_own_address_or_name_is_refused() {
+        let own = [
+            "ann.smith1",
+            "ann.smith123",
+            "Ann.Smith2026",
+            "annsmith1990",
+            "AnnSmith2026!",
+            "smithsmith",
+            "smith20261",
+            "Ann Smith 2026",
+            "acme.example1",
+        ];
+        for password in own {
+            assert!(!is_good(password), "{password}");
+        }
+        assert!(password_fault("ann.smith77", "bob@mail.example", "Bob").is_none());
+    }
+
+    #[test]
+    fn words_that_do_not_belong_together_and_random_characters_are_accepted() {
+        let good = [
+            "correct horse battery staple",
+            "correct horse battery",
+            "quite another horse",
+            "blue lamp under the stairs",
+            "zwei Birnen im Regen",
+            "summer in the old mill",
+            "98 bottles of ink",
+            "kT9#vLq2wZ",
+            "x7Kp2mQ9vB4t",
+        ];
+        for password in good {
+            assert!(is_good(password), "{password}");
+        }
+    }
+
+    #[test]
+    fn no_more_of_a_password_is_scored_than_takes_a_short_time() {
+        // These differ from a common password only after the scored part.
+        let padded = format!("{}kT9#vLq2wZx7Kp2mQ9vB4t", "a".repeat(SCORED_CHARS_MAX));
+        assert!(!is_good(&padded));
+        assert!(is_good(&format!("kT9#vLq2wZ{}", "a".repeat(PASSWORD_CHARS_MAX - 10))));
     }
 }

@@ -12,6 +12,7 @@ use sluice_store::{
     At, Change, Holder, PeopleWrite, SessionRow, StoreResult, TokenHash, User, UserKey, Write,
 };
 
+use super::own_sessions::is_fresh;
 use super::{Refusal, Secret};
 use crate::actor::Actor;
 use crate::engine::Engine;
@@ -56,9 +57,13 @@ impl Engine {
         Ok(self.session_row(secret).await?.map(|(_, session)| session))
     }
 
-    async fn session_row(&self, secret: &str) -> StoreResult<Option<(SessionRow, Session)>> {
+    pub(super) async fn session_row(
+        &self,
+        secret: &str,
+    ) -> StoreResult<Option<(SessionRow, Session)>> {
         let Some(row) = self.store.find_session(&hash_of(secret)).await? else { return Ok(None) };
-        if row.expires_at <= self.now() {
+        let now = self.now();
+        if row.expires_at <= now {
             return Ok(None);
         }
         let session = match row.holder {
@@ -66,7 +71,10 @@ impl Engine {
                 let user = self.store.find_user(&UserKey::Id(user_id)).await?;
                 let user = user.filter(|it| it.row.disabled_at.is_none() && it.row.epoch == epoch);
                 user.map(|user| Session {
-                    actor: Actor::of_user(&user),
+                    actor: Actor {
+                        is_fresh: is_fresh(row.confirmed_at, now),
+                        ..Actor::of_user(&user)
+                    },
                     who: user.row.name,
                     email: Some(user.row.email),
                     user_id: Some(user_id),
@@ -75,7 +83,7 @@ impl Engine {
             }
             Holder::Token(hash) => {
                 self.holder_of(&self.token_of(hash, secret)).await?.map(|(actor, who)| Session {
-                    actor,
+                    actor: Actor { is_fresh: is_fresh(row.confirmed_at, now), ..actor },
                     who,
                     email: None,
                     user_id: None,
@@ -93,21 +101,23 @@ impl Engine {
         replaces: Option<&str>,
     ) -> Result<Secret, Refusal> {
         let hash = hash_of(token);
-        let (actor, _) = self.holder_of(&hash).await?.ok_or(Refusal::Wrong)?;
+        let (actor, _) = self.holder_of(&hash).await?.ok_or(Refusal::Wrong(None))?;
         let secret = Secret::random();
         // The token of the environment may be chosen by a person, and so be guessed from its hash.
         let is_chosen = self.environment_token == Some(hash);
         let held = if is_chosen { fingerprint(&hash, &secret.0) } else { hash };
-        Ok(self.begin(secret, &actor, Holder::Token(held), "token", replaces).await?)
+        let row = new_row(&secret, Holder::Token(held), self.now());
+        Ok(self.begin(secret, row, &actor, "token", replaces).await?)
     }
 
     /// The hash of the token that a session is held by.
-    fn token_of(&self, held: TokenHash, secret: &str) -> TokenHash {
+    pub(super) fn token_of(&self, held: TokenHash, secret: &str) -> TokenHash {
         let environment = self.environment_token.as_ref();
         environment.copied().filter(|hash| fingerprint(hash, secret) == held).unwrap_or(held)
     }
 
-    /// Begins a session of a user; ends the one that the browser had.
+    /// Begins a session of a user; ends the one that the browser had. Where the user has a second factor, the refusal is
+    /// [`Refusal::CodeNeeded`], and [`Engine::sign_in_with_code`] begins the session.
     pub async fn sign_in_with_password(
         &self,
         email: &str,
@@ -122,8 +132,12 @@ impl Engine {
         };
         let hash = user.as_ref().and_then(|user| user.row.password.clone());
         let is_right = self.passwords.verify(password, hash).await?;
+        let tried = user.as_ref().map(|user| user.row.user_id);
         let user = user.filter(|user| is_right && user.row.disabled_at.is_none());
-        let user = user.ok_or(Refusal::Wrong)?;
+        let user = user.ok_or(Refusal::Wrong(tried))?;
+        if user.row.second_factor.is_some() {
+            return Err(Refusal::CodeNeeded(self.ticket(&user)?));
+        }
         Ok(self.begin_user_session(&user, "password", replaces).await?)
     }
 
@@ -143,30 +157,35 @@ impl Engine {
         by: &str,
         replaces: Option<&str>,
     ) -> StoreResult<Secret> {
+        self.begin_session_confirmed(user, by, replaces, self.now()).await
+    }
+
+    /// The same for a user who proved at another time who they are.
+    pub(super) async fn begin_session_confirmed(
+        &self,
+        user: &User,
+        by: &str,
+        replaces: Option<&str>,
+        confirmed_at: Timestamp,
+    ) -> StoreResult<Secret> {
         let holder = Holder::User { user_id: user.row.user_id, epoch: user.row.epoch };
-        self.begin(Secret::random(), &Actor::of_user(user), holder, by, replaces).await
+        let (secret, now) = (Secret::random(), self.now());
+        let row = SessionRow { confirmed_at, ..new_row(&secret, holder, now) };
+        self.begin(secret, row, &Actor::of_user(user), by, replaces).await
     }
 
     async fn begin(
         &self,
         secret: Secret,
+        row: SessionRow,
         actor: &Actor,
-        holder: Holder,
         by: &str,
         replaces: Option<&str>,
     ) -> StoreResult<Secret> {
-        let now = self.now();
-        let row = SessionRow {
-            hash: hash_of(&secret.0),
-            holder,
-            created_at: now,
-            used_at: now,
-            expires_at: later(now, IDLE_MILLIS),
-        };
         let detail = json!({ "by": by });
         let audit = self.audit(actor, None, "session.started", &actor.name, &detail);
         let ended = replaces.map(|old| PeopleWrite::EndSession(hash_of(old)));
-        let sweep = PeopleWrite::Sweep { before: now, limit: SWEEP_MAX };
+        let sweep = PeopleWrite::Sweep { before: row.created_at, limit: SWEEP_MAX };
         let writes = [PeopleWrite::Session(row), sweep].into_iter().chain(ended);
         let mut rows: Vec<_> = writes.map(Write::People).collect();
         rows.push(Write::Audit(audit));
@@ -197,6 +216,18 @@ impl Engine {
             token.revoked_at.is_none() && token.expires_at.is_none_or(|expiry| now < expiry)
         });
         Ok(valid.map(|token| (Actor::of_token(token.clone()), token.name)))
+    }
+}
+
+/// A session that begins now, by somebody who has just proved who they are.
+fn new_row(secret: &Secret, holder: Holder, now: Timestamp) -> SessionRow {
+    SessionRow {
+        hash: hash_of(&secret.0),
+        holder,
+        created_at: now,
+        used_at: now,
+        expires_at: later(now, IDLE_MILLIS),
+        confirmed_at: now,
     }
 }
 

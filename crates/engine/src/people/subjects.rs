@@ -5,8 +5,10 @@
 //! way in, too, until an owner sends a link.
 
 use serde_json::json;
+use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, StoreError, Subject, User, UserKey, UserRow};
 
+use super::own_sessions::is_fresh;
 use super::users::Entry;
 use super::{Refusal, Secret};
 use crate::actor::Actor;
@@ -15,19 +17,27 @@ use crate::engine::Engine;
 use crate::verify::IdClaims;
 
 impl Engine {
-    /// Begins a session of whoever an ID token speaks of; ends the one that the browser had.
+    /// Begins a session of the user whom an ID token names; ends the one that the browser had. The session is as fresh as the
+    /// sign-in at the provider; where the provider does not say when that was, it is not fresh.
     pub async fn sign_in_with_subject(
         &self,
         claims: &IdClaims,
         replaces: Option<&str>,
     ) -> Result<Secret, Refusal> {
         let user = self.user_of_subject(claims).await?;
-        let user = user.filter(|user| user.row.disabled_at.is_none()).ok_or(Refusal::Wrong)?;
-        Ok(self.begin_user_session(&user, "openid", replaces).await?)
+        let user =
+            user.filter(|user| user.row.disabled_at.is_none()).ok_or(Refusal::Wrong(None))?;
+        let confirmed_at = claims.authenticated_at.unwrap_or(Timestamp::from_millis(0));
+        Ok(self.begin_session_confirmed(&user, "openid", replaces, confirmed_at).await?)
+    }
+
+    /// Whether an ID token proves that the user has just signed in at the provider.
+    pub fn is_fresh_proof(&self, claims: &IdClaims) -> bool {
+        claims.authenticated_at.is_some_and(|at| is_fresh(at, self.now()))
     }
 
     async fn user_of_subject(&self, claims: &IdClaims) -> Result<Option<User>, StoreError> {
-        let IdClaims { issuer, subject, verified_email } = claims;
+        let IdClaims { issuer, subject, verified_email, .. } = claims;
         let subject = Subject { issuer: issuer.clone(), subject: subject.clone() };
         for _ in 0..CONFLICT_RETRIES {
             let revision = self.store.people_revision().await?;
@@ -45,6 +55,7 @@ impl Engine {
             let row = UserRow {
                 subject: Some(subject.clone()),
                 password: None,
+                second_factor: None,
                 epoch: user.row.epoch + 1,
                 ..user.row.clone()
             };

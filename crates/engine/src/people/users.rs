@@ -45,6 +45,7 @@ pub struct UserDetail {
     pub has_password: bool,
     /// Whether they came from an OpenID provider.
     pub has_subject: bool,
+    pub has_second_factor: bool,
     pub grants: Vec<GrantRow>,
     pub created_at: Timestamp,
     pub disabled_at: Option<Timestamp>,
@@ -58,6 +59,7 @@ impl From<User> for UserDetail {
             name: row.name,
             has_password: row.password.is_some(),
             has_subject: row.subject.is_some(),
+            has_second_factor: row.second_factor.is_some(),
             grants,
             created_at: row.created_at,
             disabled_at: row.disabled_at,
@@ -88,6 +90,8 @@ impl Engine {
         actor: &Actor,
         new: &NewUser,
     ) -> AdminResult<Option<(UserDetail, Secret)>> {
+        // The link to set a password lets its holder in.
+        actor.need_fresh()?;
         let email = new.email.trim();
         faultless(user_faults(email, &new.name))?;
         for _ in 0..CONFLICT_RETRIES {
@@ -101,6 +105,7 @@ impl Engine {
                 name: new.name.trim().to_owned(),
                 password: None,
                 subject: None,
+                second_factor: None,
                 epoch: 0,
                 created_at: self.now(),
                 disabled_at: None,
@@ -164,7 +169,13 @@ impl Engine {
                     (row.disabled_at, row.epoch) = (Some(self.now()), row.epoch + 1);
                     writes.push(PeopleWrite::Unlink(id));
                 }
-                Some(false) => row.disabled_at = None,
+                Some(false) => {
+                    // It may make an owner again.
+                    if row.disabled_at.is_some() {
+                        actor.need_fresh()?;
+                    }
+                    row.disabled_at = None;
+                }
                 _ => {}
             }
             if row == found.row {
@@ -197,6 +208,9 @@ impl Engine {
             Some(app) => self.app_for(actor, Scope::Admin, app).await.map(|_| ())?,
             None => actor.need_instance(Scope::Admin)?,
         }
+        if role == Some(Role::Owner) {
+            actor.need_fresh()?;
+        }
         for _ in 0..CONFLICT_RETRIES {
             let revision = self.store.people_revision().await?;
             let mut found = self.user(id).await?;
@@ -228,6 +242,7 @@ impl Engine {
     /// is used.
     pub async fn reset_user(&self, actor: &Actor, id: UserId) -> AdminResult<Secret> {
         actor.need_instance(Scope::Admin)?;
+        actor.need_fresh()?;
         for _ in 0..CONFLICT_RETRIES {
             let revision = self.store.people_revision().await?;
             let found = self.user(id).await?;

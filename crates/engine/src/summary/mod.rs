@@ -54,7 +54,7 @@ pub struct Summary {
     pub tags: Vec<TagCount>,
     /// In the order of the newest version; those that it does not ask any more come last.
     pub questions: Vec<QuestionSummary>,
-    /// Of the responses with the filter's tag some may be missing: on some day its value was not told apart.
+    /// Of the responses with the filter's tag some may be missing: on some day its value was not counted separately.
     pub partial: bool,
     /// Responses that were stored before there were counts, or moved here, are being counted.
     pub counting: Option<Counting>,
@@ -87,7 +87,7 @@ pub struct VersionCount {
 pub struct TagCount {
     pub name: String,
     pub values: Vec<(String, u64)>,
-    /// Responses whose value is not told apart: there are too many, or it is too long.
+    /// Responses whose value is not counted separately: there are too many, or it is too long.
     pub others: u64,
 }
 

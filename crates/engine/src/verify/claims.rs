@@ -97,7 +97,7 @@ fn is_for(audience: Option<&Value>, app: &str) -> bool {
 }
 
 /// A time of the token in milliseconds; it may have a fraction.
-fn millis(claims: &Members, name: &str) -> Option<i64> {
+pub(super) fn millis(claims: &Members, name: &str) -> Option<i64> {
     let seconds = claims.get(name)?.as_f64()?;
     #[expect(clippy::cast_possible_truncation, reason = "the range was looked at")]
     (0.0..=SECONDS_MAX).contains(&seconds).then(|| (seconds * 1000.0).floor() as i64)

@@ -26,6 +26,8 @@ pub struct IdClaims {
     pub subject: String,
     /// An address that the provider says it has verified.
     pub verified_email: Option<String>,
+    /// When they last proved to the provider who they are (`auth_time`), if it says so; never later than now.
+    pub authenticated_at: Option<Timestamp>,
 }
 
 /// Why an ID token proves nothing.
@@ -109,6 +111,8 @@ impl IdTokens {
             issuer: self.issuer.clone(),
             subject: proven.user_id,
             verified_email: proven.email.filter(|_| is_verified),
+            authenticated_at: claims::millis(&token.claims, "auth_time")
+                .map(|millis| Timestamp::from_millis(millis).min(now)),
         })
     }
 

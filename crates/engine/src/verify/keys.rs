@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::outcome::Invalid;
 use super::token::{Algorithm, KID_CHARS_MAX, Token};
+use super::weak_point;
 
 /// The shortest RSA key, in bits.
 const RSA_BITS_MIN: u32 = 2048;
@@ -78,6 +79,9 @@ impl PublicKey {
     pub(crate) fn verifier(&self) -> Option<Verifier> {
         let algorithm = Algorithm::named(&self.alg)?;
         let bytes = STANDARD.decode(&self.key).ok()?;
+        if algorithm == Algorithm::EdDsa && weak_point::is_weak(&bytes) {
+            return None;
+        }
         let key = ParsedPublicKey::new(primitive(algorithm)?, bytes).ok()?;
         Some(Verifier::Public(algorithm, key))
     }
@@ -110,10 +114,11 @@ impl PublicKey {
         for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
             let Some(primitive) = primitive(algorithm) else { continue };
             if ParsedPublicKey::new(primitive, der).is_ok() {
-                return Ok(Self::new(algorithm, der));
+                let is_weak = algorithm == Algorithm::EdDsa && weak_point::is_weak(der);
+                return if is_weak { Err(WEAK) } else { Ok(Self::new(algorithm, der)) };
             }
         }
-        Err(UNREADABLE)
+        Err(if weak_point::is_weak_spki(der) { WEAK } else { UNREADABLE })
     }
 
     fn of_rsa(der: &[u8]) -> Result<Self, &'static str> {
@@ -153,7 +158,13 @@ impl PublicKey {
                 let point = [vec![4], bytes("x")?, bytes("y")?].concat();
                 Self::new(Algorithm::Es256, &point)
             }
-            (Some("OKP"), Some("Ed25519")) => Self::new(Algorithm::EdDsa, &bytes("x")?),
+            (Some("OKP"), Some("Ed25519")) => {
+                let point = bytes("x")?;
+                if weak_point::is_weak(&point) {
+                    return Err(WEAK);
+                }
+                Self::new(Algorithm::EdDsa, &point)
+            }
             _ => return Err("must be an RSA key, an EC key on P-256, or an OKP key on Ed25519"),
         };
         if text("alg").is_some_and(|name| name != key.alg) {
@@ -167,6 +178,9 @@ impl PublicKey {
 
 const UNREADABLE: &str =
     "is no readable public key: RSA with at least 2048 bits, P-256, or Ed25519";
+
+const WEAK: &str = "is an Ed25519 key that anyone can sign for (a point of small order, or not in canonical \
+     form): make a new key pair (openssl genpkey -algorithm ed25519)";
 
 fn unpadded(mut number: Vec<u8>) -> Vec<u8> {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();

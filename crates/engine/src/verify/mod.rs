@@ -11,6 +11,7 @@ mod keys;
 mod outcome;
 mod sealed;
 mod token;
+mod weak_point;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,8 +33,8 @@ pub use id_token::{IdClaims, IdTokens, NotProven};
 pub use jwks::KeySource;
 pub(crate) use keys::PublicKey;
 pub use outcome::{Checked, Counts, Invalid};
-pub(crate) use sealed::Vault;
 pub use sealed::{MasterKey, MasterKeySource, NotOpened};
+pub(crate) use sealed::{Place, Vault};
 pub use token::TOKEN_BYTES_MAX;
 
 /// Apps whose checks are counted; an app beyond that is counted only in the sums of all.
@@ -148,14 +149,16 @@ impl Verifying {
                 let material = Material::Set { url: row.material };
                 return AppKey { kid: row.kid, issuer: row.issuer, material };
             }
-            IdentityKeyKind::Hs256 => match self.vault.open(row.app_id, &row.kid, &row.material) {
-                Ok(secret) => Some(Verifier::of_secret(&secret)),
-                Err(error) => {
-                    let (app, kid) = (row.app_id, &row.kid);
-                    tracing::error!(%app, kid, %error, "a signing secret cannot be opened");
-                    None
+            IdentityKeyKind::Hs256 => {
+                match self.vault.open(Place::IdentityKey(row.app_id, &row.kid), &row.material) {
+                    Ok(secret) => Some(Verifier::of_secret(&secret)),
+                    Err(error) => {
+                        let (app, kid) = (row.app_id, &row.kid);
+                        tracing::error!(%app, kid, %error, "a signing secret cannot be opened");
+                        None
+                    }
                 }
-            },
+            }
             IdentityKeyKind::PublicKey => {
                 let stored = serde_json::from_str::<PublicKey>(&row.material).ok();
                 stored.and_then(|key| key.verifier())

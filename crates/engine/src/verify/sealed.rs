@@ -1,7 +1,7 @@
 //! Secrets at rest: sealed with a master key that is not in the database.
 //!
-//! A sealed secret is `v1.<id of the master key>.<nonce and AES-256-GCM in base64url>`, bound to its app and
-//! its `kid`, so that it cannot be moved to another place. Several master keys may be known at once,
+//! A sealed secret is `v1.<id of the master key>.<nonce and AES-256-GCM in base64url>`, bound to its [`Place`], so that
+//! it cannot be moved to another one. Several master keys may be known at once,
 //! which is how they are rotated: the first seals, all of them open.
 
 use std::fmt;
@@ -11,7 +11,7 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
-use sluice_flow::id::AppId;
+use sluice_flow::id::{AppId, UserId};
 
 use crate::ids::fill_random;
 
@@ -90,19 +90,19 @@ impl Vault {
         if keys.is_empty() { Err(none()) } else { Ok(keys) }
     }
 
-    pub(crate) fn seal(&self, app: AppId, kid: &str, secret: &str) -> Result<String, String> {
+    pub(crate) fn seal(&self, place: Place<'_>, secret: &str) -> Result<String, String> {
         let failed = || "the secret could not be sealed".to_owned();
         let keys = self.keys()?;
         let key = keys.first().ok_or_else(failed)?;
         let mut sealed = secret.as_bytes().to_vec();
         let nonce = RandomizedNonceKey::new(&AES_256_GCM, &key.0)
-            .and_then(|it| it.seal_in_place_append_tag(Aad::from(place(app, kid)), &mut sealed))
+            .and_then(|it| it.seal_in_place_append_tag(Aad::from(place.bytes()), &mut sealed))
             .map_err(|_| failed())?;
         let bytes = [nonce.as_ref().as_slice(), &sealed].concat();
         Ok(format!("{FORM}.{}.{}", key.id(), URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    pub(crate) fn open(&self, app: AppId, kid: &str, sealed: &str) -> Result<String, NotOpened> {
+    pub(crate) fn open(&self, place: Place<'_>, sealed: &str) -> Result<String, NotOpened> {
         let id = key_id(sealed).ok_or(NotOpened::Damaged)?;
         let body = sealed.rsplit('.').next().unwrap_or_default();
         let keys = self.keys().map_err(NotOpened::NoKey)?;
@@ -113,7 +113,7 @@ impl Vault {
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| NotOpened::Damaged)?;
         let opened = RandomizedNonceKey::new(&AES_256_GCM, &key.0)
             .and_then(|it| {
-                it.open_in_place(nonce, Aad::from(place(app, kid)), sealed).map(|it| it.to_vec())
+                it.open_in_place(nonce, Aad::from(place.bytes()), sealed).map(|it| it.to_vec())
             })
             .map_err(|_| NotOpened::Damaged)?;
         String::from_utf8(opened).map_err(|_| NotOpened::Damaged)
@@ -134,9 +134,27 @@ fn key_id(sealed: &str) -> Option<&str> {
     }
 }
 
-/// What the seal is bound to.
-fn place(app: AppId, kid: &str) -> Vec<u8> {
-    [b"sluice identity key".as_slice(), app.uuid().as_bytes(), kid.as_bytes()].concat()
+/// What a seal is bound to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place<'p> {
+    IdentityKey(AppId, &'p str),
+    SecondFactor(UserId),
+    /// Proof that a password was right, while the code is asked for.
+    SignIn,
+}
+
+impl Place<'_> {
+    fn bytes(self) -> Vec<u8> {
+        match self {
+            Self::IdentityKey(app, kid) => {
+                [b"sluice identity key".as_slice(), app.uuid().as_bytes(), kid.as_bytes()].concat()
+            }
+            Self::SecondFactor(user) => {
+                [b"sluice second factor".as_slice(), user.uuid().as_bytes()].concat()
+            }
+            Self::SignIn => b"sluice sign-in".to_vec(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -154,14 +172,26 @@ mod tests {
     #[test]
     fn a_secret_opens_with_its_key_at_its_place_and_nowhere_else() {
         let (old, new) = (MasterKey::random(), MasterKey::random());
-        let sealed = vault(&[&old]).seal(app(1), "kid", "a secret").unwrap();
+        let sealed = vault(&[&old]).seal(Place::IdentityKey(app(1), "kid"), "a secret").unwrap();
         assert!(!sealed.contains("a secret"));
-        assert_eq!(vault(&[&old]).open(app(1), "kid", &sealed).unwrap(), "a secret");
-        assert_eq!(vault(&[&new, &old]).open(app(1), "kid", &sealed).unwrap(), "a secret");
-        let wrong = vault(&[&new]).open(app(1), "kid", &sealed);
+        assert_eq!(
+            vault(&[&old]).open(Place::IdentityKey(app(1), "kid"), &sealed).unwrap(),
+            "a secret"
+        );
+        assert_eq!(
+            vault(&[&new, &old]).open(Place::IdentityKey(app(1), "kid"), &sealed).unwrap(),
+            "a secret"
+        );
+        let wrong = vault(&[&new]).open(Place::IdentityKey(app(1), "kid"), &sealed);
         assert_eq!(wrong, Err(NotOpened::OtherKey(old.id())));
-        for (app, kid) in [(app(2), "kid"), (app(1), "kid2")] {
-            assert_eq!(vault(&[&old]).open(app, kid, &sealed), Err(NotOpened::Damaged));
+        let user = UserId::from_uuid(app(1).uuid());
+        for place in [
+            Place::IdentityKey(app(2), "kid"),
+            Place::IdentityKey(app(1), "kid2"),
+            Place::SecondFactor(user),
+            Place::SignIn,
+        ] {
+            assert_eq!(vault(&[&old]).open(place, &sealed), Err(NotOpened::Damaged), "{place:?}");
         }
         assert!(vault(&[&old, &new]).is_current(&sealed));
         assert!(!vault(&[&new, &old]).is_current(&sealed));
@@ -170,23 +200,29 @@ mod tests {
     #[test]
     fn a_changed_secret_does_not_open() {
         let key = MasterKey::random();
-        let sealed = vault(&[&key]).seal(app(1), "kid", "a secret").unwrap();
+        let sealed = vault(&[&key]).seal(Place::IdentityKey(app(1), "kid"), "a secret").unwrap();
         let body = sealed.rfind('.').unwrap() + 1;
         for at in body..sealed.len() {
             let mut changed = sealed.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).unwrap();
-            assert!(vault(&[&key]).open(app(1), "kid", &changed).is_err(), "{at}");
+            assert!(
+                vault(&[&key]).open(Place::IdentityKey(app(1), "kid"), &changed).is_err(),
+                "{at}"
+            );
         }
         for broken in ["", "v1", "v1..", "v2.a.b", &sealed[..body]] {
-            assert!(vault(&[&key]).open(app(1), "kid", broken).is_err(), "{broken}");
+            assert!(
+                vault(&[&key]).open(Place::IdentityKey(app(1), "kid"), broken).is_err(),
+                "{broken}"
+            );
         }
     }
 
     #[test]
     fn the_same_secret_is_never_sealed_alike() {
         let key = MasterKey::random();
-        let seal = || vault(&[&key]).seal(app(1), "kid", "a secret").unwrap();
+        let seal = || vault(&[&key]).seal(Place::IdentityKey(app(1), "kid"), "a secret").unwrap();
         assert_ne!(seal(), seal());
     }
 

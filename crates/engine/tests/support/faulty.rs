@@ -82,6 +82,9 @@ impl Store for FaultyStore {
             }
         }
     }
+    fn lanes(&self) -> usize {
+        self.inner.lanes()
+    }
     async fn find_by_idempotency_key(
         &self,
         app: AppId,
@@ -190,6 +193,9 @@ impl Store for FaultyStore {
     async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
         self.inner.erase(erasure).await
     }
+    async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
+        self.inner.list_erasing(limit).await
+    }
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
         match *self.mood.lock().unwrap() {
             Mood::FailingToExpire(app) if app == expiry.app_id => {
@@ -252,6 +258,14 @@ impl Store for FaultyStore {
     async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
         self.inner.find_session(hash).await
     }
+    async fn list_sessions(
+        &self,
+        user: UserId,
+        epoch: u32,
+        limit: usize,
+    ) -> StoreResult<Vec<SessionRow>> {
+        self.inner.list_sessions(user, epoch, limit).await
+    }
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
         self.inner.list_audit(query).await
     }
@@ -281,6 +295,9 @@ impl Store for FaultyStore {
     }
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
         self.inner.changes(after).await
+    }
+    async fn changed(&self) {
+        self.inner.changed().await;
     }
     async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
         self.inner.read_out(after, limit).await

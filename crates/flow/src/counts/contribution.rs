@@ -55,9 +55,10 @@ impl Contribution {
         tags: Option<&str>,
         admission: Admission,
     ) -> Self {
-        let tags = tags.map(stored_texts).unwrap_or_default();
+        let tags = tags.and_then(stored_texts).unwrap_or_default();
+        let answers = stored_texts(answers).unwrap_or_default();
         match definition {
-            Some(definition) => Self::of(definition, &stored_texts(answers), &tags, admission),
+            Some(definition) => Self::of(definition, &answers, &tags, admission),
             None => {
                 let mut out = Vec::new();
                 put_head(&mut out, &tags, admission);
@@ -199,6 +200,14 @@ impl Answers<'_, '_> {
         let place = u16::try_from(head >> 1).map_err(|_| Damaged("no such question"))?;
         let sum = if head & 1 == 0 { 0 } else { self.0.signed()? };
         Ok(Some((place, sum)))
+    }
+
+    /// Reads all of them, for nothing.
+    pub(super) fn skip(mut self) -> Result<(), Damaged> {
+        while self.question()?.is_some() {
+            while self.key()?.is_some() {}
+        }
+        Ok(())
     }
 
     /// The next key of that question.

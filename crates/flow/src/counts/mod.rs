@@ -16,19 +16,25 @@
 //! walk over all responses. A test holds the bytes.
 
 mod bytes;
+mod census;
 mod contribution;
 mod counted;
 mod gathered;
+mod hidden;
 mod number;
 mod sheet;
 mod tags;
 mod tally;
 
 pub use bytes::Damaged;
+pub use census::TagCensus;
 pub use contribution::{Contribution, Delta};
 pub use counted::{Counted, month_of};
 pub use gathered::Gathered;
 pub use number::{NumberBin, SUM_UNIT};
 pub use sheet::{Part, Sheet, segment};
-pub use tags::{TAG_NAMES_MAX, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, TagTally};
+pub use tags::{
+    TAG_NAMES_MAX, TAG_NAMES_ROOM, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, TAG_VALUES_ROOM,
+    TAGS_RECOUNT_RESPONSES_MAX, TagTally,
+};
 pub use tally::{Counts, KEYS_MAX, OTHERS, QuestionCounts, SEGMENT_KEYS_MAX};

@@ -1,7 +1,7 @@
-//! One day of one version: its counts, and those of the responses with each value of a tag that is told apart.
+//! One day of one version: its counts, and those of the responses with each value of a tag that is counted separately.
 //!
 //! It is kept in parts, one for all responses and one for each such value (a segment), so that a reader takes no more of
-//! it than asked for. Which values are told apart stands in the part for all.
+//! it than asked for. Which values are counted separately stands in the part for all.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +25,8 @@ pub struct Sheet {
     all: Counts,
     tags: Tags,
     segments: BTreeMap<Vec<u8>, Segment>,
+    /// Segments that are no longer counted separately, and are to be deleted where they are stored.
+    gone: Vec<Vec<u8>>,
     kept: Kept,
 }
 
@@ -61,6 +63,17 @@ impl Sheet {
         Self { kept, ..Self::default() }
     }
 
+    /// An empty sheet with these tags.
+    pub(super) fn of_tags(tags: Tags) -> Self {
+        Self { tags, ..Self::default() }
+    }
+
+    /// Whether the day should be counted again from its responses: some of its tags are hidden, and since they were hidden
+    /// its responses have doubled, so that others may be the most frequent now.
+    pub fn is_due_for_recount(&self) -> bool {
+        self.tags.is_due(self.all.responses)
+    }
+
     /// Puts in a part as it was stored. All that a delta names come before it.
     pub fn load(&mut self, segment: &[u8], body: &[u8]) -> Result<(), Damaged> {
         let mut reader = Reader(body);
@@ -85,8 +98,8 @@ impl Sheet {
         for (head, sums) in gathered.in_order() {
             self.all.merge_signed(sums, head.sign, KEYS_MAX);
             for &(name, value) in &head.tags {
-                let told_apart = self.tags.put(name, value, head.sign * sums.responses);
-                let Some(value) = value.filter(|_| told_apart) else { continue };
+                let is_separate = self.tags.put(name, value, head.sign * sums.responses);
+                let Some(value) = value.filter(|_| is_separate) else { continue };
                 let segment = segment(name, value);
                 let kept = match &self.kept {
                     Kept::All => true,
@@ -100,6 +113,10 @@ impl Sheet {
                 }
             }
         }
+        for segment in self.tags.make_room() {
+            self.segments.remove(&segment);
+            self.gone.push(segment);
+        }
     }
 
     /// The counts of all responses.
@@ -107,7 +124,7 @@ impl Sheet {
         &self.all
     }
 
-    /// The counts of the responses of one segment, if it is told apart.
+    /// The counts of the responses of one segment, if it is counted separately.
     pub fn of_segment(&self, segment: &[u8]) -> Option<&Counts> {
         self.segments.get(segment).map(|segment| &segment.counts)
     }
@@ -117,7 +134,7 @@ impl Sheet {
         self.tags.names.iter().map(|(name, tally)| (name.as_str(), tally))
     }
 
-    /// Whether there may be responses with this value of a tag that are not told apart, hence not in its segment.
+    /// Whether there may be responses with this value of a tag that are not counted separately, hence not in its segment.
     pub fn may_hide(&self, name: &str, value: &str) -> bool {
         match self.tags.names.get(name) {
             Some(tally) => !tally.values.contains_key(value) && tally.others.unwrap_or(0) > 0,
@@ -145,10 +162,12 @@ impl Sheet {
         let mut parts = Vec::with_capacity(1 + self.segments.len());
         let body = (!self.is_zero()).then(|| {
             let mut body = body_of(&self.all);
-            self.tags.write(&mut body);
+            self.tags.write(self.all.responses, &mut body);
             body
         });
         parts.push(part(Vec::new(), &self.all, body));
+        let nothing = Counts::default();
+        parts.extend(self.gone.into_iter().map(|segment| part(segment, &nothing, None)));
         for (segment, Segment { counts, touched }) in self.segments {
             if !touched {
                 continue;

@@ -1,17 +1,31 @@
-//! Which values of which tags are told apart, and how often each came.
+//! Which values of which tags are counted separately, and how often each came.
 //!
-//! A version and day has room for so many names, and a name for so many values; whatever comes after is counted as
-//! "others". Once there are others, no new value gets a count of its own any more. So every response with one
-//! value is counted in one place, wherever that is, and is found there when it is taken away.
+//! A version and day has room for a number of names and values. When that is used up, the most frequent stay: the other
+//! values are added to the "others" of their name, the other names are no longer counted, and both are noted as hidden.
+//! What is hidden stays so until the day is counted again from its responses. Hence every response with one value is
+//! counted in one place at any time, and is found there when it is taken away: all counts are exact.
+//!
+//! The most frequent so far need not be the most frequent later. So once the responses have doubled, the day is due to be
+//! counted again, and a [`super::TagCensus`] of all its responses chooses what is counted separately.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::bytes::{Damaged, Reader, put, put_signed, put_text};
+use super::hidden::Hidden;
+use super::sheet::segment;
 
-/// Names of tags that are told apart, for a version and day.
+/// Names of tags that stay when there are more than [`TAG_NAMES_ROOM`], for a version and day.
 pub const TAG_NAMES_MAX: usize = 16;
-/// Values of a tag that are told apart, for a version and day.
+/// Values of each tag that stay when all tags have more than [`TAG_VALUES_ROOM`], for a version and day.
 pub const TAG_VALUES_MAX: usize = 32;
+/// Names of tags for a version and day.
+pub const TAG_NAMES_ROOM: usize = 64;
+/// Values of all tags together for a version and day. A real value that comes at least once among so many is not lost.
+pub const TAG_VALUES_ROOM: usize = 1_024;
+/// A day with more responses is not counted again for its tags: all of them are read in one transaction, which must stay
+/// short.
+pub const TAGS_RECOUNT_RESPONSES_MAX: i64 = 20_000;
 /// A longer value is counted with the others.
 pub const TAG_VALUE_BYTES_MAX: usize = 120;
 
@@ -19,8 +33,15 @@ pub const TAG_VALUE_BYTES_MAX: usize = 120;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TagTally {
     pub values: BTreeMap<String, i64>,
-    /// What is not told apart; absent as long as everything is.
+    /// What is not counted separately; absent as long as everything is.
     pub others: Option<i64>,
+}
+
+impl TagTally {
+    /// How often the tag came, with any value.
+    pub fn all(&self) -> i64 {
+        self.values.values().sum::<i64>() + self.others.unwrap_or(0)
+    }
 }
 
 /// The tags of a version and day.
@@ -29,13 +50,29 @@ pub(super) struct Tags {
     pub(super) names: BTreeMap<String, TagTally>,
     /// There were names without room. They are not counted at all.
     pub(super) is_full: bool,
+    /// Names, and values of names, that are not counted separately.
+    hidden: Hidden,
+    /// How many responses there were when the first of them were hidden; absent until they are stored.
+    hidden_at: Option<i64>,
 }
 
 impl Tags {
-    /// Counts a value so many times; says whether it is told apart.
+    /// Counts these names and values separately, and hides all others.
+    pub(super) fn only(names: BTreeMap<String, TagTally>) -> Self {
+        Self { names, hidden: Hidden::closed(), ..Self::default() }
+    }
+
+    /// Whether the most frequent are to be found again, now that there are so many responses.
+    pub(super) fn is_due(&self, responses: i64) -> bool {
+        self.hidden_at.is_some_and(|at| {
+            responses >= at.max(1).saturating_mul(2) && responses <= TAGS_RECOUNT_RESPONSES_MAX
+        })
+    }
+
+    /// Counts a value so many times; says whether it is counted separately.
     pub(super) fn put(&mut self, name: &str, value: Option<&str>, times: i64) -> bool {
         if !self.names.contains_key(name) {
-            if self.is_full || self.names.len() >= TAG_NAMES_MAX {
+            if self.hidden.hides(name.as_bytes()) {
                 self.is_full = true;
                 return false;
             }
@@ -47,13 +84,40 @@ impl Tags {
                 *count += times;
                 return true;
             }
-            if tally.others.is_none() && tally.values.len() < TAG_VALUES_MAX {
+            if self.hidden.is_nothing() || !self.hidden.hides(&segment(name, value)) {
                 tally.values.insert(value.to_owned(), times);
                 return true;
             }
         }
         *tally.others.get_or_insert(0) += times;
         false
+    }
+
+    /// Hides all but the most frequent, if there is more than there is room for; gives the segments that are gone.
+    pub(super) fn make_room(&mut self) -> Vec<Vec<u8>> {
+        let values: usize = self.names.values().map(|tally| tally.values.len()).sum();
+        if self.names.len() <= TAG_NAMES_ROOM && values <= TAG_VALUES_ROOM {
+            return Vec::new();
+        }
+        let mut gone = Vec::new();
+        let names = self.names.iter().map(|(name, tally)| (name, tally.all()));
+        for name in rare(names, TAG_NAMES_MAX) {
+            let Some(tally) = self.names.remove(&name) else { continue };
+            gone.extend(tally.values.keys().map(|value| segment(&name, value)));
+            self.hidden.add(name.as_bytes());
+            self.is_full = true;
+        }
+        for (name, tally) in &mut self.names {
+            let values = tally.values.iter().map(|(value, count)| (value, *count));
+            for value in rare(values, TAG_VALUES_MAX) {
+                let count = tally.values.remove(&value).unwrap_or(0);
+                *tally.others.get_or_insert(0) += count;
+                let segment = segment(name, &value);
+                self.hidden.add(&segment);
+                gone.push(segment);
+            }
+        }
+        gone
     }
 
     /// Forgets the values that nobody has any more: they may have been somebody's.
@@ -70,7 +134,8 @@ impl Tags {
         })
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
+    /// Of a sheet with so many responses.
+    pub(super) fn write(&self, responses: i64, out: &mut Vec<u8>) {
         out.push(u8::from(self.is_full));
         put(out, self.names.len() as u64);
         for (name, tally) in &self.names {
@@ -82,6 +147,10 @@ impl Tags {
             }
             out.push(u8::from(tally.others.is_some()));
             put_signed(out, i128::from(tally.others.unwrap_or(0)));
+        }
+        self.hidden.write(out);
+        if !self.hidden.is_nothing() {
+            put_signed(out, i128::from(self.hidden_at.unwrap_or(responses)));
         }
     }
 
@@ -100,6 +169,15 @@ impl Tags {
             tally.others = has_others.then_some(others);
             names.insert(name, tally);
         }
-        Ok(Self { names, is_full })
+        let hidden = Hidden::read(reader)?;
+        let hidden_at = if hidden.is_nothing() { None } else { Some(reader.count()?) };
+        Ok(Self { names, is_full, hidden, hidden_at })
     }
+}
+
+/// All but the `stay` with the highest counts; of equal ones, the first in their order stay.
+fn rare<'k>(counts: impl Iterator<Item = (&'k String, i64)>, stay: usize) -> Vec<String> {
+    let mut counts: Vec<_> = counts.collect();
+    counts.sort_by_key(|(_, count)| Reverse(*count));
+    counts.into_iter().skip(stay).map(|(key, _)| key.clone()).collect()
 }

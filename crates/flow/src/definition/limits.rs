@@ -28,8 +28,10 @@ pub const CONDITION_DEPTH_MAX: usize = 8;
 pub const CONDITION_ITEMS_MAX: usize = 100;
 pub const CONDITION_TEXT_CHARS_MAX: usize = 500;
 
-/// The largest `minLength` or `maxLength`: an answer is at most 16 KiB.
+/// The longest answer, all items of a list together; so also the largest `minLength` or `maxLength`.
 pub const ANSWER_CHARS_MAX: u32 = 16_384;
+/// The longest answer to a `longText` without `maxLength`.
+pub const LONG_TEXT_CHARS_DEFAULT: u32 = 4_000;
 /// The text behind `other:`.
 pub const OTHER_CHARS_MAX: usize = 1_000;
 /// The digits, sign and point of a number.

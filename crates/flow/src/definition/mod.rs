@@ -14,6 +14,7 @@ mod presentable;
 pub(crate) mod reader;
 mod schema;
 mod translation;
+mod warnings;
 mod wording;
 
 use std::collections::BTreeMap;
@@ -24,12 +25,14 @@ use serde_json::Value;
 use self::limits::{DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, TITLE_CHARS_MAX, URL_CHARS_MAX};
 use self::reader::{Faults, Reader};
 use crate::locale;
+use crate::origin;
 use crate::question::{self, Question};
 
 pub use self::difference::{Change, ChangeKind, difference};
 pub use self::presentable::presentable;
 pub use self::schema::json_schema;
 pub use self::translation::{TranslatedText, Translation};
+pub use self::warnings::warnings;
 pub use self::wording::Wording;
 
 /// The language of a definition that names none.
@@ -163,6 +166,20 @@ pub fn check(draft: &Value) -> Result<Definition, Vec<Fault>> {
     }
 }
 
+/// Checks a draft that is to be published: [`check`], and the rules that older versions were published without.
+/// Those versions must still be readable, so these rules are not part of [`check`].
+pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
+    let checked = check(draft);
+    let redirect = draft.pointer("/ending/redirectUrl").and_then(Value::as_str);
+    let is_faulty = |url: &str| question::url::is_url(url) && origin::web_origin(url).is_none();
+    if !redirect.is_some_and(is_faulty) {
+        return checked;
+    }
+    let mut faults = checked.err().unwrap_or_default();
+    faults.push(Fault { pointer: "/ending/redirectUrl".into(), message: REDIRECT.into() });
+    Err(faults)
+}
+
 /// The definition as far as it can be read; it counts only if no fault was found.
 fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
     let mut reader = Reader::open(draft, String::new(), faults)?;
@@ -205,6 +222,9 @@ fn read_default_locale(reader: &mut Reader<'_>) -> String {
     })
 }
 
+const REDIRECT: &str =
+    "must be an http or https address such as https://www.example.com/thanks, without spaces";
+
 fn read_ending(reader: &mut Reader<'_>) -> Ending {
     let Some(value) = reader.field("ending") else { return Ending::default() };
     let pointer = reader.at("ending");
@@ -221,7 +241,7 @@ fn read_ending_fields(reader: &mut Reader<'_>) -> Ending {
     let body = reader.text("body", ENDING_BODY_CHARS_MAX);
     let redirect_url = reader.text("redirectUrl", URL_CHARS_MAX);
     if redirect_url.as_deref().is_some_and(|url| !question::url::is_url(url)) {
-        reader.fault("redirectUrl", "must be an http or https address");
+        reader.fault("redirectUrl", REDIRECT);
     }
     Ending { title, body, redirect_url }
 }

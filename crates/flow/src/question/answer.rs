@@ -29,15 +29,13 @@ pub(crate) fn is_absent(answer: &Texts<'_>) -> bool {
     several(answer).iter().all(|text| text.is_empty()) && several(answer).len() <= 1
 }
 
-/// The answer where one text is meant; a list is the wrong kind.
+/// The answer where one text is meant; a list of one is that text, any other list is the wrong kind.
 pub(crate) fn one<'t>(answer: &'t Texts<'_>, problems: &mut Problems<'_>) -> Option<&'t str> {
-    match answer {
-        Texts::One(text) => Some(text),
-        Texts::Many(_) => {
-            problems.add(Code::WrongAnswerKind, "takes one text, not a list");
-            None
-        }
+    if let [text] = several(answer) {
+        return Some(text);
     }
+    problems.add(Code::WrongAnswerKind, "takes one text, not a list");
+    None
 }
 
 /// The answer where a list is meant; one text is a list of one.

@@ -47,6 +47,10 @@ impl Rules for Email {
         Comparable::Text
     }
 
+    fn text_chars_max(&self) -> u32 {
+        self.length.at_most(EMAIL_BYTES_MAX as u32)
+    }
+
     fn schema() -> Value {
         Length::schema()
     }

@@ -1,4 +1,4 @@
-//! `longText`: a text of many lines. It differs from `shortText` only in how it is asked.
+//! `longText`: a text of many lines. Without `maxLength` it takes 4,000 characters.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::text::Length;
 use super::{Comparable, Problems, Rules, one};
 use crate::counts::Counted;
+use crate::definition::limits::LONG_TEXT_CHARS_DEFAULT;
 use crate::definition::reader::Reader;
 use crate::submission::Texts;
 
@@ -16,6 +17,13 @@ pub struct LongText {
     pub length: Length,
 }
 
+impl LongText {
+    /// The most characters that an answer may have.
+    pub fn chars_max(&self) -> u32 {
+        self.length.max_length.unwrap_or(LONG_TEXT_CHARS_DEFAULT)
+    }
+}
+
 impl Rules for LongText {
     fn read(reader: &mut Reader<'_>) -> Self {
         Self { length: Length::read(reader) }
@@ -23,7 +31,8 @@ impl Rules for LongText {
 
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
         let Some(text) = one(answer, problems) else { return };
-        self.length.judge(text, problems);
+        let max_length = Some(self.chars_max());
+        Length { max_length, ..self.length }.judge(text, problems);
     }
 
     fn counted(&self) -> Counted<'_> {
@@ -32,6 +41,10 @@ impl Rules for LongText {
 
     fn comparable(&self) -> Comparable<'_> {
         Comparable::Text
+    }
+
+    fn text_chars_max(&self) -> u32 {
+        self.chars_max()
     }
 
     fn schema() -> Value {

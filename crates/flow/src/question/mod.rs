@@ -4,8 +4,8 @@
 //! answer, how its answers are counted, what conditions may ask of it, its texts, its schema), and one line in the table below.
 //! Nothing else in the project lists the types.
 //!
-//! An answer that is an empty text or an empty list is no answer. A single text is accepted where a
-//! list of one is meant, never the other way round.
+//! An answer that is an empty text, an empty list or a list of one empty text is no answer. A text and
+//! a list of one text are the same answer; [`crate::judge::canonicalise`] gives it the form of its type.
 
 mod answer;
 pub mod choice;
@@ -25,6 +25,7 @@ mod rating;
 mod shape;
 mod short_text;
 mod single_choice;
+mod size;
 mod statement;
 mod text;
 pub mod url;
@@ -41,7 +42,9 @@ pub(crate) use self::date::is_date;
 pub(crate) use self::matrix::is_cell;
 pub use self::shape::Shape;
 use crate::counts::Counted;
-use crate::definition::limits::{HELP_CHARS_MAX, ID_CHARS_MAX, PROMPT_CHARS_MAX, QUESTIONS_MAX};
+use crate::definition::limits::{
+    ANSWER_CHARS_MAX, HELP_CHARS_MAX, ID_CHARS_MAX, PROMPT_CHARS_MAX, QUESTIONS_MAX,
+};
 use crate::definition::reader::{Reader, nearest};
 use crate::logic::{self, Condition, Earlier};
 use crate::submission::{TextMap, Texts};
@@ -69,6 +72,11 @@ pub(crate) trait Rules: Sized {
 
     /// What conditions may ask of an answer.
     fn comparable(&self) -> Comparable<'_>;
+
+    /// The most characters of an answer that is one text.
+    fn text_chars_max(&self) -> u32 {
+        ANSWER_CHARS_MAX
+    }
 
     /// Its own texts that can be translated, by field name.
     fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
@@ -165,6 +173,10 @@ macro_rules! types {
 
             pub(crate) fn comparable(&self) -> Comparable<'_> {
                 match self { $(Self::$variant(rules) => rules.comparable(),)* }
+            }
+
+            fn text_chars_max(&self) -> u32 {
+                match self { $(Self::$variant(rules) => rules.text_chars_max(),)* }
             }
 
             fn labels(&self) -> Vec<(&'static str, Label<'_>)> {

@@ -46,6 +46,10 @@ impl Rules for Phone {
         Comparable::Text
     }
 
+    fn text_chars_max(&self) -> u32 {
+        self.length.at_most(PHONE_CHARS_MAX as u32)
+    }
+
     fn schema() -> Value {
         Length::schema()
     }

@@ -83,7 +83,7 @@ impl QuestionType {
         }
     }
 
-    fn options(&self) -> &[Choice] {
+    pub(super) fn options(&self) -> &[Choice] {
         let each = self.labels().into_iter().find_map(|(name, label)| match label {
             Label::Each(choices) if name == "options" => Some(choices),
             _ => None,

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::text::Length;
 use super::{Comparable, Problems, Rules, one};
 use crate::counts::Counted;
+use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::definition::reader::Reader;
 use crate::submission::Texts;
 
@@ -32,6 +33,10 @@ impl Rules for ShortText {
 
     fn comparable(&self) -> Comparable<'_> {
         Comparable::Text
+    }
+
+    fn text_chars_max(&self) -> u32 {
+        self.length.at_most(ANSWER_CHARS_MAX)
     }
 
     fn schema() -> Value {

@@ -42,6 +42,11 @@ impl Length {
         }
     }
 
+    /// The most characters of a text that may never have more than `most`.
+    pub(super) fn at_most(self, most: u32) -> u32 {
+        self.max_length.map_or(most, |max| max.min(most))
+    }
+
     pub(super) fn schema() -> Value {
         json!({
             "minLength": {"type": "integer", "minimum": 0, "maximum": ANSWER_CHARS_MAX},

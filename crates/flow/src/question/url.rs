@@ -42,6 +42,10 @@ impl Rules for Url {
         Comparable::Text
     }
 
+    fn text_chars_max(&self) -> u32 {
+        self.length.at_most(URL_CHARS_MAX as u32)
+    }
+
     fn schema() -> Value {
         Length::schema()
     }

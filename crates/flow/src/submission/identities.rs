@@ -15,14 +15,15 @@ pub const IDENTITIES_MAX: usize = 10;
 pub(super) const IDENTITIES_SENT_MAX: usize = 100;
 pub(crate) const USER_ID_CHARS_MAX: usize = 255;
 pub(crate) const EMAIL_CHARS_MAX: usize = 254;
-pub(super) const TRAIT_NAME_CHARS_MAX: usize = 64;
-pub(super) const TRAIT_VALUE_CHARS_MAX: usize = 500;
+/// The longest type of an identity, in characters.
+pub(super) const TYPE_CHARS_MAX: usize = 64;
+/// The longest value of an identity that links nothing, in characters.
+pub(super) const OTHER_VALUE_CHARS_MAX: usize = 500;
 
 const _: () = assert!(IDENTITIES_SENT_MAX < ITEMS_KEPT_MAX);
 
 pub const USER_ID: &str = "userId";
 pub const EMAIL: &str = "traits.email";
-const TRAIT_PREFIX: &str = "traits.";
 
 pub(super) fn check<'a>(node: Option<Node<'a>>, report: &mut Report) -> Vec<Identity<'a>> {
     let at = At::Whole.field("identities");
@@ -81,19 +82,17 @@ fn identity<'a>(node: Node<'a>, at: At<'_>, report: &mut Report) -> Option<Ident
 }
 
 fn kind_is_allowed(kind: &str, at: At<'_>, report: &mut Report) -> bool {
-    let named = kind == USER_ID
-        || kind
-            .strip_prefix(TRAIT_PREFIX)
-            .is_some_and(|name| (1..=TRAIT_NAME_CHARS_MAX).contains(&name.chars().count()));
-    if !named {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    let allowed = (1..=TYPE_CHARS_MAX).contains(&kind.len()) && kind.bytes().all(plain);
+    if !allowed {
         let what = format_args!(
-            "is \"{}\"; it must be \"{USER_ID}\", \"{EMAIL}\", or \"{TRAIT_PREFIX}\" and a name of 1 \
-             to {TRAIT_NAME_CHARS_MAX} characters.",
+            "is \"{}\"; it must have 1 to {TYPE_CHARS_MAX} letters (a-z, A-Z), digits, \"_\", \".\" \
+             and \"-\", such as \"{USER_ID}\" or \"{EMAIL}\".",
             Part(kind)
         );
         report.add(Code::InvalidValue, at, what);
     }
-    named
+    allowed
 }
 
 fn value_is_allowed(kind: &str, value: &str, at: At<'_>, report: &mut Report) -> bool {
@@ -105,7 +104,7 @@ fn value_is_allowed(kind: &str, value: &str, at: At<'_>, report: &mut Report) ->
         EMAIL if !is_within(value, EMAIL_CHARS_MAX, at, report) => return false,
         EMAIL if is_email(value) => return true,
         EMAIL => "is not an e-mail address; it must look like name@example.com.".to_owned(),
-        _ => return is_within(value, TRAIT_VALUE_CHARS_MAX, at, report),
+        _ => return is_within(value, OTHER_VALUE_CHARS_MAX, at, report),
     };
     report.add(Code::InvalidValue, at, fault);
     false

@@ -11,9 +11,12 @@
 mod context;
 pub(crate) mod identities;
 mod kept;
+mod limits;
 mod report;
 mod rules;
 mod stored;
+mod superjson;
+mod surrogates;
 mod text_map;
 mod texts;
 mod tree;
@@ -24,22 +27,25 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::issue::{Code, Issue};
-use crate::payload::Generation;
 
 pub use identities::IDENTITIES_MAX;
 pub(crate) use identities::{EMAIL, USER_ID};
 pub use kept::each_entry;
-pub use stored::identities_json;
+pub use limits::LIMITS;
+pub use rules::{IDEMPOTENCY_KEY_CHARS_MAX, is_idempotency_key};
 pub(crate) use stored::stored_texts;
+pub use stored::{identities_json, identities_json_without_proof, identities_with_proof};
 pub use text_map::{TextMap, Texts};
 pub use texts::TAGS_MAX;
-pub use withheld::without_respondent;
+pub use withheld::{Unlinked, without_respondent};
+
+/// The largest body of a submission or a batch unless an operator sets another limit, in bytes.
+pub const BODY_BYTES_DEFAULT: usize = 1024 * 1024;
 
 /// A submission of the right shape; nothing is judged yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission<'a> {
     pub flow_version_id: Cow<'a, str>,
-    pub generation: Generation,
     pub admission: Admission,
     pub answers: TextMap<'a>,
     /// Without exact repeats, in the order sent.
@@ -47,6 +53,16 @@ pub struct Submission<'a> {
     pub tags: TextMap<'a>,
     pub context: Context<'a>,
     pub flow_assignment_id: Option<Cow<'a, str>>,
+    /// Names this call, so that sending it again stores nothing. Not part of the content.
+    pub idempotency_key: Option<Cow<'a, str>>,
+}
+
+impl Submission<'_> {
+    /// Applies the shape rules to a submission that was built from its parts and not parsed: every
+    /// issue, or the same submission with its context repaired.
+    pub fn checked(self) -> Result<Self, Vec<Issue>> {
+        rules::check_parts(self)
+    }
 }
 
 /// What the respondent decided about being known.
@@ -78,33 +94,34 @@ impl Admission {
 }
 
 /// One thing that the client knows the respondent by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity<'a> {
-    #[serde(rename = "type")]
+    #[serde(rename = "type", borrow)]
     pub kind: Cow<'a, str>,
+    #[serde(borrow)]
     pub value: Cow<'a, str>,
 }
 
 /// What the client says of the page and the browser; the fields stand in the order of their names,
 /// as they are stored.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Context<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub locale: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub page: Option<Page<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub user_agent: Option<Cow<'a, str>>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub path: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub referrer: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub search: Option<Cow<'a, str>>,
 }
 
@@ -117,15 +134,28 @@ pub enum Unfit {
     Refused(Vec<Issue>),
 }
 
-/// Reads one submission. A leading byte-order mark is allowed.
+/// Reads one submission, plain or in a superjson envelope. A leading byte-order mark is allowed.
 pub fn parse(input: &[u8]) -> Result<Submission<'_>, Unfit> {
-    match tree::read(input, rules::FIELDS).map_err(Unfit::Malformed)? {
-        tree::Node::Object(fields) => rules::check(fields).map_err(Unfit::Refused),
+    let tree::Input { mut submission, meta } =
+        tree::read(input, rules::FIELDS).map_err(Unfit::Malformed)?;
+    let mut report = report::Report::default();
+    if let Some(meta) = &meta {
+        superjson::apply(meta, &mut submission, &mut report);
+    }
+    match submission {
+        tree::Node::Object(fields) => rules::check(fields, report).map_err(Unfit::Refused),
+        tree::Node::Null if meta.is_some() => Err(Unfit::Refused(vec![absent()])),
         other => {
             let message = format!("A submission must be a JSON object; this is {}.", other.kind());
             Err(Unfit::Refused(vec![Issue::new(Code::InvalidType, Vec::new(), message)]))
         }
     }
+}
+
+/// Whether an input is a superjson envelope: an object with the key `json`, perhaps `meta`, and no
+/// other. A plain input is recognised by its first key, without reading the rest.
+pub fn is_superjson(input: &[u8]) -> bool {
+    tree::may_be_envelope(input) && tree::read(input, &[]).is_ok_and(|input| input.meta.is_some())
 }
 
 /// What a call without any input is refused with.

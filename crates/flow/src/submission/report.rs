@@ -79,6 +79,10 @@ impl Report {
         self.0.push(Issue::new(code, at.path(), format!("{at} {what}")));
     }
 
+    pub(super) fn push(&mut self, issue: Issue) {
+        self.0.push(issue);
+    }
+
     pub(super) fn missing(&mut self, at: At<'_>, allowed: &str) {
         self.add(Code::FieldRequired, at, format_args!("is required: it must be {allowed}."));
     }

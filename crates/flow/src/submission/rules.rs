@@ -15,6 +15,9 @@ use crate::payload::Generation;
 /// The longest `flowAssignmentId`, in characters.
 pub(super) const ASSIGNMENT_ID_CHARS_MAX: usize = 255;
 
+/// The longest idempotency key, in characters.
+pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
+
 /// The fields of a submission; all others are ignored.
 pub(super) const FIELDS: &[&str] = &[
     "flowVersionId",
@@ -25,35 +28,58 @@ pub(super) const FIELDS: &[&str] = &[
     "metadata",
     "context",
     "flowAssignmentId",
+    IDEMPOTENCY_KEY,
 ];
 
-/// Builds the submission out of its fields, or gives every issue of its shape.
-pub(super) fn check(mut fields: Object<'_>) -> Result<Submission<'_>, Vec<Issue>> {
-    let mut report = Report::default();
+const IDEMPOTENCY_KEY: &str = "idempotencyKey";
+
+/// Builds the submission out of its fields, or adds every issue of its shape to those found before.
+pub(super) fn check(
+    mut fields: Object<'_>,
+    mut report: Report,
+) -> Result<Submission<'_>, Vec<Issue>> {
     let flow_version_id = flow_version_id(&mut fields, &mut report);
-    let generation = generation(&mut fields, &mut report);
+    generation(&mut fields, &mut report);
     let admission = admission(&mut fields, &mut report);
     let answers = texts::answers(fields.take("answers"), &mut report);
     let identities = identities::check(fields.take("identities"), &mut report);
     let tags = tags(&mut fields, &mut report);
-    let context = context::check(fields.take("context"), &mut report);
-    let flow_assignment_id = flow_assignment_id(&mut fields, &mut report);
+    let context = context::read(fields.take("context"));
+    let flow_assignment_id = flow_assignment_id(fields.take("flowAssignmentId"), &mut report);
+    let idempotency_key = idempotency_key(&mut fields, &mut report);
 
-    match (flow_version_id, generation, admission) {
-        (Some(flow_version_id), Some(generation), Some(admission)) if report.is_empty() => {
-            Ok(Submission {
-                flow_version_id,
-                generation,
-                admission,
-                answers,
-                identities,
-                tags,
-                context,
-                flow_assignment_id,
-            })
-        }
+    match (flow_version_id, admission) {
+        (Some(flow_version_id), Some(admission)) if report.is_empty() => Ok(Submission {
+            flow_version_id,
+            admission,
+            answers,
+            identities,
+            tags,
+            context,
+            flow_assignment_id,
+            idempotency_key,
+        }),
         _ => Err(report.into_issues()),
     }
+}
+
+/// Applies the same rules to a submission that was built from its parts.
+pub(super) fn check_parts(parts: Submission<'_>) -> Result<Submission<'_>, Vec<Issue>> {
+    let mut report = Report::default();
+    let identities = parts.identities.into_iter().map(Node::from).collect();
+    let tags = Some(Node::from(parts.tags));
+    let flow_assignment_id = parts.flow_assignment_id.map(Node::Text);
+    let submission = Submission {
+        flow_version_id: parts.flow_version_id,
+        admission: parts.admission,
+        answers: texts::answers(Some(Node::from(parts.answers)), &mut report),
+        identities: identities::check(Some(Node::List(identities)), &mut report),
+        tags: texts::tags(tags, At::Whole.field("metadata"), &mut report),
+        context: context::read(Some(Node::from(parts.context))),
+        flow_assignment_id: self::flow_assignment_id(flow_assignment_id, &mut report),
+        idempotency_key: parts.idempotency_key,
+    };
+    if report.is_empty() { Ok(submission) } else { Err(report.into_issues()) }
 }
 
 fn flow_version_id<'a>(fields: &mut Object<'a>, report: &mut Report) -> Option<Cow<'a, str>> {
@@ -65,27 +91,25 @@ fn flow_version_id<'a>(fields: &mut Object<'a>, report: &mut Report) -> Option<C
     text(node, at, report)
 }
 
-fn generation(fields: &mut Object<'_>, report: &mut Report) -> Option<Generation> {
+/// Checked only: a version is served in every generation there is.
+fn generation(fields: &mut Object<'_>, report: &mut Report) {
     let at = At::Whole.field("flowVersionPayloadGeneration");
     let served = || one_of(Generation::ALL.iter().map(|generation| generation.as_str()));
     match fields.take("flowVersionPayloadGeneration") {
         None => report.missing(at, &format!("the string {}", served())),
-        Some(Node::Text(name)) => match Generation::named(&name) {
-            Some(generation) => return Some(generation),
-            None => report.add(
-                Code::PayloadGenerationMismatch,
-                at,
-                format_args!(
-                    "is \"{}\"; it must be the generation in which the version was fetched, and \
-                     versions are served in {}.",
-                    Part(&name),
-                    served()
-                ),
+        Some(Node::Text(name)) if Generation::named(&name).is_some() => {}
+        Some(Node::Text(name)) => report.add(
+            Code::PayloadGenerationMismatch,
+            at,
+            format_args!(
+                "is \"{}\"; it must be the generation in which the version was fetched, and \
+                 versions are served in {}.",
+                Part(&name),
+                served()
             ),
-        },
+        ),
         Some(other) => report.wrong_type(at, &other, &format!("the string {}", served())),
     }
-    None
 }
 
 fn admission(fields: &mut Object<'_>, report: &mut Report) -> Option<Admission> {
@@ -118,10 +142,30 @@ fn tags<'a>(fields: &mut Object<'a>, report: &mut Report) -> TextMap<'a> {
     }
 }
 
-fn flow_assignment_id<'a>(fields: &mut Object<'a>, report: &mut Report) -> Option<Cow<'a, str>> {
+fn flow_assignment_id<'a>(node: Option<Node<'a>>, report: &mut Report) -> Option<Cow<'a, str>> {
     let at = At::Whole.field("flowAssignmentId");
-    let id = text(fields.take("flowAssignmentId")?, at, report)?;
+    let id = text(node?, at, report)?;
     is_within(&id, ASSIGNMENT_ID_CHARS_MAX, at, report).then_some(id)
+}
+
+fn idempotency_key<'a>(fields: &mut Object<'a>, report: &mut Report) -> Option<Cow<'a, str>> {
+    let at = At::Whole.field(IDEMPOTENCY_KEY);
+    match fields.take(IDEMPOTENCY_KEY)? {
+        Node::Text(key) if is_idempotency_key(&key) => return Some(key),
+        Node::Text(_) => report.add(
+            Code::InvalidValue,
+            at,
+            format_args!("must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} printable ASCII characters."),
+        ),
+        other => report.wrong_type(at, &other, "a string"),
+    }
+    None
+}
+
+/// Whether a text is an idempotency key: 1 to 255 printable ASCII characters.
+pub fn is_idempotency_key(text: &str) -> bool {
+    let is_printable = |byte| (0x20..0x7F).contains(&byte);
+    (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_printable)
 }
 
 /// The choices in words: `"a" or "b"`.

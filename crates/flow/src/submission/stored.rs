@@ -4,8 +4,10 @@
 //! They are written here and not by a serialiser, because this runs for every submission and nearly
 //! every text needs no escape, so it is copied as a whole. What does need one goes the general way.
 
+use serde::{Deserialize, Serialize};
+
 use super::tree::{self, Node};
-use super::{Context, Identity, Page, Submission, TextMap, Texts};
+use super::{Context, EMAIL, Identity, Page, Submission, TextMap, Texts, USER_ID};
 
 impl Submission<'_> {
     pub fn answers_json(&self) -> String {
@@ -19,18 +21,27 @@ impl Submission<'_> {
 
     /// Nothing if there are none.
     pub fn tags_json(&self) -> Option<String> {
-        (!self.tags.is_empty()).then(|| text_map(&self.tags))
+        tags_json(&self.tags)
     }
 
     /// Nothing if no field of it was sent.
     pub fn context_json(&self) -> Option<String> {
-        (self.context != Context::default()).then(|| context(&self.context))
+        context_json(&self.context)
     }
 }
 
-/// Answers or tags as they were stored. What is neither a text nor a list of texts is passed over.
-pub(crate) fn stored_texts(json: &str) -> TextMap<'_> {
-    let Some(Node::Object(object)) = tree::read_all(json) else { return TextMap::default() };
+pub(super) fn tags_json(tags: &TextMap<'_>) -> Option<String> {
+    (!tags.is_empty()).then(|| text_map(tags))
+}
+
+pub(super) fn context_json(fields: &Context<'_>) -> Option<String> {
+    (*fields != Context::default()).then(|| context(fields))
+}
+
+/// Answers or tags as they were stored; nothing if the JSON is no object. What is neither a text nor a
+/// list of texts is skipped.
+pub(crate) fn stored_texts(json: &str) -> Option<TextMap<'_>> {
+    let Some(Node::Object(object)) = tree::read_all(json) else { return None };
     let texts = |node| match node {
         Node::Text(text) => Some(Texts::One(text)),
         Node::List(items) => {
@@ -43,7 +54,7 @@ pub(crate) fn stored_texts(json: &str) -> TextMap<'_> {
         _ => None,
     };
     let pairs = object.into_pairs().into_iter();
-    pairs.filter_map(|(name, node)| Some((name, texts(node)?))).collect()
+    Some(pairs.filter_map(|(name, node)| Some((name, texts(node)?))).collect())
 }
 
 fn text_map(map: &TextMap<'_>) -> String {
@@ -78,6 +89,15 @@ fn weight_of(texts: &Texts<'_>) -> usize {
 
 /// Identities in the form in which they are stored.
 pub fn identities_json<'a>(identities: impl IntoIterator<Item = &'a Identity<'a>>) -> String {
+    identities_json_without_proof(identities, |_| false)
+}
+
+/// The same, with a mark on those that the token of a verified respondent does not prove. It is written
+/// only if it is needed: see [`identities_with_proof`].
+pub fn identities_json_without_proof<'a>(
+    identities: impl IntoIterator<Item = &'a Identity<'a>>,
+    is_unproven: impl Fn(&Identity<'_>) -> bool,
+) -> String {
     let mut out = String::with_capacity(128);
     out.push('[');
     for (index, identity) in identities.into_iter().enumerate() {
@@ -86,10 +106,29 @@ pub fn identities_json<'a>(identities: impl IntoIterator<Item = &'a Identity<'a>
         string(&mut out, &identity.kind);
         out.push_str(",\"value\":");
         string(&mut out, &identity.value);
-        out.push('}');
+        out.push_str(if is_unproven(identity) { ",\"verified\":false}" } else { "}" });
     }
     out.push(']');
     out
+}
+
+/// Stored identities as JSON in which each has `verified`. Of a response whose `userId` was proven, every
+/// `userId` and `traits.email` was, unless a mark says otherwise. JSON that cannot be read stays as it is.
+pub fn identities_with_proof(stored: &str, is_user_id_proven: bool) -> String {
+    #[derive(Serialize, Deserialize)]
+    struct Stored<'a> {
+        #[serde(flatten, borrow)]
+        identity: Identity<'a>,
+        verified: Option<bool>,
+    }
+    let Ok(mut identities) = serde_json::from_str::<Vec<Stored<'_>>>(stored) else {
+        return stored.to_owned();
+    };
+    for Stored { identity, verified } in &mut identities {
+        let may_be_proven = matches!(&*identity.kind, USER_ID | EMAIL);
+        *verified = Some(verified.unwrap_or(is_user_id_proven && may_be_proven));
+    }
+    serde_json::to_string(&identities).unwrap_or_else(|_| stored.to_owned())
 }
 
 fn context(context: &Context<'_>) -> String {

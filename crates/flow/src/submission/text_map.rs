@@ -15,6 +15,23 @@ pub enum Texts<'a> {
     Many(Vec<Cow<'a, str>>),
 }
 
+impl Texts<'_> {
+    /// Turns a text into a list of one, or a list of one into a text. An empty text is an empty list.
+    pub(crate) fn canonicalise(&mut self, takes_several: bool) {
+        match self {
+            Self::One(text) if takes_several => {
+                let text = std::mem::take(text);
+                *self = Self::Many(if text.is_empty() { Vec::new() } else { vec![text] });
+            }
+            Self::Many(items) if takes_several && *items == [""] => items.clear(),
+            Self::Many(items) if !takes_several && items.len() <= 1 => {
+                *self = Self::One(items.pop().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Answers by question id, or tags by name: each name once, in the order of the names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextMap<'a>(Vec<(Cow<'a, str>, Texts<'a>)>);
@@ -39,8 +56,12 @@ impl<'a> TextMap<'a> {
         self.0.iter().map(|(name, texts)| (name.as_ref(), texts))
     }
 
-    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Texts<'a>> {
-        self.0.iter_mut().map(|(_, texts)| texts)
+    pub(super) fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
+        self.0.retain(|(name, _)| keeps(name));
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Texts<'a>)> {
+        self.0.iter_mut().map(|(name, texts)| (&**name, texts))
     }
 
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
@@ -53,6 +74,15 @@ impl<'a> TextMap<'a> {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl<'a> IntoIterator for TextMap<'a> {
+    type Item = (Cow<'a, str>, Texts<'a>);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
     }
 }
 

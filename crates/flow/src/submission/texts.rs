@@ -9,11 +9,11 @@ use super::report::{At, Report};
 use super::rules::{has_no_nul, is_within};
 use super::tree::{ITEMS_KEPT_MAX, Node};
 use super::{TextMap, Texts};
+use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::issue::Code;
+use crate::question::several;
 
 pub(super) const ANSWERS_MAX: usize = 300;
-/// The longest answer in bytes: 16 KiB, all items of a list together.
-pub(super) const ANSWER_BYTES_MAX: usize = 16 * 1024;
 pub(super) const ANSWER_ITEMS_MAX: usize = 1000;
 /// How many tags a submission may have.
 pub const TAGS_MAX: usize = 50;
@@ -41,16 +41,20 @@ pub(super) fn answers<'a>(node: Option<Node<'a>>, report: &mut Report) -> TextMa
     TextMap::from_sorted(answers)
 }
 
+/// Whether an answer is short enough: all items of a list together.
 fn answer_is_within(answer: &Texts<'_>, at: At<'_>, report: &mut Report) -> bool {
-    let bytes = match answer {
-        Texts::One(text) => text.len(),
-        Texts::Many(items) => items.iter().map(|text| text.len()).sum(),
-    };
-    if bytes > ANSWER_BYTES_MAX {
-        let what = format_args!("has {bytes} bytes; at most {ANSWER_BYTES_MAX} are allowed.");
+    let texts = || several(answer).iter();
+    let chars_max = ANSWER_CHARS_MAX as usize;
+    // Counting characters is only needed if there are more bytes than that.
+    if texts().map(|text| text.len()).sum::<usize>() <= chars_max {
+        return true;
+    }
+    let chars: usize = texts().map(|text| text.chars().count()).sum();
+    if chars > chars_max {
+        let what = format_args!("has {chars} characters; at most {chars_max} are allowed.");
         report.add(Code::TooLong, at, what);
     }
-    bytes <= ANSWER_BYTES_MAX
+    chars <= chars_max
 }
 
 pub(super) fn tags<'a>(

@@ -11,7 +11,9 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use super::surrogates;
 use super::text_map::last_of_each;
+use super::{Context, Identity, TextMap, Texts};
 
 /// How many arrays and objects may stand inside one another, the outermost included.
 pub(super) const DEPTH_MAX: usize = 16;
@@ -20,9 +22,21 @@ pub(super) const ITEMS_KEPT_MAX: usize = 1001;
 /// The room made for the pairs of an object at first: as many as most have.
 const PAIRS_EXPECTED: usize = 8;
 
+/// The keys of a superjson envelope.
+const JSON: &str = "json";
+const META: &str = "meta";
+
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-#[derive(Debug)]
+/// One input as it was read.
+pub(super) struct Input<'a> {
+    /// The submission itself.
+    pub(super) submission: Node<'a>,
+    /// The `meta` of a superjson envelope, null if it has none; absent for a plain input.
+    pub(super) meta: Option<Node<'a>>,
+}
+
+#[derive(Debug, Clone)]
 pub(super) enum Node<'a> {
     Null,
     Bool,
@@ -32,7 +46,13 @@ pub(super) enum Node<'a> {
     Object(Object<'a>),
 }
 
-impl Node<'_> {
+impl<'a> Node<'a> {
+    /// An object of the fields that are there.
+    fn of_fields<const N: usize>(fields: [(&'static str, Option<Self>); N]) -> Self {
+        let fields = fields.into_iter().filter_map(|(name, node)| Some((name.into(), node?)));
+        Self::Object(Object(fields.collect()))
+    }
+
     /// The JSON type in words, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
@@ -46,8 +66,39 @@ impl Node<'_> {
     }
 }
 
+impl<'a> Node<'a> {
+    /// The same with texts of its own, for an input that had to be repaired.
+    fn into_owned(self) -> Node<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Self::Null => Node::Null,
+            Self::Bool => Node::Bool,
+            Self::Number => Node::Number,
+            Self::Text(text) => Node::Text(owned(text)),
+            Self::List(items) => Node::List(items.into_iter().map(Node::into_owned).collect()),
+            Self::Object(Object(pairs)) => {
+                let pair = |(key, node): (_, Node<'_>)| (owned(key), node.into_owned());
+                Node::Object(Object(pairs.into_iter().map(pair).collect()))
+            }
+        }
+    }
+
+    /// The value of a field, or the item whose index this is. An object that is larger than any rule
+    /// allows has none, so that no lookup takes long.
+    pub(super) fn child_mut(&mut self, step: &str) -> Option<&mut Node<'a>> {
+        match self {
+            Self::List(items) => items.get_mut(step.parse::<usize>().ok()?),
+            Self::Object(Object(pairs)) if pairs.len() < ITEMS_KEPT_MAX => {
+                let pair = pairs.iter_mut().rev().find(|(key, _)| key == step);
+                pair.map(|(_, node)| node)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// The pairs of an object, as they were sent.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Object<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
 
 impl<'a> Object<'a> {
@@ -60,6 +111,10 @@ impl<'a> Object<'a> {
         }
     }
 
+    pub(super) fn pairs(&self) -> &[(Cow<'a, str>, Node<'a>)] {
+        &self.0
+    }
+
     /// The pairs that are not null, ordered by key, each key once: the last of it counts.
     pub(super) fn into_pairs(mut self) -> Vec<(Cow<'a, str>, Node<'a>)> {
         last_of_each(&mut self.0);
@@ -68,8 +123,50 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Reads one JSON text; if it is an object, only the fields with these names are kept of it.
-pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<Node<'a>, String> {
+impl<'a> From<Texts<'a>> for Node<'a> {
+    fn from(texts: Texts<'a>) -> Self {
+        match texts {
+            Texts::One(text) => Self::Text(text),
+            Texts::Many(items) => Self::List(items.into_iter().map(Self::Text).collect()),
+        }
+    }
+}
+
+impl<'a> From<TextMap<'a>> for Node<'a> {
+    fn from(map: TextMap<'a>) -> Self {
+        let pairs = map.into_iter().map(|(name, texts)| (name, Self::from(texts)));
+        Self::Object(Object(pairs.collect()))
+    }
+}
+
+impl<'a> From<Identity<'a>> for Node<'a> {
+    fn from(identity: Identity<'a>) -> Self {
+        let Identity { kind, value } = identity;
+        Self::of_fields([("type", Some(Self::Text(kind))), ("value", Some(Self::Text(value)))])
+    }
+}
+
+impl<'a> From<Context<'a>> for Node<'a> {
+    fn from(context: Context<'a>) -> Self {
+        let text = |text: Option<Cow<'a, str>>| text.map(Self::Text);
+        let page = context.page.map(|page| {
+            Self::of_fields([
+                ("path", text(page.path)),
+                ("referrer", text(page.referrer)),
+                ("search", text(page.search)),
+            ])
+        });
+        Self::of_fields([
+            ("locale", text(context.locale)),
+            ("page", page),
+            ("userAgent", text(context.user_agent)),
+        ])
+    }
+}
+
+/// Reads one input, plain or in a superjson envelope; of a submission that is an object, only the
+/// fields with these names are kept.
+pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<Input<'a>, String> {
     let input = input.strip_prefix(BYTE_ORDER_MARK).unwrap_or(input);
     if input.trim_ascii().is_empty() {
         return Err("Unexpected end of JSON input".to_owned());
@@ -77,11 +174,40 @@ pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<Node<'a>, Str
     // Looked at once for the whole input, so that no text of it need be looked at again.
     let text = std::str::from_utf8(input)
         .map_err(|error| format!("not UTF-8 at byte {}", error.valid_up_to() + 1))?;
+    let node = match read_text(text, fields) {
+        Ok(node) => node,
+        Err(error) => match surrogates::replace_lone(text) {
+            Some(repaired) => {
+                read_text(&repaired, fields).map_err(|error| error.to_string())?.into_owned()
+            }
+            None => return Err(error.to_string()),
+        },
+    };
+    Ok(match node {
+        Node::Object(mut envelope) if envelope.0.iter().any(|(key, _)| key == JSON) => Input {
+            submission: envelope.take(JSON).unwrap_or(Node::Null),
+            meta: Some(envelope.take(META).unwrap_or(Node::Null)),
+        },
+        submission => Input { submission, meta: None },
+    })
+}
+
+fn read_text<'a>(text: &'a str, fields: &[&str]) -> serde_json::Result<Node<'a>> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let reader = Reader { depth: 0, keep: Keep::Fields(fields) };
-    let node = reader.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
-    deserializer.end().map_err(|error| error.to_string())?;
+    let node = Reader { depth: 0, keep: Keep::Input(fields) }.deserialize(&mut deserializer)?;
+    deserializer.end()?;
     Ok(node)
+}
+
+/// Whether an input may be a superjson envelope, by its first key alone: every key of an envelope is
+/// `json` or `meta`.
+pub(super) fn may_be_envelope(input: &[u8]) -> bool {
+    let input = input.strip_prefix(BYTE_ORDER_MARK).unwrap_or(input).trim_ascii_start();
+    let Some(fields) = input.strip_prefix(b"{") else { return false };
+    let Some(key) = fields.trim_ascii_start().strip_prefix(b"\"") else { return false };
+    // A key with an escape may be either.
+    [JSON, META].iter().any(|name| key.starts_with(name.as_bytes()))
+        || key.iter().take_while(|byte| **byte != b'"').any(|byte| *byte == b'\\')
 }
 
 /// Reads one JSON text that was stored, and keeps all of it.
@@ -99,6 +225,8 @@ struct Reader<'f> {
 
 #[derive(Clone, Copy)]
 enum Keep<'f> {
+    /// What [`Keep::Fields`] keeps, or a whole envelope.
+    Input(&'f [&'f str]),
     Fields(&'f [&'f str]),
     All,
     Nothing,
@@ -169,7 +297,11 @@ impl<'de> Visitor<'de> for Reader<'_> {
         let mut items = Vec::new();
         loop {
             let kept = inside.keeps() && items.len() < ITEMS_KEPT_MAX;
-            let keep = if kept { inside.keep } else { Keep::Nothing };
+            let keep = match inside.keep {
+                Keep::Input(names) if kept => Keep::Fields(names),
+                keep if kept => keep,
+                _ => Keep::Nothing,
+            };
             match list.next_element_seed(Reader { keep, ..inside })? {
                 Some(item) if kept => items.push(item),
                 Some(_) => {}
@@ -179,15 +311,27 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Node<'de>, A::Error> {
-        let inside = self.enter()?;
+        let mut inside = self.enter()?;
         let mut pairs = Vec::with_capacity(if inside.keeps() { PAIRS_EXPECTED } else { 0 });
         while let Some(Key(key)) = object.next_key()? {
-            let keep = match inside.keep {
-                Keep::Fields(names) if names.contains(&key.as_ref()) => Keep::All,
-                Keep::Fields(_) => Keep::Nothing,
-                inherited => inherited,
+            if let Keep::Input(names) = inside.keep
+                && ![JSON, META].contains(&key.as_ref())
+            {
+                // Any other key makes it a plain input, in which these two are unknown fields.
+                pairs.clear();
+                inside.keep = Keep::Fields(names);
+            }
+            let value = match inside.keep {
+                // A submission may be nested as deeply in an envelope as without one. All of it is
+                // kept, since `meta` may refer to an unknown field.
+                Keep::Input(_) if key == JSON => Reader { keep: Keep::All, ..self },
+                Keep::Input(_) => Reader { keep: Keep::All, ..inside },
+                Keep::Fields(names) if names.contains(&key.as_ref()) => {
+                    Reader { keep: Keep::All, ..inside }
+                }
+                Keep::Fields(_) => Reader { keep: Keep::Nothing, ..inside },
+                Keep::All | Keep::Nothing => inside,
             };
-            let value = Reader { keep, ..inside };
             let node = object.next_value_seed(value)?;
             if value.keeps() {
                 pairs.push((key, node));

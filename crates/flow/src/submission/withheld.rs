@@ -4,127 +4,169 @@
 //! well: a personal link has the invitation's id, a hosted page takes `identities.userId=…`, and either may come
 //! back as the referrer of the next page. So texts that a browser fills in, and tags, are looked through, and
 //! what leads to a person is cut out of them: the values of parameters that name somebody, ids of invitations by
-//! their form, and whatever this submission or its token says of who sent it.
+//! their form, and whatever this submission or its token says of who sent it. Letter case does not matter. A tag
+//! or a locale that has such a value in its name is dropped.
 //!
 //! Deliberately absent: the answers. They are what the respondent chose to say.
 
-use std::borrow::Cow;
+mod search;
 
-use super::{EMAIL, Identity, Submission, Texts, USER_ID};
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use search::Search;
+
+use super::stored::{context_json, stored_texts, tags_json};
+use super::{Context, Identity, Submission, TextMap, Texts};
 use crate::id::AssignmentId;
 use crate::identity::Claims;
+use crate::respondent::Known;
 
-/// Context and tags of a stored response without what leads to its respondent, who is named by the
-/// identities stored with it: for a response that is kept when its respondent is erased.
+/// Tags and context of a stored response that is kept when its respondent is erased.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unlinked {
+    pub tags: Option<String>,
+    pub context: Option<String>,
+    /// Columns that could not be read and were dropped, with what depends on them.
+    pub unreadable: Vec<&'static str>,
+}
+
+/// Takes out of stored tags and context what leads to the respondent, who is named by the identities
+/// stored with them and by those of the profile. What cannot be read cannot be searched either, so nothing of it stays.
 pub fn without_respondent(
     identities: Option<&str>,
+    profile: &[Known],
     tags: Option<&str>,
     context: Option<&str>,
-) -> (Option<String>, Option<String>) {
-    // Read as it came in, so that the rules are the same.
-    let sent = format!(
-        r#"{{"flowVersionId":"","flowVersionPayloadGeneration":"4","respondentAnalyticsAdmission":
-        "collection_only","identities":{},"metadata":{{"tags":{}}},"context":{}}}"#,
-        identities.unwrap_or("[]"),
-        tags.unwrap_or("{}"),
-        context.unwrap_or("{}"),
-    );
-    match super::parse(sent.as_bytes()) {
-        Ok(mut submission) => {
-            submission.withhold(None);
-            (submission.tags_json(), submission.context_json())
+) -> Unlinked {
+    let mut unreadable = Vec::new();
+    let mut dropped = |column| unreadable.push(column);
+    let mut identities: Option<Vec<Identity<'_>>> = match identities.map(serde_json::from_str) {
+        None => Some(Vec::new()),
+        Some(Ok(identities)) => Some(identities),
+        Some(Err(_)) => {
+            dropped("identities");
+            None
         }
-        // What breaks the rules of today cannot be looked through, so nothing of it stays.
-        Err(_) => (None, None),
+    };
+    let mut tags = tags.map_or_else(TextMap::default, |json| {
+        stored_texts(json).unwrap_or_else(|| {
+            dropped("tags");
+            TextMap::default()
+        })
+    });
+    let mut context = context.map_or_else(Context::default, |json| {
+        serde_json::from_str(json).unwrap_or_else(|_| {
+            dropped("context");
+            Context::default()
+        })
+    });
+    let of_profile = profile.iter().map(|known| Identity {
+        kind: known.of.as_str().into(),
+        value: known.value.as_str().into(),
+    });
+    match &mut identities {
+        Some(identities) => {
+            identities.extend(of_profile);
+            Names::new(identities, None).cut_from_all(&mut context, &mut tags);
+        }
+        // Without the names nothing can be found.
+        None => (context, tags) = Default::default(),
     }
+    Unlinked { tags: tags_json(&tags), context: context_json(&context), unreadable }
 }
 
 /// Parameters of a page's address whose values name somebody.
 const IDENTITIES: &str = "identities.";
 const ASSIGNMENT: &str = "flowAssignmentId";
-/// A shorter name is cut only where it stands alone in an address: `7` is also a number of seats.
-const NAME_BYTES_MIN: usize = 4;
-/// How often an address may be escaped within another one.
-const ESCAPES_MAX: usize = 3;
+/// How often a text may be escaped: an address within an address within another one.
+const ESCAPES_MAX: usize = 4;
 
 impl Submission<'_> {
     /// Takes out of context and tags what leads to the respondent.
     pub fn withhold(&mut self, claims: Option<&Claims>) {
-        // Set aside, so that they can be read while the rest is changed.
-        let identities = std::mem::take(&mut self.identities);
-        let names = Names { identities: &identities, claims };
-        if let Some(page) = &mut self.context.page {
-            for text in [&mut page.path, &mut page.referrer, &mut page.search] {
-                names.cut_from(text.as_mut());
-            }
-        }
-        names.cut_from(self.context.user_agent.as_mut());
-        for texts in self.tags.values_mut() {
-            match texts {
-                Texts::One(text) => names.cut_from_tag(text),
-                Texts::Many(texts) => texts.iter_mut().for_each(|text| names.cut_from_tag(text)),
-            }
-        }
+        let names = Names::new(&self.identities, claims);
+        names.cut_from_all(&mut self.context, &mut self.tags);
         // An id of an invitation alone is looked up, and is the engine's to keep or drop.
         if let Some(id) = &mut self.flow_assignment_id
             && id.parse::<AssignmentId>().is_err()
         {
-            names.cut_from_tag(id);
+            names.cut_from(id);
         }
-        self.identities = identities;
     }
 }
 
-/// What this respondent is known by.
+/// What this respondent is known by: the value of every identity, whatever its type.
 struct Names<'n> {
     identities: &'n [Identity<'n>],
     claims: Option<&'n Claims>,
+    /// Built when the first text needs it.
+    search: OnceCell<Search>,
 }
 
-impl Names<'_> {
-    fn user_ids(&self) -> impl Iterator<Item = &str> {
-        let proven = self.claims.map(|claims| claims.user_id.as_str());
-        self.sent(USER_ID).chain(proven)
+impl<'n> Names<'n> {
+    fn new(identities: &'n [Identity<'n>], claims: Option<&'n Claims>) -> Self {
+        Self { identities, claims, search: OnceCell::new() }
     }
 
-    fn emails(&self) -> impl Iterator<Item = &str> {
-        let proven = self.claims.and_then(|claims| claims.email.as_deref());
-        self.sent(EMAIL).chain(proven)
+    fn all(&self) -> impl Iterator<Item = &str> {
+        let sent = self.identities.iter().map(|identity| identity.value.as_ref());
+        let proven = self.claims.into_iter().flat_map(|claims| {
+            std::iter::once(claims.user_id.as_str()).chain(claims.email.as_deref())
+        });
+        sent.chain(proven).filter(|name| !name.is_empty())
     }
 
-    fn sent(&self, kind: &'static str) -> impl Iterator<Item = &str> {
-        self.identities.iter().filter(move |it| it.kind == kind).map(|it| it.value.as_ref())
-    }
-
-    fn cut_from(&self, text: Option<&mut Cow<'_, str>>) {
-        if let Some(text) = text
-            && self.may_be_in(text)
-        {
-            *text = Cow::Owned(self.without(text, ESCAPES_MAX, 1));
+    fn cut_from_all(&self, context: &mut Context<'_>, tags: &mut TextMap<'_>) {
+        if let Some(page) = &mut context.page {
+            let texts = [&mut page.path, &mut page.referrer, &mut page.search];
+            texts.into_iter().flatten().for_each(|text| self.cut_from(text));
+        }
+        if let Some(text) = &mut context.user_agent {
+            self.cut_from(text);
+        }
+        // A part of a language tag is none, and a part of a tag's name may be another tag's.
+        if context.locale.as_deref().is_some_and(|locale| self.is_named_in(locale)) {
+            context.locale = None;
+        }
+        tags.retain(|name| !self.is_named_in(name));
+        for (_, texts) in tags.iter_mut() {
+            match texts {
+                Texts::One(text) => self.cut_from(text),
+                Texts::Many(texts) => texts.iter_mut().for_each(|text| self.cut_from(text)),
+            }
         }
     }
 
-    fn cut_from_tag(&self, text: &mut Cow<'_, str>) {
+    fn cut_from(&self, text: &mut Cow<'_, str>) {
         if self.may_be_in(text) {
-            *text = Cow::Owned(self.without(text, ESCAPES_MAX, NAME_BYTES_MIN));
+            *text = Cow::Owned(self.without(text, ESCAPES_MAX));
         }
+    }
+
+    fn is_named_in(&self, text: &str) -> bool {
+        self.may_be_in(text) && self.without(text, ESCAPES_MAX) != text
     }
 
     /// Whether it is worth looking closer; nearly never. Every text of every such submission comes here.
     fn may_be_in(&self, text: &str) -> bool {
         let told = text.bytes().fold(0, |told, byte| told | TELLING[usize::from(byte)]);
         told & ESCAPE != 0
-            || told & AT != 0 && self.emails().next().is_some()
             || told & UNDERSCORE != 0 && text.contains(AssignmentId::PREFIX)
             || told & EQUALS != 0 && (text.contains(IDENTITIES) || text.contains(ASSIGNMENT))
-            || self.user_ids().any(|id| is_in(text, id))
+            || self.all().any(|name| {
+                let may_differ_in_bytes = told & NOT_ASCII != 0 || !name.is_ascii();
+                may_differ_in_bytes
+                    || (told & AT != 0 || !name.contains('@'))
+                        && search::may_contain(text, name, text.len())
+            })
     }
 
-    /// An address without what names somebody. It is taken apart at its own marks, so that a short id is
-    /// found where it stands alone, if it has at least so many bytes.
-    fn without(&self, text: &str, escapes: usize, least: usize) -> String {
+    /// A text without what names somebody. It is split at the marks of an address, so that parameters are found,
+    /// and escaped parts are searched as what they stand for.
+    fn without(&self, text: &str, escapes: usize) -> String {
         // Before it is taken apart: an id may hold a mark.
-        let text = self.without_names(text);
+        let text = self.search.get_or_init(|| Search::new(self.all())).cut_from(text);
         let mut out = String::with_capacity(text.len());
         let mut is_value_of_name = false;
         for piece in text.split_inclusive(['/', '?', '&', '=', '#', ';', ',', ' ']) {
@@ -132,7 +174,7 @@ impl Names<'_> {
             let mark = &piece[word.len()..];
             let ends_value = matches!(mark, "&" | "#");
             if !is_value_of_name {
-                out.push_str(&self.word(word, escapes, least));
+                out.push_str(&self.word(word, escapes));
             }
             if !is_value_of_name || ends_value {
                 out.push_str(mark);
@@ -143,34 +185,12 @@ impl Names<'_> {
         out
     }
 
-    fn word(&self, word: &str, escapes: usize, least: usize) -> String {
+    fn word(&self, word: &str, escapes: usize) -> String {
         let plain = unescaped(word);
-        let names_somebody = plain.len() >= least && self.names_whole(&plain);
-        // What is escaped within is not worth escaping anew.
         let holds_a_name =
-            || plain != word && escapes > 0 && self.without(&plain, escapes - 1, least) != plain;
-        if names_somebody || holds_a_name() { String::new() } else { without_invitations(word) }
-    }
-
-    fn names_whole(&self, text: &str) -> bool {
-        self.user_ids().any(|id| id == text)
-            || self.emails().any(|email| email.eq_ignore_ascii_case(text))
-    }
-
-    fn without_names(&self, text: &str) -> String {
-        let long = |name: &&str| name.len() >= NAME_BYTES_MIN;
-        let mut text = text.to_owned();
-        for id in self.user_ids().filter(long) {
-            while text.contains(id) {
-                text = text.replace(id, "");
-            }
-        }
-        for email in self.emails().filter(long).map(str::to_ascii_lowercase) {
-            while let Some(at) = text.to_ascii_lowercase().find(&email) {
-                text.replace_range(at..at + email.len(), "");
-            }
-        }
-        text
+            plain != word && escapes > 0 && self.without(&plain, escapes - 1) != plain;
+        // The rest of an escaped word is not worth escaping again.
+        if holds_a_name { String::new() } else { without_invitations(word) }
     }
 }
 
@@ -178,6 +198,7 @@ const ESCAPE: u8 = 1;
 const AT: u8 = 2;
 const UNDERSCORE: u8 = 4;
 const EQUALS: u8 = 8;
+const NOT_ASCII: u8 = 16;
 
 /// Characters that stand in every text in which somebody may be named, but for a bare user id. By a table a byte costs three
 /// instructions; by comparisons it was thirty.
@@ -188,15 +209,13 @@ const TELLING: [u8; 256] = {
     telling[b'@' as usize] = AT;
     telling[b'_' as usize] = UNDERSCORE;
     telling[b'=' as usize] = EQUALS;
+    let mut byte = 0x80;
+    while byte < telling.len() {
+        telling[byte] = NOT_ASCII;
+        byte += 1;
+    }
     telling
 };
-
-/// The plain way: preparing a cleverer search costs more than these short texts do.
-fn is_in(text: &str, id: &str) -> bool {
-    let (text, id) = (text.as_bytes(), id.as_bytes());
-    let Some(first) = id.first() else { return false };
-    text.windows(id.len()).any(|part| part[0] == *first && part == id)
-}
 
 /// Whether a parameter of this name says who somebody is.
 fn names_somebody(name: &str) -> bool {

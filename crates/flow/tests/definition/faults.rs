@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sluice_flow::definition::limits::{
     DESCRIPTION_CHARS_MAX, FAULTS_MAX, QUESTIONS_MAX, TITLE_CHARS_MAX,
 };
-use sluice_flow::definition::{RespondentAnalytics, SERVER_SET, check, json_schema};
+use sluice_flow::definition::{RespondentAnalytics, SERVER_SET, check, check_new, json_schema};
 use sluice_flow::question::QuestionType;
 
 use crate::{accepted, asking, refused, with};
@@ -74,6 +74,26 @@ fn an_ending_has_texts_and_a_web_address() {
             ("/ending/url", "title, body, redirectUrl"),
         ],
     );
+    for url in ["https://a b.example", "https://a.example/\n", "ftp://a.example", "myapp://done"] {
+        let draft = ending(json!({"redirectUrl": url}));
+        refused(&draft, &[("/ending/redirectUrl", "such as https://www.example.com/thanks")]);
+    }
+}
+
+/// A `;` would end a directive of the hosted page's policy.
+#[test]
+fn a_redirect_to_a_host_that_cannot_stand_in_a_header_is_refused_at_publish_and_still_readable() {
+    let to = |url: &str| with("ending", json!({"redirectUrl": url}));
+    for url in ["https://a.example;sandbox/", "https://a.example,b/", "https://a'b/"] {
+        accepted(&to(url));
+        let faults = check_new(&to(url)).unwrap_err();
+        assert_eq!(faults.len(), 1, "{url}: {faults:?}");
+        assert_eq!(faults[0].pointer, "/ending/redirectUrl");
+        assert!(faults[0].message.contains("https://www.example.com/thanks"), "{faults:?}");
+    }
+    assert!(check_new(&to("https://a.example/x;y?a=b;c")).is_ok());
+    let faulty = with("ending", json!({"redirectUrl": "https://a;b/", "title": 1}));
+    assert_eq!(check_new(&faulty).unwrap_err().len(), 2);
 }
 
 #[test]

@@ -39,6 +39,7 @@ Examples:
   sluice app set app_… --allowed-origin https://shop.example --allowed-origin https://www.shop.example
   sluice app set app_… --retention-days default
   sluice app set app_… --accent-color '#0a7d4f' --logo logo.svg
+  sluice app set app_… --calls-per-second 100 --bytes-per-day 1000000000
 
 --retention-days deletes responses that are older, for good, and needs a token with the scope erase.")]
     Set(Box<AppSetArgs>),
@@ -47,7 +48,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("setting").required(true).multiple(true)
     .args(["name", "identity_verification", "token_lifetime_seconds", "retention_days",
-        "grace_window_seconds", "allowed_origin", "accent_color", "logo", "spam_protection"]))]
+        "grace_window_seconds", "allowed_origin", "calls_per_second", "bytes_per_day",
+         "accent_color", "logo", "spam_protection"]))]
 pub(crate) struct AppSetArgs {
     #[arg(value_name = "APP_ID")]
     pub(crate) app: AppId,
@@ -87,13 +89,21 @@ pub(crate) struct AppSetArgs {
     #[arg(long, value_name = "BOOL")]
     pub(crate) spam_protection: Option<bool>,
 
+    /// Calls of the public API a second, or default (the server's limit)
+    #[arg(long, value_name = "COUNT", value_parser = number_or_default)]
+    pub(crate) calls_per_second: Option<Setting>,
+
+    /// Bytes of responses stored in a UTC day, or default (the server's limit)
+    #[arg(long, value_name = "BYTES", value_parser = number_or_default)]
+    pub(crate) bytes_per_day: Option<Setting>,
+
     #[command(flatten)]
     pub(crate) server: ServerArgs,
 }
 
 /// A number, or back to what holds without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Setting(pub(crate) Option<u32>);
+pub(crate) struct Setting(pub(crate) Option<u64>);
 
 fn number_or_default(text: &str) -> Result<Setting, String> {
     match text {
@@ -179,7 +189,7 @@ mod tests {
     fn a_setting_is_a_number_or_goes_back_to_the_default() {
         assert_eq!(number_or_default("30"), Ok(Setting(Some(30))));
         assert_eq!(number_or_default("default"), Ok(Setting(None)));
-        for wrong in ["", "-1", "1.5", "never", "4294967296"] {
+        for wrong in ["", "-1", "1.5", "never", "18446744073709551616"] {
             assert!(number_or_default(wrong).is_err(), "{wrong}");
         }
     }

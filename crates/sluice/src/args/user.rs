@@ -10,7 +10,7 @@ pub(crate) enum UserCommand {
     /// Add somebody; the link with which they set their password is printed once
     #[command(after_long_help = "\
 Examples:
-  sluice user add ann@example.com --name Ann --role owner
+  sluice user add ann@example.com --name Ann --role owner --instance
   sluice user add bob@example.com --name Bob --role editor --app app_…")]
     Add(AddArgs),
     /// List users with their ids and roles
@@ -21,13 +21,21 @@ Examples:
     /// Change the role or the name of a user
     #[command(after_long_help = "\
 Examples:
-  sluice user set us_… --role viewer                in all apps, and for the instance
+  sluice user set us_… --role viewer --instance     in all apps, and for the instance
   sluice user set us_… --role editor --app app_…    in one app
   sluice user set us_… --role none --app app_…      takes the role away
   sluice user set us_… --name 'Ann Lee'")]
     Set(SetArgs),
     /// Print a new link with which a user sets their password
     Reset {
+        #[arg(value_name = "USER_ID")]
+        user: UserId,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Take away the second factor of a user who has lost it
+    ResetSecondFactor {
         #[arg(value_name = "USER_ID")]
         user: UserId,
 
@@ -49,6 +57,7 @@ Examples:
 }
 
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("scope").required(true).args(["app", "instance"]))]
 pub(crate) struct AddArgs {
     #[arg(value_name = "EMAIL")]
     pub(crate) email: String,
@@ -61,9 +70,13 @@ pub(crate) struct AddArgs {
     #[arg(long, value_parser = ["owner", "editor", "viewer"])]
     pub(crate) role: String,
 
-    /// The one app that the role is for [default: all apps, and the instance]
+    /// The role is for this app alone
     #[arg(long, value_name = "APP_ID")]
     pub(crate) app: Option<AppId>,
+
+    /// The role is for all apps and the instance
+    #[arg(long)]
+    pub(crate) instance: bool,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -71,6 +84,7 @@ pub(crate) struct AddArgs {
 
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("change").required(true).multiple(true).args(["name", "role"]))]
+#[command(group = clap::ArgGroup::new("scope").args(["app", "instance"]))]
 pub(crate) struct SetArgs {
     #[arg(value_name = "USER_ID")]
     pub(crate) user: UserId,
@@ -78,12 +92,17 @@ pub(crate) struct SetArgs {
     #[arg(long)]
     pub(crate) name: Option<String>,
 
-    #[arg(long, value_parser = ["owner", "editor", "viewer", "none"])]
+    /// Needs --app or --instance
+    #[arg(long, value_parser = ["owner", "editor", "viewer", "none"], requires = "scope")]
     pub(crate) role: Option<String>,
 
-    /// The one app that the role is for [default: all apps, and the instance]
+    /// The role is for this app alone
     #[arg(long, value_name = "APP_ID", requires = "role")]
     pub(crate) app: Option<AppId>,
+
+    /// The role is for all apps and the instance
+    #[arg(long, requires = "role")]
+    pub(crate) instance: bool,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,

@@ -101,6 +101,14 @@ fn patch(args: &AppSetArgs) -> Result<Value, Failure> {
     if !hosted.is_empty() {
         patch.insert("hosted".to_owned(), Value::Object(hosted));
     }
+    let limits: Map<String, Value> =
+        [("callsPerSecond", args.calls_per_second), ("bytesPerDay", args.bytes_per_day)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), json!(value?.0))))
+            .collect();
+    if !limits.is_empty() {
+        patch.insert("limits".to_owned(), Value::Object(limits));
+    }
     Ok(Value::Object(patch))
 }
 

@@ -14,7 +14,10 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
     let (mut faults, mut faulty_files, mut missing) = (0, 0, None);
     for path in &args.files {
         let found = match flow_file::read(path) {
-            Ok(file) => file.faults(),
+            Ok(file) => {
+                print_warnings(path.display(), &file.warnings());
+                file.faults()
+            }
             Err(Unreadable::Syntax(message)) => vec![Fault { pointer: String::new(), message }],
             Err(Unreadable::Missing(reason)) => {
                 let failure = unreadable(path, &reason);
@@ -45,6 +48,13 @@ pub(crate) fn print(file: impl Display, faults: &[Fault]) {
     for Fault { pointer, message } in faults {
         let place = if pointer.is_empty() { String::new() } else { format!(" {pointer}:") };
         output::line(format_args!("{file}:{place} {message}"));
+    }
+}
+
+/// One line a warning, on the error stream: it is no fault.
+pub(crate) fn print_warnings(file: impl Display, warnings: &[Fault]) {
+    for Fault { pointer, message } in warnings {
+        output::note(format_args!("{file}: warning: {pointer}: {message}"));
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::check;
 use crate::args::{FlowCommand, ListArgs, PublishArgs, PushArgs};
-use crate::client::{CallError, Server, faults_of, field};
+use crate::client::{CallError, Server, faults_in, faults_of, field};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::flow_file::{self, FlowFile, Unreadable};
 use crate::output::{self, quoted};
@@ -116,6 +116,7 @@ async fn publish_flow(server: &Server, flow: &str) -> Outcome {
         field(&published, "publishedAt"),
     ));
     output::line(format_args!("flowVersionId  {}", field(&published, "flowVersionId")));
+    check::print_warnings(flow, &faults_in(&published["warnings"]));
     // By now the publish has happened: what cannot be told about the one before is no failure.
     let newest_two = [("limit", "2".to_owned())];
     let versions = server.get(&format!("/flows/{flow}/versions"), &newest_two).await;

@@ -1,4 +1,4 @@
-//! `sluice key rotate`: every signing secret sealed with a new master key.
+//! `sluice key rotate`: every signing secret and second factor sealed with a new master key.
 //!
 //! The old key is known until nothing needs it any more, so that a rotation that was cut short is simply run
 //! again. With a file all of it is done here; with the variable, which other nodes have, too, their operator
@@ -31,7 +31,7 @@ pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
     // Held to the end.
     let _alone = alone(&master_keys)?;
     let prepared = prepare(&master_keys)?;
-    let store = backend::open(&store, &Tuning::default()).await?;
+    let store = backend::open(&store, &Tuning::default(), None).await?;
     let options = Options { master_keys: Some(master_keys.source()), ..Options::default() };
     let engine = Engine::start(store, Arc::new(SystemClock), options).await;
     let engine = engine.map_err(|error| unsealed(&AdminError::Store(error)))?;

@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use crate::args::{RespondentCommand, WhoArgs};
-use crate::client::{Server, field};
+use crate::client::{CallError, Server, field};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output::{self, quoted};
+use crate::progress::Progress;
 
 pub(crate) async fn run(command: RespondentCommand) -> Outcome {
     match command {
@@ -35,19 +36,41 @@ pub(crate) async fn run(command: RespondentCommand) -> Outcome {
         }
         RespondentCommand::Erase { who, answers, server } => {
             let server = Server::new(server)?;
-            let answers = ("answers", answers.word().to_owned());
-            let erased = match who.respondent {
-                Some(id) => server.delete(&format!("/respondents/{id}"), &[answers]).await?,
-                None => {
-                    let mut query = known_by(who).to_vec();
-                    query.push(answers);
-                    server.delete("/respondents", &query).await?
-                }
-            };
-            output::line(told(&erased));
+            output::line(told(&erase(&server, who, answers.word()).await?));
         }
     }
     Ok(Exit::Done)
+}
+
+/// Erases a respondent to the end. A server that has a lot to erase answers before it is done; it is asked again then.
+async fn erase(server: &Server, who: WhoArgs, answers: &str) -> Result<Value, Failure> {
+    let answers = ("answers", answers.to_owned());
+    let mut erased = match who.respondent {
+        Some(id) => {
+            server.delete(&format!("/respondents/{id}"), std::slice::from_ref(&answers)).await?
+        }
+        None => {
+            let mut query = known_by(who).to_vec();
+            query.push(answers.clone());
+            server.delete("/respondents", &query).await?
+        }
+    };
+    let Some(mut remaining) = erased["remaining"].as_u64() else { return Ok(erased) };
+    let done = erased["responses"].as_u64().unwrap_or_default();
+    let progress = Progress::start("erasing", done, Some(done + remaining));
+    // What the server erases in between is in no reply: all that was there is erased in the end.
+    erased["responses"] = Value::from(done + remaining);
+    let path = format!("/respondents/{}", field(&erased, "respondentId"));
+    loop {
+        let more = match server.delete(&path, std::slice::from_ref(&answers)).await {
+            // It was finished in between.
+            Err(CallError::Missing(_)) => return Ok(erased),
+            more => more?,
+        };
+        let Some(left) = more["remaining"].as_u64() else { return Ok(erased) };
+        progress.advance(remaining.saturating_sub(left));
+        remaining = left;
+    }
 }
 
 /// The query for whoever is known by what was given.

@@ -1,4 +1,4 @@
-//! `sluice user add`, `list`, `set`, `reset` and `disable`.
+//! `sluice user add`, `list`, `set`, `reset`, `reset-second-factor` and `disable`.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,9 @@ pub(crate) async fn run(command: UserCommand) -> Outcome {
                 output::line(user_line(user));
             }
             if users.is_empty() {
-                output::note("no users; add one with: sluice user add EMAIL --role owner");
+                output::note(
+                    "no users; add one with: sluice user add EMAIL --role owner --instance",
+                );
             }
         }
         UserCommand::Set(args) => set(args).await?,
@@ -25,6 +27,11 @@ pub(crate) async fn run(command: UserCommand) -> Outcome {
             let server = Server::new(server)?;
             let made = server.post(&format!("/users/{user}/reset"), None).await?;
             tell_link(&made);
+        }
+        UserCommand::ResetSecondFactor { user, server } => {
+            let server = Server::new(server)?;
+            server.delete(&format!("/users/{user}/second-factor"), &[]).await?;
+            output::line(user_line(&server.get(&format!("/users/{user}"), &[]).await?));
         }
         UserCommand::Disable { user, undo, server } => {
             let server = Server::new(server)?;
@@ -38,7 +45,8 @@ pub(crate) async fn run(command: UserCommand) -> Outcome {
 async fn add(args: UserAddArgs) -> Result<(), crate::failure::Failure> {
     let server = Server::new(args.server)?;
     let name = args.name.unwrap_or_else(|| args.email.clone());
-    let body = json!({"email": args.email, "name": name, "role": args.role, "appId": args.app});
+    let body = json!({"email": args.email, "name": name, "role": args.role, "appId": args.app,
+        "instance": args.instance});
     let made = server.post("/users", Some(&body)).await?;
     output::line(user_line(&made));
     tell_link(&made);
@@ -50,7 +58,10 @@ async fn set(args: UserSetArgs) -> Result<(), crate::failure::Failure> {
     let path = format!("/users/{}", args.user);
     if let Some(role) = args.role {
         let role = Some(role).filter(|role| role != "none");
-        let grant = json!({"appId": args.app, "role": role});
+        let grant = match args.app {
+            Some(app) => json!({"appId": app, "role": role}),
+            None => json!({"instance": args.instance, "role": role}),
+        };
         server.put(&format!("{path}/role"), &grant).await?;
     }
     if let Some(name) = args.name {

@@ -12,20 +12,27 @@ fn defaults_stand_where_nothing_is_given() {
     assert_eq!(settings.listen, "127.0.0.1:8080");
     assert_eq!(settings.store, StoreAddress::Sqlite("sluice-data/sluice.db".into()));
     assert!(settings.demo);
-    assert_eq!((settings.body_bytes_max, settings.connections_max), (262_144, 20_000));
+    assert_eq!((settings.body_bytes_max, settings.connections_max), (1_048_576, 20_000));
+    assert_eq!((settings.connections_per_address_max, settings.metrics_listen), (1_000, None));
     assert_eq!(settings.drain_timeout, Duration::from_secs(30));
+    assert_eq!((settings.rates, settings.rate_per_address), (Rates::default(), 500));
+    assert_eq!(settings.bytes_per_address, 262_144);
+    assert_eq!(settings.disk_reserve, None);
     assert_eq!((settings.log.as_str(), settings.log_format), ("warn,sluice=info", LogFormat::Text));
 }
 
 #[test]
 fn every_setting_can_stand_in_the_file_and_what_is_given_outright_wins() {
     let file = "listen = \"[::1]:1\"\ndata = \"/file\"\nno-demo = true\nbody-limit = 2048\n\
+                max-connections-per-address = 3\nmetrics-listen = \"127.0.0.1:9\"\n\
                 max-connections = 7\ndrain-timeout = 8\nlog = \"warn\"\nlog-format = \"json\"\n";
     let from_file = settings(ServeArgs::default(), file).unwrap();
     assert_eq!(from_file.listen, "[::1]:1");
     assert_eq!(from_file.store, StoreAddress::Sqlite("/file/sluice.db".into()));
     assert!(!from_file.demo);
     assert_eq!((from_file.body_bytes_max, from_file.connections_max), (2048, 7));
+    assert_eq!(from_file.connections_per_address_max, 3);
+    assert_eq!(from_file.metrics_listen.as_deref(), Some("127.0.0.1:9"));
     assert_eq!(from_file.drain_timeout, Duration::from_secs(8));
     assert_eq!((from_file.log.as_str(), from_file.log_format), ("warn", LogFormat::Json));
     let given = ServeArgs {
@@ -46,6 +53,42 @@ fn every_setting_can_stand_in_the_file_and_what_is_given_outright_wins() {
     assert_eq!((both.body_bytes_max, both.connections_max), (4096, 9));
     assert_eq!(both.drain_timeout, Duration::ZERO);
     assert_eq!((both.log.as_str(), both.log_format), ("debug", LogFormat::Text));
+}
+
+#[test]
+fn limits_come_from_flag_or_file_and_zero_is_none() {
+    let file = "rate-per-app = 0\nrate-per-address = 0\nbytes-per-address = 0\ndaily-bytes-per-app = 0\ndisk-reserve = 0\n";
+    let none = settings(ServeArgs::default(), file).unwrap();
+    assert_eq!(none.rates, Rates { calls: None, bytes_per_day: None });
+    assert_eq!((none.rate_per_address, none.disk_reserve), (0, Some(0)));
+    assert_eq!(none.bytes_per_address, 0);
+    let given = ServeArgs {
+        rate_per_app: Some(7),
+        rate_per_address: Some(8),
+        bytes_per_address: Some(11),
+        daily_bytes_per_app: Some(9),
+        disk_reserve: Some(10),
+        ..ServeArgs::default()
+    };
+    let some = settings(given, file).unwrap();
+    let calls = sluice_engine::rate::per_second(7);
+    assert_eq!(some.rates, Rates { calls, bytes_per_day: Some(9) });
+    assert_eq!((some.rate_per_address, some.disk_reserve), (8, Some(10)));
+    assert_eq!(some.bytes_per_address, 11);
+    let refused = settings(ServeArgs::default(), &format!("{PG_STORE}disk-reserve = 1\n"));
+    assert!(refused.unwrap_err().to_string().contains("--disk-reserve"));
+}
+
+#[test]
+fn a_metrics_token_that_could_be_guessed_or_not_be_sent_is_refused() {
+    for (token, fits) in [
+        ("0123456789abcdef", true),
+        ("0123456789abcde", false),
+        ("0123456789 abcdef", false),
+        ("0123456789abcdeü", false),
+    ] {
+        assert_eq!(metrics_token(token.to_owned()).is_ok(), fits, "{token}");
+    }
 }
 
 /// A store that the settings of PostgreSQL are for.
@@ -153,17 +196,31 @@ fn a_value_that_cannot_be_used_is_a_mistake_of_usage() {
 }
 
 #[test]
-fn an_admin_token_is_long_enough_and_fits_a_header() {
+fn an_admin_token_is_long_enough_hard_to_guess_and_fits_a_header() {
+    const GOOD: &str = "q7Zt0vX2mPaW9cLkR4sYd8HfUj3NbEg=";
     let resolve = |token: &str| {
         Settings::resolve(ServeArgs::default(), ServeArgs::default(), Some(token.to_owned()), None)
     };
-    assert!(resolve("0123456789abcdef").unwrap().admin_token.is_some());
-    for (token, what) in
-        [("0123456789abcde", "too short"), ("0123456789 abcdefghi", "header"), ("é", "header")]
-    {
+    for token in [
+        GOOD,
+        "9f86d081884c7d659a2feaa0c55ad015",
+        "a few-words.that,nobody;guesses!".replace(' ', "_").as_str(),
+    ] {
+        assert!(resolve(token).unwrap().admin_token.is_some(), "{token}");
+    }
+    for (token, what) in [
+        ("q7Zt0vX2mPaW9cLkR4sYd", "too short"),
+        ("q7Zt0vX2mPaW9cLk R4sYd8HfUj3NbEg", "header"),
+        ("é", "header"),
+        ("abababababcacacacacbcbcbcbcabababcc", "too few different characters"),
+        ("q7Zt0vX2mPaW9cLkq7Zt0vX2mPaW9cLk", "repeats itself"),
+        ("q7Zt0vX2mPaW9cLkq7Zt0vX2mPaW9cLkq7Z", "repeats itself"),
+        ("abcdefghijklmnopqrstuvwxyz01234567", "a sequence"),
+    ] {
         let failure = resolve(token).unwrap_err().to_string();
+        assert!(failure.contains("openssl rand -base64 32"), "{failure}");
         assert!(failure.contains(what) && !failure.contains(token), "{failure}");
     }
-    let shown = format!("{:?}", resolve("0123456789abcdef").unwrap());
-    assert!(!shown.contains("0123456789abcdef"));
+    let shown = format!("{:?}", resolve(GOOD).unwrap());
+    assert!(!shown.contains(GOOD));
 }

@@ -8,7 +8,7 @@ use super::world::{
     Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, key_row, listed,
     public_revision, published_row, revision, token_row, try_apply,
 };
-use crate::{At, Change, FlowRow, Outcome, Page, StoreError, Write};
+use crate::{AppLimits, At, Change, FlowRow, Outcome, Page, StoreError, Write};
 
 pub(super) async fn the_rows_of_a_change_are_written_all_or_none(store: TheStore) {
     let shop = Shop::open(&store).await;
@@ -173,6 +173,7 @@ pub(super) async fn a_row_takes_the_place_of_the_row_with_its_id(store: TheStore
     app.allowed_origins = vec!["https://shop.example".to_owned()];
     app.grace_window_seconds = Some(60);
     app.retention_days = Some(30);
+    app.limits = AppLimits { calls_per_second: Some(100_000_000), bytes_per_day: Some(1 << 50) };
     let mut flow = shop.flow.clone();
     flow.name = "Renamed".to_owned();
     flow.archived_at = Some(at(5));

@@ -3,12 +3,18 @@
 //! Every case ends by counting all stored responses from scratch.
 
 mod survey;
+mod tags;
 
 use std::collections::BTreeSet;
 
 use sluice_flow::id::ResponseId;
 
 use self::survey::{DAY_MILLIS, Survey};
+pub(super) use self::tags::{
+    a_tag_that_becomes_frequent_is_counted_separately_again,
+    counts_by_tag_are_exact_though_days_are_recounted_while_others_write,
+    junk_tags_that_come_first_do_not_displace_real_ones,
+};
 use super::world::{TheStore, revision, try_apply};
 use crate::{Answers, CountsQuery, Outcome, Place, Write};
 

@@ -15,9 +15,10 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    App, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
-    IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record, RespondentRow, ResponseRow,
-    Role, Scope, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyKind,
+    IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record,
+    RespondentRow, ResponseRow, Role, Scope, SecondFactor, Subject, TokenRow, UsedKeyRow, UserRow,
+    VersionRow,
 };
 
 const APPS: u32 = 3;
@@ -67,6 +68,10 @@ fn app_records(app: u32) -> Vec<Record> {
         retention_days: (app == 1).then_some(365),
         token_lifetime_seconds: (app > 1).then_some(600 * app),
         hosted: (app == 1).then(|| r##"{"accentColor":"#0a7d4f"}"##.to_owned()),
+        limits: AppLimits {
+            calls_per_second: (app > 0).then_some(100 * app),
+            bytes_per_day: (app > 1).then_some(u64::from(app) << 40),
+        },
         created_at: at(i64::from(app)),
     };
     let public_revision = u64::from(app) + 5;
@@ -118,6 +123,11 @@ fn user_records(app: u32, app_id: AppId) -> Vec<Record> {
         name: format!("User {app} é"),
         password: (app == 0).then(|| "$argon2id$v=19$…".to_owned()),
         subject: (app == 1).then(subject),
+        second_factor: (app == 0).then(|| SecondFactor {
+            sealed: "v1.0.x".to_owned(),
+            used_step: 59_000_000,
+            recovery: vec![[1; 32], [2; 32]],
+        }),
         epoch: app,
         created_at: at(3),
         disabled_at: (app == 2).then(|| at(4)),
@@ -138,7 +148,8 @@ fn respondent_records(app: u32, number: u32) -> Vec<Record> {
     let identity = |of, value: &str| {
         Record::Identity(IdentityRow { app_id, known: Known::new(of, value), respondent_id })
     };
-    let mut records = vec![Record::Respondent(RespondentRow { app_id, respondent_id })];
+    let mut records =
+        vec![Record::Respondent(RespondentRow { app_id, respondent_id, erasing: None })];
     records.push(identity(IdentityType::UserId, &format!("user {number} \u{e9}")));
     if number.is_multiple_of(2) {
         records.push(identity(IdentityType::Email, &format!("user.{number}@mail.example")));

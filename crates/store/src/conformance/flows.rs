@@ -6,7 +6,7 @@ use sluice_flow::definition::Kind;
 use sluice_flow::time::Window;
 
 use super::world::{Shop, TheStore, apply, at, draft_row, flow_row, published_row};
-use crate::{FlowQuery, FlowRow, Order, Page, VersionRow, Write};
+use crate::{FlowQuery, FlowRow, GraceCap, Order, Page, VersionRow, Write};
 
 pub(super) async fn a_flow_and_a_version_read_back_as_they_were_given(store: TheStore) {
     let shop = Shop::open(&store).await;
@@ -219,5 +219,48 @@ pub(super) async fn published_versions_are_listed_by_falling_number(store: TheSt
         let rows = store.list_versions(shop.app(), shop.flow.flow_id, before, limit).await;
         let numbers: Vec<_> = rows.unwrap().iter().map(|row| row.number).collect();
         assert_eq!(numbers, expected, "before {before:?}, limit {limit}");
+    }
+}
+
+/// Versions in every state of grace, of this flow and of others: a cap acts on each as the pure rule does,
+/// and on nothing else.
+pub(super) async fn a_grace_cap_ends_what_would_end_later_and_extends_nothing(store: TheStore) {
+    const NOW: i64 = 10;
+    let shop = Shop::open(&store).await;
+    let of_other_flow = flow_row(shop.app());
+    let mut rows = vec![Write::Flow(of_other_flow.clone())];
+    let mut versions = Vec::new();
+    for (number, (grace_ends_at, retired_at)) in
+        (2..).zip([(15, None), (20, None), (25, None), (90, None), (90, Some(at(5)))])
+    {
+        let mut version = published_row(&shop.flow, number);
+        version.times.superseded_at = Some(at(5));
+        version.times.grace_ends_at = Some(at(grace_ends_at));
+        version.times.retired_at = retired_at;
+        let other = VersionRow {
+            flow_id: of_other_flow.flow_id,
+            flow_version_id: draft_row(&of_other_flow).flow_version_id,
+            ..version.clone()
+        };
+        let capped = version.times.superseded(at(NOW), at(20));
+        versions.push((version.flow_version_id, capped));
+        versions.push((other.flow_version_id, other.times));
+        rows.extend([version, other].map(Write::Version));
+    }
+    // One that was never superseded, and a draft.
+    let draft = draft_row(&shop.flow);
+    versions.push((shop.version.flow_version_id, shop.version.times));
+    versions.push((draft.flow_version_id, draft.times));
+    rows.push(Write::Version(draft));
+    apply(&store, shop.app(), rows).await;
+
+    let before = store.find_app(shop.app()).await.unwrap().unwrap().public_revision;
+    let (app_id, flow_id) = (shop.app(), shop.flow.flow_id);
+    let cap = Write::CapGrace(GraceCap { app_id, flow_id, ends_at: at(20) });
+    apply(&store, shop.app(), vec![cap]).await;
+    for (id, times) in versions {
+        let found = store.find_version(id).await.unwrap().unwrap();
+        assert_eq!(found.version.times, times, "version {}", found.version.number);
+        assert!(found.public_revision > before, "the public can see it");
     }
 }

@@ -26,6 +26,7 @@ mod people;
 mod removal;
 mod respondents;
 mod responses;
+mod unlinking;
 mod world;
 
 use std::pin::Pin;
@@ -104,7 +105,8 @@ cases! {
         a_flow_is_read_at_one_instant
         flows_are_listed_in_the_order_they_were_made
         flows_are_listed_newest_first_and_without_those_that_are_archived
-        published_versions_are_listed_by_falling_number;
+        published_versions_are_listed_by_falling_number
+        a_grace_cap_ends_what_would_end_later_and_extends_nothing;
     responses:
         responses_are_listed_in_both_orders_page_by_page
         responses_of_other_flows_and_apps_are_not_listed
@@ -137,6 +139,8 @@ cases! {
         respondents_are_of_their_app_only
         many_commits_at_once_for_one_new_identity_make_one_profile
         batches_that_claim_the_same_in_other_orders_all_end
+        a_full_profile_takes_no_further_address_and_every_response
+        many_commits_at_once_do_not_overfill_a_profile
         respondents_are_listed_in_the_order_of_their_ids
         consents_outlive_a_response_that_is_deleted
         responses_of_a_respondent_are_listed_over_flows_page_by_page;
@@ -144,6 +148,9 @@ cases! {
         an_erasure_keeps_answers_without_the_person
         an_erasure_deletes_answers
         an_erasure_in_parts_ends_with_the_profile
+        a_part_of_an_erasure_is_bounded_however_full_the_profile
+        an_erasure_that_was_cut_short_is_listed_and_links_nothing_more
+        of_two_erasures_of_one_respondent_the_one_that_deletes_wins
         an_erasure_leaves_everybody_else
         an_erased_key_stays_taken_and_a_late_retry_stores_nothing
         an_unknown_respondent_is_nothing_to_erase
@@ -152,6 +159,9 @@ cases! {
         what_somebody_else_sent_through_an_invitation_stays_theirs
         somebody_who_was_only_invited_is_erased
         an_invitation_does_not_name_a_response_that_was_deleted;
+    unlinking:
+        an_erasure_that_keeps_answers_cuts_every_identity_of_the_profile_from_them
+        an_identity_that_joins_a_profile_while_it_is_erased_is_cut_as_well;
     expiry:
         what_was_received_before_a_time_expires_with_its_keys
         a_respondent_expires_with_the_last_consent
@@ -177,6 +187,9 @@ cases! {
         what_is_counted_anew_is_exact_at_every_place_of_a_walk
         a_version_that_cannot_be_read_is_counted_without_its_answers_and_taken_away_the_same
         counts_are_exact_though_many_walk_erase_expire_and_recount_at_once
+        junk_tags_that_come_first_do_not_displace_real_ones
+        a_tag_that_becomes_frequent_is_counted_separately_again
+        counts_by_tag_are_exact_though_days_are_recounted_while_others_write
         counts_are_exact_after_whatever_happened;
     instance:
         a_token_is_found_by_its_hash_revoked_or_not
@@ -208,6 +221,7 @@ cases! {
         of_two_changes_to_people_decided_at_once_one_is_a_conflict
         a_user_has_one_link_at_the_most
         a_session_reads_back_is_touched_and_ends
+        sessions_of_a_user_are_listed_by_epoch_and_all_but_one_end
         sessions_that_are_over_are_swept_a_part_at_a_time;
     feed:
         an_empty_store_has_no_changes

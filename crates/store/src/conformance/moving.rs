@@ -16,9 +16,10 @@ use super::world::{
     response_row, token_row, user_row,
 };
 use crate::{
-    App, AppRow, At, Change, ConsentRow, FeedPosition, IdentityKeyKind, IdentityRow,
-    IdentityVerification, NewResponse, Outcome, PeopleWrite, Place, Record, RespondentRow, Role,
-    Scope, StoreError, Subject, Table, UsedKeyRow, UserRow, Write,
+    Answers, App, AppLimits, AppRow, At, Change, ConsentRow, ErasureMark, FeedPosition,
+    IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse, Outcome, PeopleWrite, Place,
+    Record, RespondentRow, Role, Scope, SecondFactor, StoreError, Subject, Table, UsedKeyRow,
+    UserRow, Write,
 };
 
 pub(super) async fn what_was_stored_is_read_out_once_and_in_order(store: TheStore) {
@@ -77,8 +78,10 @@ pub(super) async fn a_record_takes_the_place_of_the_one_with_its_key(store: TheS
             Record::Version(version) => version.times.retired_at = Some(at(9)),
             Record::Token(token) => token.revoked_at = Some(at(9)),
             Record::Audit(audit) => audit.actor = "environment".into(),
-            // It has nothing beside its key.
-            Record::Respondent(_) => {}
+            Record::Respondent(row) => {
+                let identities = vec![Known::new(IdentityType::UserId, "Ann \u{e9}")];
+                row.erasing = Some(ErasureMark { answers: Answers::Keep, identities });
+            }
             Record::Identity(row) => row.respondent_id = respondent_id(9),
             Record::Consent(row) => row.respondent_id = respondent_id(9),
             Record::UsedKey(row) => row.key[31] = 1,
@@ -359,6 +362,7 @@ fn fill_app(row: &mut AppRow) {
     row.retention_days = Some(90);
     row.token_lifetime_seconds = Some(86_400);
     row.hosted = Some(r#"{"spamProtection":false}"#.into());
+    row.limits = AppLimits { calls_per_second: Some(1), bytes_per_day: Some(1 << 50) };
 }
 
 /// A user with every column filled.
@@ -366,6 +370,11 @@ fn owner() -> UserRow {
     UserRow {
         password: Some("$argon2id$".into()),
         subject: Some(Subject { issuer: "https://id.example".into(), subject: "7".into() }),
+        second_factor: Some(SecondFactor {
+            sealed: "v1.0.x".into(),
+            used_step: 7,
+            recovery: vec![[3; 32]],
+        }),
         epoch: 3,
         disabled_at: Some(at(4)),
         ..user_row()
@@ -382,7 +391,7 @@ fn of_a_respondent(row: &crate::ResponseRow, erased: &crate::ResponseRow) -> Vec
     ];
     let known = known.map(|known| Record::Identity(IdentityRow { app_id, known, respondent_id }));
     let mut records = Vec::from(known);
-    records.push(Record::Respondent(RespondentRow { app_id, respondent_id }));
+    records.push(Record::Respondent(RespondentRow { app_id, respondent_id, erasing: None }));
     let response_id = row.response_id;
     let consent = ConsentRow { app_id, response_id, respondent_id, flow_id, flow_version_id };
     records.push(Record::Consent(consent));

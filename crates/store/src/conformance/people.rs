@@ -4,8 +4,8 @@ use sluice_flow::time::Timestamp;
 
 use super::world::{Shop, TheStore, app_row, at, grant_row, user_row};
 use crate::{
-    At, Change, GrantRow, Holder, LinkRow, Page, PeopleWrite, Role, SessionRow, StoreError,
-    StoreResult, Subject, User, UserKey, UserRow, Write,
+    At, Change, GrantRow, Holder, LinkRow, Page, PeopleWrite, Role, SecondFactor, SessionRow,
+    StoreError, StoreResult, Subject, User, UserKey, UserRow, Write,
 };
 
 async fn write(store: &TheStore, writes: Vec<PeopleWrite>) -> StoreResult<()> {
@@ -27,6 +27,11 @@ pub(super) async fn a_user_is_found_with_all_grants(store: TheStore) {
     let full = UserRow {
         password: Some("$argon2id$…".into()),
         subject: subject("7"),
+        second_factor: Some(SecondFactor {
+            sealed: "v1.0.x".into(),
+            used_step: i64::MAX,
+            recovery: vec![[1; 32], [2; 32]],
+        }),
         epoch: 3,
         disabled_at: Some(at(2)),
         ..user_row()
@@ -190,7 +195,8 @@ pub(super) async fn a_user_has_one_link_at_the_most(store: TheStore) {
 }
 
 fn session(byte: u8, holder: Holder, expires_at: Timestamp) -> SessionRow {
-    SessionRow { hash: [byte; 32], holder, created_at: at(0), used_at: at(1), expires_at }
+    let (created_at, used_at, confirmed_at) = (at(0), at(1), at(2));
+    SessionRow { hash: [byte; 32], holder, created_at, used_at, expires_at, confirmed_at }
 }
 
 async fn put_sessions(store: &TheStore, writes: Vec<PeopleWrite>) {
@@ -210,10 +216,36 @@ pub(super) async fn a_session_reads_back_is_touched_and_ends(store: TheStore) {
     let touched = SessionRow { used_at: at(5), expires_at: at(50), ..sessions[0] };
     assert_eq!(store.find_session(&[1; 32]).await.unwrap(), Some(touched));
     assert_eq!(store.find_session(&[2; 32]).await.unwrap(), Some(sessions[1]));
-    put_sessions(&store, vec![PeopleWrite::EndSession([1; 32])]).await;
+    let confirm = PeopleWrite::Confirm { hash: [1; 32], confirmed_at: at(6) };
+    put_sessions(&store, vec![confirm.clone()]).await;
+    let confirmed = SessionRow { confirmed_at: at(6), ..touched };
+    assert_eq!(store.find_session(&[1; 32]).await.unwrap(), Some(confirmed));
+    put_sessions(&store, vec![PeopleWrite::EndSession([1; 32]), confirm]).await;
     put_sessions(&store, vec![touch(1), PeopleWrite::EndSession([1; 32])]).await;
     assert_eq!(store.find_session(&[1; 32]).await.unwrap(), None, "an ended session stays ended");
     assert_eq!(store.find_session(&[2; 32]).await.unwrap(), Some(sessions[1]));
+}
+
+pub(super) async fn sessions_of_a_user_are_listed_by_epoch_and_all_but_one_end(store: TheStore) {
+    let (user, other) = (user_row().user_id, user_row().user_id);
+    let of = |byte: u8, user_id, epoch| SessionRow {
+        used_at: at(i64::from(byte)),
+        ..session(byte, Holder::User { user_id, epoch }, at(99))
+    };
+    let all = [of(1, user, 4), of(2, user, 4), of(3, user, 5), of(4, user, 5), of(5, other, 5)];
+    let token = session(6, Holder::Token([7; 32]), at(99));
+    let writes = all.into_iter().chain([token]).map(PeopleWrite::Session);
+    put_sessions(&store, writes.collect()).await;
+    let listed = async |user, epoch, limit| store.list_sessions(user, epoch, limit).await.unwrap();
+    assert_eq!(listed(user, 4, 9).await, [all[1], all[0]], "the last used first");
+    assert_eq!(listed(user, 5, 9).await, [all[3], all[2]]);
+    assert_eq!(listed(user, 5, 1).await, [all[3]]);
+    assert_eq!(listed(user, 6, 9).await, []);
+    put_sessions(&store, vec![PeopleWrite::EndOtherSessions { user_id: user, kept: [3; 32] }])
+        .await;
+    assert_eq!((listed(user, 4, 9).await, listed(user, 5, 9).await), (vec![], vec![all[2]]));
+    assert_eq!(listed(other, 5, 9).await, [all[4]]);
+    assert_eq!(store.find_session(&token.hash).await.unwrap(), Some(token));
 }
 
 pub(super) async fn sessions_that_are_over_are_swept_a_part_at_a_time(store: TheStore) {

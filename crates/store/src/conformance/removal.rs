@@ -7,8 +7,8 @@ use sluice_flow::submission::Admission;
 use super::respondents::{all_of, claiming, consents, known, linked};
 use super::world::{Shop, TheStore, apply, at, audit_row, invitation_row, listed, respondent_id};
 use crate::{
-    Answers, AuditQuery, Erasure, InvitationRow, Invited, NewResponse, Outcome, Page, Person,
-    Removed, ResponseRow, Write,
+    Answers, AuditQuery, Erasure, ErasureMark, IdentityRow, InvitationRow, Invited, NewResponse,
+    Outcome, Page, Person, Record, Removed, RespondentRow, ResponseRow, Write,
 };
 
 pub(super) const KEY: [u8; 32] = [6; 32];
@@ -114,6 +114,112 @@ pub(super) async fn an_erasure_in_parts_ends_with_the_profile(store: TheStore) {
         let kept = if answers == Answers::Keep { 5 } else { 0 };
         assert_eq!(listed(&store, &shop.query()).await.len(), kept);
     }
+}
+
+/// A profile from before profiles had a size: many addresses, an invitation for every other one, and as many responses.
+async fn overfull(shop: &Shop, store: &TheStore, size: usize) -> RespondentId {
+    let respondent = linked(shop, store, &["user=7"], 1).await;
+    for number in 0..size {
+        let address = format!("{number}@x.org");
+        let known = known(&format!("mail={address}"));
+        let row = IdentityRow { app_id: shop.app(), known, respondent_id: respondent };
+        store.write_in(vec![Record::Identity(row)]).await.unwrap();
+        linked(shop, store, &["user=7"], 2 + i64::try_from(number).unwrap()).await;
+        if number % 2 == 0 {
+            invitation(shop, store, "", &address).await;
+        }
+    }
+    respondent
+}
+
+/// How many identities, consents and open invitations are left of an erasure.
+async fn left(store: &TheStore, shop: &Shop, respondent: RespondentId) -> (usize, usize, u64) {
+    let identities = store.find_respondent(respondent).await.unwrap();
+    let identities = identities.map_or(0, |it| it.identities.len());
+    let counts = store.count_invitations(shop.app(), shop.flow.flow_id, at(99)).await.unwrap();
+    (identities, consents(store, shop, respondent).await.len(), counts.sent)
+}
+
+pub(super) async fn a_part_of_an_erasure_is_bounded_however_full_the_profile(store: TheStore) {
+    const LIMIT: usize = 5;
+    for answers in [Answers::Keep, Answers::Delete] {
+        let shop = Shop::open(&store).await;
+        let respondent = overfull(&shop, &store, 40).await;
+        let part = Erasure { limit: LIMIT, ..erasure(&shop, respondent, answers) };
+        let (mut before, mut removed, mut parts) =
+            (left(&store, &shop, respondent).await, Removed::default(), 0);
+        assert_eq!(before, (41, 41, 20));
+        while !removed.done {
+            let one = store.erase(part.clone()).await.unwrap();
+            let now = left(&store, &shop, respondent).await;
+            let rows = (before.1 - now.1) + usize::try_from(before.2 - now.2).unwrap();
+            assert!(before.0 - now.0 <= LIMIT && rows <= LIMIT, "{before:?} to {now:?}");
+            assert!(before != now, "every part removes something");
+            assert!(now.0 == 0 || now.1 == 41, "what the person is found by goes first");
+            removed.responses += one.responses;
+            removed.invitations += one.invitations;
+            removed.respondents += one.respondents;
+            removed.done = one.done;
+            before = now;
+            parts += 1;
+        }
+        let expected = Removed { responses: 41, respondents: 1, invitations: 20, done: true };
+        assert_eq!((removed, before), (expected, (0, 0, 0)));
+        assert!(parts < 41, "the number of parts grows with the rows alone: {parts}");
+    }
+}
+
+pub(super) async fn an_erasure_that_was_cut_short_is_listed_and_links_nothing_more(
+    store: TheStore,
+) {
+    for answers in [Answers::Keep, Answers::Delete] {
+        let shop = Shop::open(&store).await;
+        for millis in 1..=5 {
+            linked(&shop, &store, &["user=7", "mail=7@x.org"], millis).await;
+        }
+        let found = store.find_respondent_by(shop.app(), &known("user=7")).await.unwrap();
+        let respondent = found.unwrap();
+        let part = Erasure { limit: 3, ..erasure(&shop, respondent, answers) };
+        assert!(!store.erase(part.clone()).await.unwrap().done);
+        let identities = match answers {
+            Answers::Keep => Vec::from(["user=7", "mail=7@x.org"].map(known)),
+            Answers::Delete => Vec::new(),
+        };
+        let erasing = Some(ErasureMark { answers, identities });
+        let row = RespondentRow { app_id: shop.app(), respondent_id: respondent, erasing };
+        assert_eq!(store.list_erasing(10).await.unwrap(), std::slice::from_ref(&row));
+        let profile = store.find_respondent(respondent).await.unwrap().unwrap();
+        assert_eq!((profile.row, profile.identities), (row, Vec::new()));
+        let again = linked(&shop, &store, &["user=7", "mail=7@x.org"], 6).await;
+        assert_ne!(again, respondent, "who answers from now on is somebody new");
+        // Another process continues, with an entry for the audit log that is not needed.
+        let rest = Erasure { audit: audit_row(Some(shop.app())), ..part.clone() };
+        let removed = store.erase(rest).await.unwrap();
+        assert_eq!((removed.responses, removed.respondents, removed.done), (2, 1, true));
+        assert_eq!(store.list_erasing(10).await.unwrap(), []);
+        let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
+        assert_eq!(store.list_audit(&query).await.unwrap(), [part.audit]);
+        let kept = if answers == Answers::Keep { 6 } else { 1 };
+        assert_eq!(listed(&store, &shop.query()).await.len(), kept);
+    }
+}
+
+pub(super) async fn of_two_erasures_of_one_respondent_the_one_that_deletes_wins(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    for millis in 1..=5 {
+        linked(&shop, &store, &["user=7"], millis).await;
+    }
+    let found = store.find_respondent_by(shop.app(), &known("user=7")).await.unwrap();
+    let keep = Erasure { limit: 2, ..erasure(&shop, found.unwrap(), Answers::Keep) };
+    let audit = audit_row(Some(shop.app()));
+    let delete = Erasure { answers: Answers::Delete, audit, ..keep.clone() };
+    for part in [&keep, &delete, &keep] {
+        store.erase(part.clone()).await.unwrap();
+    }
+    assert_eq!(listed(&store, &shop.query()).await.len(), 2, "what was kept before stays");
+    let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
+    let entries = store.list_audit(&query).await.unwrap();
+    assert_eq!(entries.len(), 2, "both are on record: {entries:?}");
 }
 
 pub(super) async fn an_erasure_leaves_everybody_else(store: TheStore) {
@@ -249,7 +355,7 @@ pub(super) async fn what_came_through_an_invitation_is_the_persons(store: TheSto
         let after = store.find_response(before.response_id).await.unwrap();
         match answers {
             Answers::Delete => assert_eq!(after, None),
-            Answers::Keep => assert_eq!(after, Some(before.clone().unlinked())),
+            Answers::Keep => assert_eq!(after, Some(before.clone().unlinked(&[]))),
         }
         let retry = store.commit(vec![response]).await.unwrap();
         assert_eq!(retry, [Outcome::Replayed(before.response_id)], "{answers:?}");
@@ -306,7 +412,7 @@ pub(super) async fn somebody_who_was_only_invited_is_erased(store: TheStore) {
         let bob = store.find_invitation(rows[3].assignment_id).await.unwrap();
         assert_eq!(bob.as_ref(), Some(&rows[3]), "nobody else is touched");
         let after = store.find_response(before.response_id).await.unwrap();
-        let kept = (answers == Answers::Keep).then(|| before.unlinked());
+        let kept = (answers == Answers::Keep).then(|| before.unlinked(&[]));
         assert_eq!(after, kept);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sluice_flow::id::RespondentId;
-use sluice_flow::respondent::{Claim, IdentityType, Known};
+use sluice_flow::respondent::{Claim, IDENTITIES_PER_RESPONDENT_MAX, IdentityType, Known};
 use sluice_flow::submission::{Identity, identities_json};
 
 use super::world::{Shop, TheStore, apply, at, flow_row, respondent_id};
@@ -305,4 +305,47 @@ pub(super) async fn responses_of_a_respondent_are_listed_over_flows_page_by_page
     }
     let flows = store.find_respondent(whose).await.unwrap().unwrap().flows;
     assert_eq!(flows, [(shop.flow.flow_id, 3), (other.flow_id, 2)]);
+}
+
+async fn addresses_of(store: &TheStore, respondent: RespondentId) -> usize {
+    let profile = store.find_respondent(respondent).await.unwrap().unwrap();
+    profile.identities.len()
+}
+
+pub(super) async fn a_full_profile_takes_no_further_address_and_every_response(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let respondent = linked(&shop, &store, &["user=a"], 1).await;
+    for millis in 2..=40 {
+        let address = format!("mail={millis}@x.org");
+        let response = claiming(&shop, &store, &["user=a", &address], millis).await;
+        assert_eq!(store.commit(vec![response.clone()]).await.unwrap(), [Outcome::Stored]);
+        let row = store.find_response(response.row.response_id).await.unwrap().unwrap();
+        assert_eq!(row.respondent_id, Some(respondent), "{address}");
+        assert_eq!(row.identities, response.row.identities, "the response says what was sent");
+    }
+    assert_eq!(addresses_of(&store, respondent).await, IDENTITIES_PER_RESPONDENT_MAX);
+    assert_eq!(consents(&store, &shop, respondent).await.len(), 40);
+    let stranger = linked(&shop, &store, &["mail=40@x.org"], 41).await;
+    assert_ne!(stranger, respondent, "an address that was not added does not find the profile");
+}
+
+pub(super) async fn many_commits_at_once_do_not_overfill_a_profile(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let respondent = linked(&shop, &store, &["user=a"], 1).await;
+    let mut commits = Vec::new();
+    for batch in 0..10 {
+        let mut responses = Vec::new();
+        for number in 0..6 {
+            let (address, millis) =
+                (format!("mail={batch}-{number}@x.org"), 2 + batch * 6 + number);
+            responses.push(claiming(&shop, &store, &["user=a", &address], millis).await);
+        }
+        let store = Arc::clone(&store);
+        commits.push(tokio::spawn(async move { store.commit(responses).await }));
+    }
+    for commit in commits {
+        assert_eq!(commit.await.unwrap().unwrap(), [Outcome::Stored; 6]);
+    }
+    assert_eq!(addresses_of(&store, respondent).await, IDENTITIES_PER_RESPONDENT_MAX);
+    assert_eq!(consents(&store, &shop, respondent).await.len(), 61);
 }

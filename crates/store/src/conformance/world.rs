@@ -15,7 +15,7 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    AppRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
+    AppLimits, AppRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
     IdentityVerification, InvitationRow, KeyRow, NewResponse, Order, Outcome, ResponseQuery,
     ResponseRow, Role, Scope, Store, StoreResult, TokenRow, UserRow, VersionRow, Write,
 };
@@ -51,6 +51,7 @@ pub(super) fn app_row() -> AppRow {
         retention_days: None,
         token_lifetime_seconds: None,
         hosted: None,
+        limits: AppLimits::default(),
         created_at: at(0),
     }
 }
@@ -138,6 +139,7 @@ pub(super) fn user_row() -> UserRow {
         name: "Ann".to_owned(),
         password: None,
         subject: None,
+        second_factor: None,
         epoch: 0,
         created_at: at(0),
         disabled_at: None,

@@ -105,7 +105,8 @@ fn rank(write: &Write) -> u8 {
         Write::App(_) | Write::People(PeopleWrite::User(_)) => 0,
         Write::Key(_) | Write::IdentityKey(_) | Write::Flow(_) | Write::Token(_) => 1,
         Write::Version(_) => 2,
-        Write::Audit(_)
+        Write::CapGrace(_)
+        | Write::Audit(_)
         | Write::DeleteResponse(_)
         | Write::Invitations(_)
         | Write::Invitation(_)
@@ -123,6 +124,7 @@ async fn put_one(transaction: &Transaction, write: &Write) -> Result<Option<AppI
         }
         Write::Flow(row) => put::flow(transaction, row).await.map(|()| Some(row.app_id)),
         Write::Version(row) => put::version(transaction, row).await.map(|()| Some(row.app_id)),
+        Write::CapGrace(cap) => put::grace_cap(transaction, cap).await.map(|()| Some(cap.app_id)),
         Write::Token(row) => put::token(transaction, row).await.map(|()| None),
         Write::Audit(row) => put::audit(transaction, row).await.map(|()| None),
         Write::DeleteResponse(response) => removal::response(transaction, *response).await,

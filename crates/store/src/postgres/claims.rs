@@ -1,7 +1,8 @@
 //! Linking responses to their respondents, in the transaction that stores them.
 //!
 //! Only a batch with claims comes here, and pays for it: one exchange that reads what is known, one for
-//! the consents, and, where somebody is new, one for the profile and one for what is known of it. Two batches may claim the same new identity at once: the unique keys make the later one
+//! the consents, and, where somebody is new, one for the profile and one for what is known of it. A batch that adds to a
+//! profile locks it first and reads again, so that profiles stay within their size. Two batches may claim the same new identity at once: the unique keys make the later one
 //! wait for the earlier, and find then that it lost; it begins again and finds the profile that was made.
 //! Identities are written in one order everywhere, so that no two batches wait for each other.
 
@@ -9,21 +10,29 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use sluice_flow::id::{AppId, RespondentId};
-use sluice_flow::respondent::{Holder, IdentityType, Known, link, remember};
+use sluice_flow::respondent::{
+    Claim, Holder, IDENTITIES_PER_RESPONDENT_MAX, IdentityType, Known, link, remember,
+};
 use uuid::Uuid;
 
-use super::codec::Cells;
+use super::codec::{self, Cells};
 use super::failure::Stop;
 use super::pool::Params;
+use super::read::limit;
 use super::transaction::Transaction;
 use crate::{ConsentRow, IdentityRow, NewResponse, RespondentRow, StoreResult};
 
 const HOLDERS: &str = "SELECT identities.type, identities.value, identities.respondent_id, \
      EXISTS (SELECT FROM identities AS all_of WHERE all_of.app_id = $1 \
-     AND all_of.respondent_id = identities.respondent_id AND all_of.type = 'userId') \
+     AND all_of.respondent_id = identities.respondent_id AND all_of.type = 'userId'), \
+     (SELECT count(*) FROM (SELECT FROM identities AS all_of WHERE all_of.app_id = $1 \
+     AND all_of.respondent_id = identities.respondent_id LIMIT $4) AS counted) \
      FROM identities JOIN unnest($2::text[], $3::text[]) AS given (type, value) \
      ON identities.type = given.type AND identities.value = given.value \
      WHERE identities.app_id = $1";
+/// Two batches may add to one profile at once: the later one waits, and then counts what the other has added.
+const LOCK: &str = "SELECT FROM respondents WHERE app_id = $1 AND respondent_id = ANY($2) \
+     ORDER BY respondent_id FOR NO KEY UPDATE";
 /// `apps` is joined for its one row, which tells a distributed database whose the rows are.
 const MAKE: &str = "INSERT INTO respondents (app_id, respondent_id) \
      SELECT apps.app_id, given.id FROM apps, unnest($2::uuid[]) AS given (id) \
@@ -53,15 +62,18 @@ pub(super) async fn settle(
         return Ok(());
     }
     let wanted: BTreeSet<&Known> = claims.values().flat_map(|it| it.identities()).collect();
-    let mut holders = read_holders(transaction, app, &wanted).await?;
-    let (mut made, mut added) = (Vec::new(), BTreeMap::new());
-    for (place, claim) in claims {
-        let link = link(claim, &holders);
-        remember(&mut holders, &link);
-        links.insert(place, link.respondent);
-        made.extend(link.is_new.then_some(link.respondent.uuid()));
-        added.extend(link.added.into_iter().map(|known| (known, link.respondent.uuid())));
+    let mut decided = decide(&claims, read_holders(transaction, app, &wanted).await?);
+    if !decided.grown.is_empty() {
+        let locked: Vec<Uuid> = decided.grown.iter().copied().collect();
+        transaction.query(LOCK, &[&app.uuid(), &locked]).await?;
+        let before = std::mem::take(&mut decided.grown);
+        decided = decide(&claims, read_holders(transaction, app, &wanted).await?);
+        if !decided.grown.is_subset(&before) {
+            return Err(Stop::Race);
+        }
     }
+    let Decided { links: found, made, added, .. } = decided;
+    links.extend(found);
     if !made.is_empty() {
         transaction.execute(MAKE, &[&app.uuid(), &made]).await?;
     }
@@ -79,6 +91,33 @@ pub(super) async fn settle(
     }
 }
 
+/// What comes of the claims of a batch.
+#[derive(Default)]
+struct Decided {
+    links: Links,
+    made: Vec<Uuid>,
+    added: BTreeMap<Known, Uuid>,
+    /// Profiles that are there already and get to be known by more.
+    grown: BTreeSet<Uuid>,
+}
+
+fn decide(claims: &BTreeMap<usize, &Claim>, mut holders: HashMap<Known, Holder>) -> Decided {
+    let mut decided = Decided::default();
+    for (place, claim) in claims {
+        let link = link(claim, &holders);
+        remember(&mut holders, &link);
+        let respondent = link.respondent.uuid();
+        decided.links.insert(*place, link.respondent);
+        if link.is_new {
+            decided.made.push(respondent);
+        } else if !link.added.is_empty() && !decided.made.contains(&respondent) {
+            decided.grown.insert(respondent);
+        }
+        decided.added.extend(link.added.into_iter().map(|known| (known, respondent)));
+    }
+    decided
+}
+
 async fn read_holders(
     transaction: &Transaction,
     app: AppId,
@@ -86,16 +125,21 @@ async fn read_holders(
 ) -> Result<HashMap<Known, Holder>, Stop> {
     let (types, values) = columns(wanted.iter().copied());
     let mut holders = HashMap::new();
-    for row in transaction.query(HOLDERS, &[&app.uuid(), &types, &values]).await? {
+    let most = limit(IDENTITIES_PER_RESPONDENT_MAX);
+    for row in transaction.query(HOLDERS, &[&app.uuid(), &types, &values, &most]).await? {
         let mut cells = Cells::of(&row);
         let known = Known { of: cells.word()?, value: cells.take()? };
         let respondent = cells.id(RespondentId::from_uuid)?;
-        holders.insert(known, Holder { respondent, has_user_id: cells.take()? });
+        let (has_user_id, all) = (cells.take()?, cells.revision()? as usize);
+        let addresses = all.saturating_sub(usize::from(has_user_id));
+        holders.insert(known, Holder { respondent, has_user_id, addresses });
     }
     Ok(holders)
 }
 
-fn columns<'a>(known: impl Iterator<Item = &'a Known>) -> (Vec<&'static str>, Vec<&'a str>) {
+pub(super) fn columns<'a>(
+    known: impl Iterator<Item = &'a Known>,
+) -> (Vec<&'static str>, Vec<&'a str>) {
     known.map(|it| (IdentityType::as_str(it.of), it.value.as_str())).unzip()
 }
 
@@ -135,9 +179,10 @@ pub(super) fn linked(responses: &Arc<Vec<NewResponse>>, links: &Links) -> Arc<Ve
 }
 
 pub(super) async fn put_respondent(t: &Transaction, row: &RespondentRow) -> Result<(), Stop> {
-    let sql = "INSERT INTO respondents (app_id, respondent_id) VALUES ($1, $2) \
-         ON CONFLICT (app_id, respondent_id) DO NOTHING";
-    t.execute(sql, &[&row.app_id.uuid(), &row.respondent_id.uuid()]).await.map(|_| ())
+    let sql = "INSERT INTO respondents (app_id, respondent_id, erasing) VALUES ($1, $2, $3) \
+         ON CONFLICT (app_id, respondent_id) DO UPDATE SET erasing = excluded.erasing";
+    let erasing = row.erasing.as_ref().map(codec::json).transpose()?;
+    t.execute(sql, &[&row.app_id.uuid(), &row.respondent_id.uuid(), &erasing]).await.map(|_| ())
 }
 
 pub(super) async fn put_identity(t: &Transaction, row: &IdentityRow) -> Result<(), Stop> {

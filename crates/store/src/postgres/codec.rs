@@ -17,8 +17,9 @@ use tokio_postgres::types::FromSql;
 use uuid::Uuid;
 
 use crate::{
-    App, AppRow, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
-    KeyRow, RespondentRow, ResponseRow, StoreError, StoreResult, TokenRow, UsedKeyRow, VersionRow,
+    App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, IdempotencyKey, IdentityKeyRow,
+    IdentityRow, KeyRow, RespondentRow, ResponseRow, StoreError, StoreResult, TokenRow, UsedKeyRow,
+    VersionRow,
 };
 
 /// The cells of one row, read from left to right.
@@ -73,9 +74,12 @@ impl<'a> Cells<'a> {
         u32::try_from(number).map_err(|error| self.unreadable(error))
     }
 
-    pub(super) fn optional_number(&mut self) -> StoreResult<Option<u32>> {
+    pub(super) fn optional_number<T>(&mut self) -> StoreResult<Option<T>>
+    where
+        T: TryFrom<i64, Error: std::fmt::Display>,
+    {
         let number: Option<i64> = self.take()?;
-        number.map(|it| u32::try_from(it).map_err(|error| self.unreadable(error))).transpose()
+        number.map(|it| T::try_from(it).map_err(|error| self.unreadable(error))).transpose()
     }
 
     pub(super) fn time(&mut self) -> StoreResult<Timestamp> {
@@ -90,6 +94,13 @@ impl<'a> Cells<'a> {
     fn json<T: DeserializeOwned>(&mut self) -> StoreResult<T> {
         let text: &str = self.take()?;
         serde_json::from_str(text).map_err(|error| self.unreadable(error))
+    }
+
+    /// The same, of a cell that may be empty.
+    fn optional_json<T: DeserializeOwned>(&mut self) -> StoreResult<Option<T>> {
+        let text: Option<&str> = self.take()?;
+        let read = |text: &str| serde_json::from_str(text);
+        text.map(read).transpose().map_err(|error| self.unreadable(error))
     }
 
     /// A value that is kept as one word, as serde names it.
@@ -127,7 +138,8 @@ pub(super) fn json<T: Serialize>(value: &T) -> StoreResult<String> {
 
 pub(super) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
      apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, \
-     apps.token_lifetime_seconds, apps.hosted, apps.created_at, apps.revision, apps.public_revision";
+     apps.token_lifetime_seconds, apps.hosted, apps.calls_per_second, apps.bytes_per_day, \
+     apps.created_at, apps.revision, apps.public_revision";
 
 pub(super) fn app(cells: &mut Cells) -> StoreResult<App> {
     let row = AppRow {
@@ -139,6 +151,10 @@ pub(super) fn app(cells: &mut Cells) -> StoreResult<App> {
         retention_days: cells.optional_number()?,
         token_lifetime_seconds: cells.optional_number()?,
         hosted: cells.take()?,
+        limits: AppLimits {
+            calls_per_second: cells.optional_number()?,
+            bytes_per_day: cells.optional_number()?,
+        },
         created_at: cells.time()?,
     };
     Ok(App { row, revision: cells.revision()?, public_revision: cells.revision()? })
@@ -262,11 +278,15 @@ pub(super) fn of_table(table: &str, columns: &str) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-pub(super) const RESPONDENT: &str = "app_id, respondent_id";
+pub(super) const RESPONDENT: &str = "app_id, respondent_id, erasing";
 
 pub(super) fn respondent(cells: &mut Cells) -> StoreResult<RespondentRow> {
     let app_id = cells.id(AppId::from_uuid)?;
-    Ok(RespondentRow { app_id, respondent_id: cells.id(RespondentId::from_uuid)? })
+    Ok(RespondentRow {
+        app_id,
+        respondent_id: cells.id(RespondentId::from_uuid)?,
+        erasing: cells.optional_json()?,
+    })
 }
 
 pub(super) const IDENTITY: &str = "app_id, type, value, respondent_id";

@@ -5,7 +5,7 @@
 //! leaves the flow to the other. Where a walk is under way, a removal takes a lock on that row, too, since it must know
 //! whether the walk has passed what it removes: it waits for a part of the walk, and never for whoever folds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_flow::counts::{Damaged, Gathered, Part, Sheet};
@@ -228,11 +228,17 @@ async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, b
     let body = async {
         match lock(&transaction, app, flow, Lock::ToFold).await? {
             Some(_) => fold_some(&transaction, app, flow).await,
-            None => Ok(Ok((0, true))),
+            None => Ok(Ok(((0, true), BTreeSet::new()))),
         }
     };
     match body.await {
-        Ok(Ok(folded)) => end(transaction, Ok(folded)).await,
+        Ok(Ok((folded, due))) => {
+            let folded = end(transaction, Ok(folded)).await?;
+            for day in due {
+                recount::tags_of_day(pool, app, flow, day).await?;
+            }
+            Ok(folded)
+        }
         Ok(Err(damaged)) => {
             transaction.roll_back().await;
             // The other days are folded next.
@@ -282,11 +288,14 @@ pub(super) async fn lock(
     Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
 }
 
+/// What [`fold`] says, and the days that are due to be counted again for their tags.
+type Folded = ((u64, bool), BTreeSet<Day>);
+
 async fn fold_some(
     transaction: &Transaction,
     app: AppId,
     flow: FlowId,
-) -> Result<Result<(u64, bool), DamagedDay>, Stop> {
+) -> Result<Result<Folded, DamagedDay>, Stop> {
     let (app_id, flow_id) = (app.uuid(), flow.uuid());
     let mut by_sheet: BTreeMap<SheetKey, Vec<&[u8]>> = BTreeMap::new();
     let (mut removals, mut ids, mut size) = (Vec::new(), Vec::new(), 0);
@@ -308,23 +317,25 @@ async fn fold_some(
         removals.push(removal);
         ids.push(delta_id);
     }
+    let mut due = BTreeSet::new();
     for (key, deltas) in &by_sheet {
-        if let Err(why) = put(transaction, key, deltas).await? {
-            return Ok(Err(DamagedDay { day: key.day, why }));
+        match put(transaction, key, deltas).await? {
+            Ok(is_due) => due.extend(is_due.then_some(key.day)),
+            Err(why) => return Ok(Err(DamagedDay { day: key.day, why })),
         }
     }
     if !ids.is_empty() {
         transaction.execute(FORGET, &[&app_id, &flow_id, &removals, &ids]).await?;
     }
-    Ok(Ok((ids.len() as u64, is_all)))
+    Ok(Ok(((ids.len() as u64, is_all), due)))
 }
 
-/// Puts deltas onto one sheet.
+/// Puts deltas onto one sheet; says whether its day is due to be counted again for its tags.
 async fn put(
     transaction: &Transaction,
     key: &SheetKey,
     deltas: &[&[u8]],
-) -> Result<Result<(), Damaged>, Stop> {
+) -> Result<Result<bool, Damaged>, Stop> {
     let gathered = match Gathered::of_all(deltas.iter().copied()) {
         Ok(gathered) => gathered,
         Err(damaged) => return Ok(Err(damaged)),
@@ -342,7 +353,9 @@ async fn put(
         }
     }
     sheet.put(&gathered);
-    write(transaction, key, sheet).await.map(Ok)
+    let is_due = sheet.is_due_for_recount();
+    write(transaction, key, sheet).await?;
+    Ok(Ok(is_due))
 }
 
 /// Writes the parts of a sheet that are to be stored anew.

@@ -56,9 +56,9 @@ use crate::{
     App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, CountsQuery,
     DayTotal, Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
     IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
-    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
-    ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError,
-    StoreResult, Tended, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
+    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, RespondentRow,
+    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store,
+    StoreError, StoreResult, Tended, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use failure::Stop;
 use pool::Pool;
@@ -281,6 +281,10 @@ impl Store for PgStore {
         to_the_end(async move { removal::erase(&pool, &erasure).await }).await
     }
 
+    async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
+        respondents::erasing(&self.pool, limit).await
+    }
+
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
         let pool = Arc::clone(&self.pool);
         to_the_end(async move { expiry::part(&pool, &expiry).await }).await
@@ -395,6 +399,15 @@ impl Store for PgStore {
 
     async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
         people::session(&self.pool, hash).await
+    }
+
+    async fn list_sessions(
+        &self,
+        user: UserId,
+        epoch: u32,
+        limit: usize,
+    ) -> StoreResult<Vec<SessionRow>> {
+        people::sessions(&self.pool, user, epoch, limit).await
     }
 
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {

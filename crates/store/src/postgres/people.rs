@@ -11,12 +11,13 @@ use super::put::or_nil;
 use super::read::limit;
 use super::transaction::Transaction;
 use crate::{
-    GrantRow, Holder, LinkRow, Page, PeopleWrite, SecretHash, SessionRow, StoreError, StoreResult,
-    Subject, User, UserKey, UserRow, joined,
+    GrantRow, Holder, LinkRow, Page, PeopleWrite, SecondFactor, SecretHash, SessionRow, StoreError,
+    StoreResult, Subject, User, UserKey, UserRow, joined,
 };
 
 pub(super) const USER: &str = "users.user_id, users.email, users.name, users.password, \
-     users.issuer, users.subject, users.epoch, users.created_at, users.disabled_at";
+     users.issuer, users.subject, users.totp_secret, users.totp_step, users.recovery_codes, \
+     users.epoch, users.created_at, users.disabled_at";
 
 pub(super) fn user(cells: &mut Cells) -> StoreResult<UserRow> {
     Ok(UserRow {
@@ -28,10 +29,16 @@ pub(super) fn user(cells: &mut Cells) -> StoreResult<UserRow> {
             (Some(issuer), Some(subject)) => Some(Subject { issuer, subject }),
             _ => None,
         },
+        second_factor: second_factor(cells)?,
         epoch: cells.number()?,
         created_at: cells.time()?,
         disabled_at: cells.optional_time()?,
     })
+}
+
+fn second_factor(cells: &mut Cells) -> StoreResult<Option<SecondFactor>> {
+    let columns = (cells.take()?, cells.take()?, cells.take()?);
+    SecondFactor::from_columns(columns).map_err(|why| StoreError::Corrupt(why.to_owned()))
 }
 
 pub(super) const GRANT: &str = "grants.app_id, grants.user_id, grants.role";
@@ -114,21 +121,41 @@ pub(super) async fn link(pool: &Pool, hash: &SecretHash) -> StoreResult<Option<L
 }
 
 pub(super) async fn session(pool: &Pool, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
-    let sql = "SELECT hash, user_id, epoch, token_hash, created_at, used_at, expires_at \
-         FROM sessions WHERE hash = $1";
-    pool.one(sql, &[&hash.as_slice()], |cells: &mut Cells| {
-        let hash = cells.hash()?;
-        let user = cells.take::<Option<Uuid>>()?.map(UserId::from_uuid);
-        let (epoch, token) = (cells.optional_number()?, cells.optional_hash()?);
-        let holder = match (user, epoch, token) {
-            (Some(user_id), Some(epoch), None) => Holder::User { user_id, epoch },
-            (None, None, Some(token)) => Holder::Token(token),
-            _ => return Err(StoreError::Corrupt("a session is of nobody".to_owned())),
-        };
-        let (created_at, used_at) = (cells.time()?, cells.time()?);
-        Ok(SessionRow { hash, holder, created_at, used_at, expires_at: cells.time()? })
+    pool.one(&format!("{SESSIONS} WHERE hash = $1"), &[&hash.as_slice()], session_row).await
+}
+
+pub(super) async fn sessions(
+    pool: &Pool,
+    user: UserId,
+    epoch: u32,
+    rows: usize,
+) -> StoreResult<Vec<SessionRow>> {
+    let sql = format!(
+        "{SESSIONS} WHERE user_id = $1 AND epoch = $2 ORDER BY used_at DESC, hash LIMIT $3"
+    );
+    pool.many(&sql, &[&user.uuid(), &i64::from(epoch), &limit(rows)], session_row).await
+}
+
+const SESSIONS: &str = "SELECT hash, user_id, epoch, token_hash, created_at, used_at, expires_at, \
+     confirmed_at FROM sessions";
+
+fn session_row(cells: &mut Cells) -> StoreResult<SessionRow> {
+    let hash = cells.hash()?;
+    let user = cells.take::<Option<Uuid>>()?.map(UserId::from_uuid);
+    let (epoch, token) = (cells.optional_number()?, cells.optional_hash()?);
+    let holder = match (user, epoch, token) {
+        (Some(user_id), Some(epoch), None) => Holder::User { user_id, epoch },
+        (None, None, Some(token)) => Holder::Token(token),
+        _ => return Err(StoreError::Corrupt("a session is of nobody".to_owned())),
+    };
+    Ok(SessionRow {
+        hash,
+        holder,
+        created_at: cells.time()?,
+        used_at: cells.time()?,
+        expires_at: cells.time()?,
+        confirmed_at: cells.time()?,
     })
-    .await
 }
 
 pub(super) async fn put(transaction: &Transaction, write: &PeopleWrite) -> Result<(), Stop> {
@@ -155,6 +182,14 @@ pub(super) async fn put(transaction: &Transaction, write: &PeopleWrite) -> Resul
             let times = (used_at.as_millis(), expires_at.as_millis());
             done(transaction, sql, &[&hash.as_slice(), &times.0, &times.1]).await
         }
+        PeopleWrite::Confirm { hash, confirmed_at } => {
+            let sql = "UPDATE sessions SET confirmed_at = $2 WHERE hash = $1";
+            done(transaction, sql, &[&hash.as_slice(), &confirmed_at.as_millis()]).await
+        }
+        PeopleWrite::EndOtherSessions { user_id, kept } => {
+            let sql = "DELETE FROM sessions WHERE user_id = $1 AND hash <> $2";
+            done(transaction, sql, &[&user_id.uuid(), &kept.as_slice()]).await
+        }
         PeopleWrite::EndSession(hash) => {
             done(transaction, "DELETE FROM sessions WHERE hash = $1", &[&hash.as_slice()]).await
         }
@@ -172,13 +207,16 @@ async fn done(transaction: &Transaction, sql: &str, params: Params<'_>) -> Resul
 
 pub(super) async fn put_user(transaction: &Transaction, row: &UserRow) -> Result<(), Stop> {
     let sql = "INSERT INTO users (user_id, email, name, password, issuer, subject, epoch, \
-         created_at, disabled_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+         created_at, disabled_at, totp_secret, totp_step, recovery_codes) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
          ON CONFLICT (user_id) DO UPDATE SET email = excluded.email, name = excluded.name, \
          password = excluded.password, issuer = excluded.issuer, subject = excluded.subject, \
          epoch = excluded.epoch, created_at = excluded.created_at, \
-         disabled_at = excluded.disabled_at";
+         disabled_at = excluded.disabled_at, totp_secret = excluded.totp_secret, \
+         totp_step = excluded.totp_step, recovery_codes = excluded.recovery_codes";
     let subject = row.subject.as_ref();
     let subject = (subject.map(|it| &it.issuer), subject.map(|it| &it.subject));
+    let factor = SecondFactor::columns(row.second_factor.as_ref());
     let epoch = i64::from(row.epoch);
     let times = (row.created_at.as_millis(), row.disabled_at.map(Timestamp::as_millis));
     let params: Params = &[
@@ -191,6 +229,9 @@ pub(super) async fn put_user(transaction: &Transaction, row: &UserRow) -> Result
         &epoch,
         &times.0,
         &times.1,
+        &factor.0,
+        &factor.1,
+        &factor.2,
     ];
     done(transaction, sql, params).await
 }
@@ -210,13 +251,15 @@ pub(super) async fn put_grant(transaction: &Transaction, row: &GrantRow) -> Resu
 
 async fn put_session(transaction: &Transaction, row: &SessionRow) -> Result<(), Stop> {
     let sql = "INSERT INTO sessions (hash, user_id, epoch, token_hash, created_at, used_at, \
-         expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)";
+         expires_at, confirmed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
     let (user, epoch, token) = match &row.holder {
         Holder::User { user_id, epoch } => (Some(user_id.uuid()), Some(i64::from(*epoch)), None),
         Holder::Token(hash) => (None, None, Some(hash.as_slice())),
     };
-    let times = [row.created_at, row.used_at, row.expires_at].map(Timestamp::as_millis);
+    let times = [row.created_at, row.used_at, row.expires_at, row.confirmed_at];
+    let times = times.map(Timestamp::as_millis);
     let hash = row.hash.as_slice();
-    let params: Params = &[&hash, &user, &epoch, &token, &times[0], &times[1], &times[2]];
+    let params: Params =
+        &[&hash, &user, &epoch, &token, &times[0], &times[1], &times[2], &times[3]];
     done(transaction, sql, params).await
 }

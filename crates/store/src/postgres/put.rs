@@ -11,21 +11,25 @@ use super::codec;
 use super::failure::Stop;
 use super::pool::Params;
 use super::transaction::Transaction;
-use crate::{AppRow, AuditRow, FlowRow, IdentityKeyRow, KeyRow, StoreError, TokenRow, VersionRow};
+use crate::{
+    AppRow, AuditRow, FlowRow, GraceCap, IdentityKeyRow, KeyRow, StoreError, TokenRow, VersionRow,
+};
 
 type Done<T = ()> = Result<T, Stop>;
 
 pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
     let sql = "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
-         grace_window_seconds, token_lifetime_seconds, created_at, retention_days, hosted) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+         grace_window_seconds, token_lifetime_seconds, created_at, retention_days, hosted, \
+         calls_per_second, bytes_per_day) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
          ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
          identity_verification = excluded.identity_verification, \
          allowed_origins = excluded.allowed_origins, \
          grace_window_seconds = excluded.grace_window_seconds, \
          token_lifetime_seconds = excluded.token_lifetime_seconds, \
          created_at = excluded.created_at, retention_days = excluded.retention_days, \
-         hosted = excluded.hosted";
+         hosted = excluded.hosted, calls_per_second = excluded.calls_per_second, \
+         bytes_per_day = excluded.bytes_per_day";
     let verification = codec::word(&row.identity_verification)?;
     let origins = codec::json(&row.allowed_origins)?;
     let grace = row.grace_window_seconds.map(i64::from);
@@ -34,8 +38,21 @@ pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
     let app = row.app_id.uuid();
     let days = row.retention_days.map(i64::from);
     let (name, hosted) = (&row.name, &row.hosted);
-    let params: Params =
-        &[&app, name, &verification, &origins, &grace, &lifetime, &created_at, &days, hosted];
+    let calls = row.limits.calls_per_second.map(i64::from);
+    let bytes = row.limits.bytes_per_day.map(u64::cast_signed);
+    let params: Params = &[
+        &app,
+        name,
+        &verification,
+        &origins,
+        &grace,
+        &lifetime,
+        &created_at,
+        &days,
+        hosted,
+        &calls,
+        &bytes,
+    ];
     transaction.execute(sql, params).await.map(|_| ())
 }
 
@@ -109,6 +126,14 @@ pub(super) async fn version(transaction: &Transaction, row: &VersionRow) -> Done
         &row.definition,
     ];
     transaction.execute(sql, params).await.map(|_| ())
+}
+
+/// An update of the flow's versions, and not a row of its own.
+pub(super) async fn grace_cap(transaction: &Transaction, cap: &GraceCap) -> Done {
+    let sql = "UPDATE versions SET grace_ends_at = $3 \
+         WHERE app_id = $1 AND flow_id = $2 AND number > 0 AND grace_ends_at > $3";
+    let (app, flow) = (cap.app_id.uuid(), cap.flow_id.uuid());
+    transaction.execute(sql, &[&app, &flow, &cap.ends_at.as_millis()]).await.map(|_| ())
 }
 
 /// A token names an app by hand and not by a foreign key, since the nil id means none.

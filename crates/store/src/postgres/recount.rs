@@ -1,4 +1,5 @@
-//! A day of a flow, counted anew from its responses: where its counts cannot be read, and where somebody asks for it.
+//! Counts a day of a flow again from its responses: if its counts cannot be read, if an operator asks for it, and if
+//! other tags may be the most frequent now.
 //!
 //! Everything is read at one instant. What was not committed at that instant has its delta beside it or will have, be it a
 //! commit or a removal, and neither the row nor the delta is seen here; so nobody has to wait. Only those who fold or
@@ -9,6 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluice_flow::counts::TAGS_RECOUNT_RESPONSES_MAX;
 use sluice_flow::id::{AppId, FlowId, ResponseId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
@@ -35,6 +37,27 @@ pub(super) async fn damaged_day(
 ) -> StoreResult<()> {
     tracing::warn!(%flow, %day, %why, "the counts of a day are made anew");
     count(pool, app, flow, day).await.map(|_| ())
+}
+
+/// Counts a day again to find its most frequent tags. A day with too many responses stays as it is, and so does one whose
+/// responses are not all counted yet.
+pub(super) async fn tags_of_day(
+    pool: &Arc<Pool>,
+    app: AppId,
+    flow: FlowId,
+    day: Day,
+) -> StoreResult<()> {
+    let sql = "SELECT coalesce(sum(responses), 0)::bigint <= $4 AND NOT EXISTS ( \
+         SELECT FROM count_walks WHERE app_id = $1 AND flow_id = $2 AND passed IS NOT NULL) FROM ( \
+         SELECT responses FROM counts \
+         WHERE app_id = $1 AND flow_id = $2 AND segment = '' AND day = $3 \
+         UNION ALL SELECT responses FROM count_deltas \
+         WHERE app_id = $1 AND flow_id = $2 AND day = $3) AS parts";
+    let params: Params = &[&app.uuid(), &flow.uuid(), &day.number(), &TAGS_RECOUNT_RESPONSES_MAX];
+    if pool.one(sql, params, |cells: &mut Cells| cells.take()).await? == Some(true) {
+        count(pool, app, flow, day).await?;
+    }
+    Ok(())
 }
 
 /// Counts all days of a flow anew; says how many responses are counted.
@@ -81,7 +104,8 @@ async fn count_in(
     );
     // A table whose statistics are not made yet is not to be read whole.
     transaction.query("SELECT set_config('enable_seqscan', 'off', true)", &[]).await?;
-    let (mut after, before) = ids_of(day);
+    let (start, before) = ids_of(day);
+    let mut after = start;
     let mut recount = Recount::default();
     loop {
         let params: Params = &[&app_id, &flow_id, &after, &before, &limit(RECOUNT_ROWS)];
@@ -96,6 +120,7 @@ async fn count_in(
         recount.add(&definitions, &rows, passed).map_err(StoreError::from)?;
         match rows.last() {
             Some((_, last)) if rows.len() >= RECOUNT_ROWS => after = last.response_id.uuid(),
+            _ if recount.begins_second_pass() => after = start,
             _ => break,
         }
     }

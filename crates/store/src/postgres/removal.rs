@@ -15,7 +15,7 @@ use sluice_flow::respondent::Known;
 use uuid::Uuid;
 
 use super::apply::{LOCK, QUEUE};
-use super::codec::{self, Cells, RESPONSE};
+use super::codec::{self, Cells, RESPONDENT, RESPONSE};
 use super::commit::queue_of;
 use super::counts::{self, Gone};
 use super::failure::Stop;
@@ -25,7 +25,8 @@ use super::read::limit;
 use super::transaction::{Transaction, end};
 use super::{claims, invitations};
 use crate::{
-    Answers, Erasure, InvitationRow, Person, Removed, ResponseRow, StoreResult, UsedKeyRow,
+    Answers, Erasure, ErasureMark, InvitationRow, Person, Removed, RespondentRow, ResponseRow,
+    StoreResult, UsedKeyRow,
 };
 
 const MARK_KEYS: &str = "UPDATE idempotency SET digest = NULL WHERE app_id = $1 \
@@ -117,105 +118,189 @@ pub(super) async fn erase(pool: &Arc<Pool>, erasure: &Erasure) -> StoreResult<Re
 }
 
 async fn erase_part(transaction: &Transaction, erasure: &Erasure) -> Result<Removed, Stop> {
-    let app = erasure.app_id;
-    hold(transaction, app).await?;
-    let Some(known) = known_of(transaction, app, &erasure.person).await? else {
-        return Ok(Removed { done: true, ..Removed::default() });
-    };
-    let rows = match erasure.person {
-        Person::Respondent(id) => linked(transaction, app, id, erasure.limit).await?,
-        Person::Invitee(_) => Vec::new(),
-    };
-    let room = erasure.limit - rows.len();
-    let mut removed = Removed { responses: rows.len() as u64, ..Removed::default() };
-    removed.invitations = invitations::forget_completed(transaction, app, &rows).await?;
-    forget_answers(transaction, app, rows, erasure.answers).await?;
-    let theirs = invitations::first_of_person(transaction, app, &known, room).await?;
-    removed.responses += forget_given(transaction, erasure, &theirs).await?;
-    let at = erasure.audit.audit_id.made_at();
-    removed.invitations += invitations::forget(transaction, app, &theirs, at).await?;
-    if theirs.len() < room {
-        removed.done = true;
-        if let Person::Respondent(id) = erasure.person {
-            let consents = "DELETE FROM consents WHERE app_id = $1 AND respondent_id = $2";
-            transaction.execute(consents, &[&app.uuid(), &id.uuid()]).await?;
-            removed.respondents = profiles(transaction, app, &[id.uuid()]).await?;
+    hold(transaction, erasure.app_id).await?;
+    let mut removed = Removed::default();
+    match erasure.person {
+        Person::Respondent(id) => erase_respondent(transaction, erasure, id).await,
+        Person::Invitee(ref known) => {
+            let mark = erasure.mark(None, &[]);
+            let mut part = Part { erasure, mark: &mark, room: erasure.limit };
+            let known = std::slice::from_ref(known);
+            removed.done = part.forget_invitations(transaction, known, &mut removed).await?;
+            if removed != (Removed { done: true, ..Removed::default() }) {
+                put::audit(transaction, &erasure.audit).await?;
+            }
+            Ok(removed)
         }
     }
-    if removed != (Removed { done: true, ..Removed::default() }) {
+}
+
+/// First what the respondent is found by, then the responses, then the profile.
+async fn erase_respondent(
+    transaction: &Transaction,
+    erasure: &Erasure,
+    id: RespondentId,
+) -> Result<Removed, Stop> {
+    let app = erasure.app_id;
+    let sql =
+        format!("SELECT {RESPONDENT} FROM respondents WHERE app_id = $1 AND respondent_id = $2");
+    let found = transaction.query(&sql, &[&app.uuid(), &id.uuid()]).await?;
+    let Some(row) = found.first() else {
+        return Ok(Removed { done: true, ..Removed::default() });
+    };
+    let row = codec::respondent(&mut Cells::of(row))?;
+    let found = identities(transaction, erasure, id).await?;
+    let mark = erasure.mark(row.erasing.as_ref(), &found);
+    let mut removed = Removed::default();
+    let mut part = Part { erasure, mark: &mark, room: erasure.limit };
+    removed.done = part.forget_identities(transaction, &found, &mut removed).await?
+        && part.forget_responses(transaction, id, &mut removed).await?;
+    if row.erasing.as_ref().map(|it| it.answers) != Some(mark.answers) {
         put::audit(transaction, &erasure.audit).await?;
+    }
+    if removed.done {
+        removed.respondents = profiles(transaction, app, &[id.uuid()]).await?;
+    } else if row.erasing.as_ref() != Some(&mark) {
+        let row = RespondentRow { erasing: Some(mark), ..row };
+        claims::put_respondent(transaction, &row).await?;
     }
     Ok(removed)
 }
 
-/// What is known of a person; none where there is no such profile.
-async fn known_of(
-    transaction: &Transaction,
-    app: AppId,
-    person: &Person,
-) -> Result<Option<Vec<Known>>, Stop> {
-    let respondent = match person {
-        Person::Respondent(id) => id.uuid(),
-        Person::Invitee(known) => return Ok(Some(vec![known.clone()])),
-    };
-    let exists = "SELECT FROM respondents WHERE app_id = $1 AND respondent_id = $2";
-    if transaction.query(exists, &[&app.uuid(), &respondent]).await?.is_empty() {
-        return Ok(None);
-    }
-    let sql = "SELECT type, value FROM identities WHERE app_id = $1 AND respondent_id = $2";
-    let rows = transaction.query(sql, &[&app.uuid(), &respondent]).await?;
-    let known: StoreResult<Vec<_>> =
-        rows.iter().map(|row| claims::known(&mut Cells::of(row))).collect();
-    Ok(Some(known?))
-}
-
-async fn linked(
-    transaction: &Transaction,
-    app: AppId,
-    respondent: RespondentId,
-    rows: usize,
-) -> Result<Vec<ResponseRow>, Stop> {
-    let columns = codec::of_table("responses", RESPONSE);
-    let sql = format!(
-        "SELECT {columns} FROM consents JOIN responses ON responses.app_id = consents.app_id \
-         AND responses.response_id = consents.response_id \
-         WHERE consents.app_id = $1 AND consents.respondent_id = $2 \
-         ORDER BY consents.response_id LIMIT $3"
-    );
-    let params: Params = &[&app.uuid(), &respondent.uuid(), &limit(rows)];
-    let found = transaction.query(&sql, params).await?;
-    let rows: StoreResult<Vec<_>> =
-        found.iter().map(|row| codec::response(&mut Cells::of(row))).collect();
-    Ok(rows?)
-}
-
-/// Takes a person out of what was given through their invitations; says how many responses of theirs that
-/// were. Those that are somebody else's lose the assignment alone.
-async fn forget_given(
+/// The first identities of a respondent, the user id before the addresses.
+async fn identities(
     transaction: &Transaction,
     erasure: &Erasure,
-    theirs: &[InvitationRow],
-) -> Result<u64, Stop> {
-    let ids: Vec<Uuid> = theirs.iter().filter_map(|it| Some(it.response_id?.uuid())).collect();
-    if ids.is_empty() {
-        return Ok(0);
+    id: RespondentId,
+) -> Result<Vec<Known>, Stop> {
+    let sql = "SELECT type, value FROM identities \
+         WHERE app_id = $1 AND respondent_id = $2 AND type = 'userId' UNION ALL \
+         SELECT type, value FROM identities \
+         WHERE app_id = $1 AND respondent_id = $2 AND type <> 'userId' LIMIT $3";
+    let params: Params = &[&erasure.app_id.uuid(), &id.uuid(), &limit(erasure.identities_read())];
+    let found = transaction.query(sql, params).await?;
+    let known: StoreResult<Vec<Known>> =
+        found.iter().map(|row| claims::known(&mut Cells::of(row))).collect();
+    Ok(known?)
+}
+
+/// What one part may still take.
+struct Part<'e> {
+    erasure: &'e Erasure,
+    mark: &'e ErasureMark,
+    room: usize,
+}
+
+impl Part<'_> {
+    /// Removes the first of these identities, and takes the respondent out of the invitations with them; reports
+    /// whether none is left.
+    async fn forget_identities(
+        &mut self,
+        transaction: &Transaction,
+        found: &[Known],
+        removed: &mut Removed,
+    ) -> Result<bool, Stop> {
+        let (app, most) = (self.erasure.app_id.uuid(), self.erasure.limit);
+        let known = &found[..found.len().min(most)];
+        if known.is_empty() {
+            return Ok(true);
+        }
+        if !self.forget_invitations(transaction, known, removed).await? {
+            return Ok(false);
+        }
+        let sql = "DELETE FROM identities USING unnest($2::text[], $3::text[]) \
+             AS given (type, value) WHERE app_id = $1 \
+             AND identities.type = given.type AND identities.value = given.value";
+        let (types, values) = claims::columns(known.iter());
+        transaction.execute(sql, &[&app, &types, &values]).await?;
+        Ok(found.len() < most)
     }
-    let app = erasure.app_id;
+
+    /// Takes a person out of the invitations that have one of these; reports whether none is left.
+    async fn forget_invitations(
+        &mut self,
+        transaction: &Transaction,
+        known: &[Known],
+        removed: &mut Removed,
+    ) -> Result<bool, Stop> {
+        let app = self.erasure.app_id;
+        let theirs = invitations::first_of_person(transaction, app, known, self.room).await?;
+        removed.responses += self.forget_given(transaction, &theirs).await?;
+        let at = self.erasure.audit.audit_id.made_at();
+        removed.invitations += invitations::forget(transaction, app, &theirs, at).await?;
+        self.room -= theirs.len();
+        Ok(self.room > 0)
+    }
+
+    /// Takes the person out of the oldest responses that are linked to them, and removes the consents; reports whether
+    /// none is left.
+    async fn forget_responses(
+        &self,
+        transaction: &Transaction,
+        id: RespondentId,
+        removed: &mut Removed,
+    ) -> Result<bool, Stop> {
+        let app = self.erasure.app_id;
+        let sql = "SELECT response_id FROM consents WHERE app_id = $1 AND respondent_id = $2 \
+             ORDER BY response_id LIMIT $3";
+        let params: Params = &[&app.uuid(), &id.uuid(), &limit(self.room)];
+        let consents = transaction.query(sql, params).await?;
+        let ids: StoreResult<Vec<Uuid>> =
+            consents.iter().map(|row| Cells::of(row).take()).collect();
+        let ids = ids?;
+        // Some may have been deleted by themselves.
+        let rows = stored(transaction, app, &ids).await?;
+        removed.responses += rows.len() as u64;
+        removed.invitations += invitations::forget_completed(transaction, app, &rows).await?;
+        forget_answers(transaction, app, rows, self.mark).await?;
+        forget_consents(transaction, app, &ids).await?;
+        Ok(ids.len() < self.room)
+    }
+
+    /// Takes a person out of what was given through their invitations; returns how many responses of theirs that
+    /// were. Those that are somebody else's lose the assignment alone.
+    async fn forget_given(
+        &self,
+        transaction: &Transaction,
+        theirs: &[InvitationRow],
+    ) -> Result<u64, Stop> {
+        let ids: Vec<Uuid> = theirs.iter().filter_map(|it| Some(it.response_id?.uuid())).collect();
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let app = self.erasure.app_id;
+        let is_theirs = |row: &ResponseRow| match row.respondent_id {
+            Some(whose) => self.erasure.person == Person::Respondent(whose),
+            None => true,
+        };
+        let rows = stored(transaction, app, &ids).await?;
+        let (own, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_theirs);
+        let ids: Vec<Uuid> = own.iter().map(|row| row.response_id.uuid()).collect();
+        forget_answers(transaction, app, own, self.mark).await?;
+        forget_consents(transaction, app, &ids).await?;
+        let others = others.into_iter().map(|row| (row.clone(), row.unassigned())).collect();
+        rewrite(transaction, app, others).await?;
+        Ok(ids.len() as u64)
+    }
+}
+
+/// Those of these responses that are stored.
+async fn stored(
+    transaction: &Transaction,
+    app: AppId,
+    ids: &[Uuid],
+) -> Result<Vec<ResponseRow>, Stop> {
     let sql =
         format!("SELECT {RESPONSE} FROM responses WHERE app_id = $1 AND response_id = ANY($2)");
     let found = transaction.query(&sql, &[&app.uuid(), &ids]).await?;
     let rows: StoreResult<Vec<ResponseRow>> =
         found.iter().map(|row| codec::response(&mut Cells::of(row))).collect();
-    let is_theirs = |row: &ResponseRow| match row.respondent_id {
-        Some(whose) => erasure.person == Person::Respondent(whose),
-        None => true,
-    };
-    let (own, others): (Vec<_>, Vec<_>) = rows?.into_iter().partition(is_theirs);
-    let count = own.len() as u64;
-    forget_answers(transaction, app, own, erasure.answers).await?;
-    let others = others.into_iter().map(|row| (row.clone(), row.unassigned())).collect();
-    rewrite(transaction, app, others).await?;
-    Ok(count)
+    Ok(rows?)
+}
+
+async fn forget_consents(transaction: &Transaction, app: AppId, ids: &[Uuid]) -> Result<(), Stop> {
+    let sql = "DELETE FROM consents WHERE app_id = $1 AND response_id = ANY($2)";
+    transaction.execute(sql, &[&app.uuid(), &ids]).await.map(|_| ())
 }
 
 /// Deletes responses of somebody, or leaves them without the person.
@@ -223,21 +308,23 @@ async fn forget_answers(
     transaction: &Transaction,
     app: AppId,
     rows: Vec<ResponseRow>,
-    answers: Answers,
+    mark: &ErasureMark,
 ) -> Result<(), Stop> {
     if rows.is_empty() {
         return Ok(());
     }
-    let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
-    match answers {
-        Answers::Delete => delete(transaction, app, &ids, MARK_KEYS).await.map(|_| ())?,
+    match mark.answers {
+        Answers::Delete => {
+            let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
+            delete(transaction, app, &ids, MARK_KEYS).await?;
+        }
         Answers::Keep => {
-            let rows = rows.into_iter().map(|row| (row.clone(), row.unlinked())).collect();
+            let unlinked = |row: ResponseRow| (row.clone(), row.unlinked(&mark.identities));
+            let rows = rows.into_iter().map(unlinked).collect();
             rewrite(transaction, app, rows).await?;
         }
     }
-    let consents = "DELETE FROM consents WHERE app_id = $1 AND response_id = ANY($2)";
-    transaction.execute(consents, &[&app.uuid(), &ids]).await.map(|_| ())
+    Ok(())
 }
 
 /// Waits until nothing else is written to the app, and keeps it so.

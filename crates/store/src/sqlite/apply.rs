@@ -17,7 +17,7 @@ use super::people;
 use super::removal;
 use super::transaction::{Stop, Then};
 use crate::{
-    AppRow, At, AuditRow, Change, FlowRow, IdentityKeyRow, KeyRow, StoreError, TokenRow,
+    AppRow, At, AuditRow, Change, FlowRow, GraceCap, IdentityKeyRow, KeyRow, StoreError, TokenRow,
     VersionRow, Write,
 };
 
@@ -110,6 +110,7 @@ fn put(connection: &Connection, write: &Write, going: &mut Going) -> Result<Opti
         Write::IdentityKey(row) => put_identity_key(connection, row).map(|()| Some(row.app_id)),
         Write::Flow(row) => put_flow(connection, row).map(|()| Some(row.app_id)),
         Write::Version(row) => put_version(connection, row).map(|()| Some(row.app_id)),
+        Write::CapGrace(cap) => cap_grace(connection, cap).map(|()| Some(cap.app_id)),
         Write::Token(row) => put_token(connection, row).map(|()| None),
         Write::Audit(row) => put_audit(connection, row).map(|()| None),
         Write::DeleteResponse(response) => removal::response(connection, *response, going),
@@ -127,15 +128,17 @@ pub(super) fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
-             grace_window_seconds, token_lifetime_seconds, created_at, retention_days, hosted) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+             grace_window_seconds, token_lifetime_seconds, created_at, retention_days, hosted, \
+             calls_per_second, bytes_per_day) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
              ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
              identity_verification = excluded.identity_verification, \
              allowed_origins = excluded.allowed_origins, \
              grace_window_seconds = excluded.grace_window_seconds, \
              token_lifetime_seconds = excluded.token_lifetime_seconds, \
              created_at = excluded.created_at, retention_days = excluded.retention_days, \
-             hosted = excluded.hosted",
+             hosted = excluded.hosted, calls_per_second = excluded.calls_per_second, \
+             bytes_per_day = excluded.bytes_per_day",
         )?
         .execute(params![
             bytes!(row.app_id),
@@ -147,6 +150,8 @@ pub(super) fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
             row.created_at.as_millis(),
             row.retention_days,
             row.hosted,
+            row.limits.calls_per_second,
+            row.limits.bytes_per_day.map(u64::cast_signed),
         ])
         .map(|_| ())
 }
@@ -239,6 +244,16 @@ pub(super) fn put_version(connection: &Connection, row: &VersionRow) -> Result<(
             row.updated_at.as_millis(),
             row.definition,
         ])
+        .map(|_| ())
+}
+
+fn cap_grace(connection: &Connection, cap: &GraceCap) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE versions SET grace_ends_at = ?3 \
+             WHERE app_id = ?1 AND flow_id = ?2 AND number > 0 AND grace_ends_at > ?3",
+        )?
+        .execute(params![bytes!(cap.app_id), bytes!(cap.flow_id), cap.ends_at.as_millis()])
         .map(|_| ())
 }
 

@@ -6,15 +6,17 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, RespondentId};
-use sluice_flow::respondent::{Claim, Holder, Known, link};
+use sluice_flow::respondent::{Claim, Holder, IDENTITIES_PER_RESPONDENT_MAX, Known, link};
 
-use super::codec::{Cells, bytes};
+use super::codec::{self, Cells, bytes};
 use crate::{ConsentRow, IdentityRow, RespondentRow, ResponseRow};
 
 const HOLDER: &str = "SELECT respondent_id, EXISTS (SELECT 1 FROM identities AS all_of \
      WHERE all_of.app_id = identities.app_id \
-     AND all_of.respondent_id = identities.respondent_id AND all_of.type = 'userId') \
-     FROM identities WHERE app_id = ?1 AND type = ?2 AND value = ?3";
+     AND all_of.respondent_id = identities.respondent_id AND all_of.type = 'userId'), \
+     (SELECT count(*) FROM (SELECT 1 FROM identities AS all_of \
+     WHERE all_of.app_id = identities.app_id AND all_of.respondent_id = identities.respondent_id \
+     LIMIT ?4)) FROM identities WHERE app_id = ?1 AND type = ?2 AND value = ?3";
 
 /// Finds or makes the respondent of a claim, and keeps what is new of them.
 pub(super) fn settle(connection: &Connection, app: AppId, claim: &Claim) -> Result<RespondentId> {
@@ -27,7 +29,7 @@ pub(super) fn settle(connection: &Connection, app: AppId, claim: &Claim) -> Resu
     let link = link(claim, &holders);
     let respondent_id = link.respondent;
     if link.is_new {
-        put_respondent(connection, &RespondentRow { app_id: app, respondent_id })?;
+        put_respondent(connection, &RespondentRow { app_id: app, respondent_id, erasing: None })?;
     }
     for known in link.added {
         put_identity(connection, &IdentityRow { app_id: app, known, respondent_id })?;
@@ -36,12 +38,15 @@ pub(super) fn settle(connection: &Connection, app: AppId, claim: &Claim) -> Resu
 }
 
 pub(super) fn holder(connection: &Connection, app: AppId, known: &Known) -> Result<Option<Holder>> {
+    let most = IDENTITIES_PER_RESPONDENT_MAX as i64;
     connection
         .prepare_cached(HOLDER)?
-        .query_row(params![bytes!(app), known.of.as_str(), known.value], |row| {
+        .query_row(params![bytes!(app), known.of.as_str(), known.value, most], |row| {
             let mut cells = Cells::of(row);
             let respondent = cells.id(RespondentId::from_uuid)?;
-            Ok(Holder { respondent, has_user_id: cells.take()? })
+            let (has_user_id, all) = (cells.take()?, cells.take::<u32>()? as usize);
+            let addresses = all.saturating_sub(usize::from(has_user_id));
+            Ok(Holder { respondent, has_user_id, addresses })
         })
         .optional()
 }
@@ -58,9 +63,10 @@ pub(super) fn consent_of(row: &ResponseRow, respondent_id: RespondentId) -> Cons
 }
 
 pub(super) fn put_respondent(connection: &Connection, row: &RespondentRow) -> Result<()> {
-    let sql = "INSERT INTO respondents (app_id, respondent_id) VALUES (?1, ?2) \
-         ON CONFLICT (app_id, respondent_id) DO NOTHING";
-    let params = params![bytes!(row.app_id), bytes!(row.respondent_id)];
+    let sql = "INSERT INTO respondents (app_id, respondent_id, erasing) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (app_id, respondent_id) DO UPDATE SET erasing = excluded.erasing";
+    let erasing = row.erasing.as_ref().map(codec::json).transpose()?;
+    let params = params![bytes!(row.app_id), bytes!(row.respondent_id), erasing];
     connection.prepare_cached(sql)?.execute(params).map(|_| ())
 }
 

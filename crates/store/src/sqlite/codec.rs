@@ -18,8 +18,8 @@ use sluice_flow::time::{Timestamp, Window};
 use sluice_flow::id::{AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId};
 
 use crate::{
-    App, AppRow, AuditRow, ConsentRow, FlowRow, IdentityKeyRow, IdentityRow, KeyRow, RespondentRow,
-    ResponseRow, TokenRow, UsedKeyRow, VersionRow,
+    App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, IdentityKeyRow, IdentityRow, KeyRow,
+    RespondentRow, ResponseRow, TokenRow, UsedKeyRow, VersionRow,
 };
 
 /// The bytes of an id, as they are stored.
@@ -83,6 +83,13 @@ impl<'a, 'stmt> Cells<'a, 'stmt> {
         serde_json::from_str(&text).map_err(|error| self.unreadable(error))
     }
 
+    /// The same, of a cell that may be empty.
+    fn optional_json<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
+        let text: Option<String> = self.take()?;
+        let read = |text: String| serde_json::from_str(&text);
+        text.map(read).transpose().map_err(|error| self.unreadable(error))
+    }
+
     /// A value that is kept as one word, as serde names it.
     pub(super) fn word<T: DeserializeOwned>(&mut self) -> Result<T> {
         let word: String = self.take()?;
@@ -126,7 +133,8 @@ fn unwritable(why: impl fmt::Display) -> rusqlite::Error {
 
 pub(super) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
      apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, \
-     apps.token_lifetime_seconds, apps.hosted, apps.created_at, apps.revision, apps.public_revision";
+     apps.token_lifetime_seconds, apps.hosted, apps.calls_per_second, apps.bytes_per_day, \
+     apps.created_at, apps.revision, apps.public_revision";
 
 pub(super) fn app(cells: &mut Cells) -> Result<App> {
     let row = AppRow {
@@ -138,6 +146,10 @@ pub(super) fn app(cells: &mut Cells) -> Result<App> {
         retention_days: cells.take()?,
         token_lifetime_seconds: cells.take()?,
         hosted: cells.take()?,
+        limits: AppLimits {
+            calls_per_second: cells.take()?,
+            bytes_per_day: cells.take::<Option<i64>>()?.map(i64::cast_unsigned),
+        },
         created_at: cells.time()?,
     };
     Ok(App { row, revision: cells.revision()?, public_revision: cells.revision()? })
@@ -235,11 +247,15 @@ pub(super) fn of_table(table: &str, columns: &str) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-pub(super) const RESPONDENT: &str = "app_id, respondent_id";
+pub(super) const RESPONDENT: &str = "app_id, respondent_id, erasing";
 
 pub(super) fn respondent(cells: &mut Cells) -> Result<RespondentRow> {
     let app_id = cells.id(AppId::from_uuid)?;
-    Ok(RespondentRow { app_id, respondent_id: cells.id(RespondentId::from_uuid)? })
+    Ok(RespondentRow {
+        app_id,
+        respondent_id: cells.id(RespondentId::from_uuid)?,
+        erasing: cells.optional_json()?,
+    })
 }
 
 pub(super) const IDENTITY: &str = "app_id, type, value, respondent_id";

@@ -194,30 +194,39 @@ fn fold(
 }
 
 /// Puts deltas onto their sheets. A day that cannot be read is counted anew from its responses, so that nothing waits for it,
-/// least of all a removal.
+/// least of all a removal. So is a day where other tags may be the most frequent now.
 fn put_all<'d, D: AsRef<[u8]> + 'd>(
     connection: &Connection,
     by_sheet: impl Iterator<Item = (SheetKey, &'d [D])>,
 ) -> Result<(), Stop> {
-    let mut anew = BTreeSet::new();
+    let (mut anew, mut due) = (BTreeSet::new(), BTreeSet::new());
     for (key, deltas) in by_sheet {
         let day = (key.app_id, key.flow_id, key.day);
-        if !anew.contains(&day)
-            && let Err(why) = put(connection, key, deltas)?
-        {
-            recount::damaged_day(connection, (key.app_id, key.flow_id), key.day, why)?;
-            anew.insert(day);
+        if anew.contains(&day) {
+            continue;
         }
+        match put(connection, key, deltas)? {
+            Ok(is_due) => {
+                due.extend(is_due.then_some(day));
+            }
+            Err(why) => {
+                recount::damaged_day(connection, (key.app_id, key.flow_id), key.day, why)?;
+                anew.insert(day);
+            }
+        }
+    }
+    for (app, flow, day) in due.difference(&anew) {
+        recount::tags_of_day(connection, (*app, *flow), *day)?;
     }
     Ok(())
 }
 
-/// Puts deltas onto one sheet.
+/// Puts deltas onto one sheet; says whether its day is due to be counted again for its tags.
 fn put(
     connection: &Connection,
     key: SheetKey,
     deltas: &[impl AsRef<[u8]>],
-) -> Result<Result<(), Damaged>> {
+) -> Result<Result<bool, Damaged>> {
     let mut sheet = Sheet::default();
     let gathered = match Gathered::of_all(deltas.iter().map(AsRef::as_ref)) {
         Ok(gathered) => gathered,
@@ -238,7 +247,9 @@ fn put(
         }
     }
     sheet.put(&gathered);
-    write(connection, key, sheet).map(Ok)
+    let is_due = sheet.is_due_for_recount();
+    write(connection, key, sheet)?;
+    Ok(Ok(is_due))
 }
 
 /// Writes the parts of a sheet that are to be stored anew.

@@ -63,7 +63,10 @@ mod tests {
             StoreError::Failed(_) => "failed",
             StoreError::Unknown(_) => "unknown",
             StoreError::Corrupt(_) => "corrupt",
-            StoreError::InDoubt(_) | StoreError::Conflict | StoreError::Closed => "other",
+            StoreError::InDoubt(_)
+            | StoreError::Conflict
+            | StoreError::DiskReserve
+            | StoreError::Closed => "other",
         }
     }
 

@@ -14,6 +14,7 @@ mod codec;
 mod commit;
 mod connection;
 mod counts;
+mod disk;
 mod expiry;
 mod failure;
 mod invitations;
@@ -29,6 +30,7 @@ mod write_in;
 mod writer;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use sluice_flow::id::{
@@ -42,11 +44,11 @@ use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Walk;
 use crate::{
     App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow, CountsQuery,
-    DayTotal, Digest, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
-    IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
-    LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, ResponseCount,
-    ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store, StoreError,
-    StoreResult, Tended, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
+    DayTotal, Digest, DiskSpace, Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery,
+    FlowState, IdempotencyKey, IdentityKeyRow, InvitationCounts, InvitationQuery, InvitationRow,
+    KeyRow, LinkRow, NewResponse, Outcome, Page, Place, Record, Removed, Respondent, RespondentRow,
+    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, SecretHash, SessionRow, Store,
+    StoreError, StoreResult, Tended, TokenHash, TokenRow, User, UserKey, VersionRow, VersionState,
 };
 use read::{apps, flows, instance, out, respondents, responses};
 
@@ -57,6 +59,7 @@ pub use open::{OpenError, Options};
 pub struct SqliteStore {
     writer: writer::Writer,
     readers: readers::Readers,
+    reserve: Arc<disk::Reserve>,
 }
 
 impl SqliteStore {
@@ -64,9 +67,10 @@ impl SqliteStore {
     /// process holds the lock, for as long as `busy_timeout` says.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let connection = open::open(path, &options)?;
-        let writer = writer::Writer::start(connection, path)?;
+        let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
+        let writer = writer::Writer::start(connection, path, Arc::clone(&reserve))?;
         let readers = readers::Readers::new(path.to_owned(), options);
-        Ok(Self { writer, readers })
+        Ok(Self { writer, readers, reserve })
     }
 
     /// Opens a database that is there already and whose schema is this binary's; any other is refused, and
@@ -86,6 +90,14 @@ impl SqliteStore {
 impl Store for SqliteStore {
     async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
         self.writer.commit(responses).await
+    }
+
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    fn disk_space(&self) -> Option<DiskSpace> {
+        self.reserve.space()
     }
 
     async fn find_by_idempotency_key(
@@ -210,6 +222,10 @@ impl Store for SqliteStore {
 
     async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
         self.writer.erase(erasure).await
+    }
+
+    async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
+        self.readers.read(move |it| respondents::erasing(it, limit)).await
     }
 
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
@@ -355,6 +371,15 @@ impl Store for SqliteStore {
         self.readers.read(move |it| people::session(it, &hash)).await
     }
 
+    async fn list_sessions(
+        &self,
+        user: UserId,
+        epoch: u32,
+        limit: usize,
+    ) -> StoreResult<Vec<SessionRow>> {
+        self.readers.read(move |it| people::sessions(it, user, epoch, limit)).await
+    }
+
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
         let query = *query;
         self.readers.read(move |it| instance::audit(it, query)).await
@@ -362,6 +387,10 @@ impl Store for SqliteStore {
 
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
         self.readers.read(move |it| instance::changes(it, after)).await
+    }
+
+    async fn changed(&self) {
+        std::future::pending::<()>().await;
     }
 
     async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {

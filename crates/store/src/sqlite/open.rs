@@ -25,11 +25,18 @@ pub struct Options {
     pub readers: usize,
     /// The size that the database file may not pass; beyond it, writes fail as on a full disk.
     pub size_max_bytes: Option<u64>,
+    /// Free disk space that submissions leave alone, in bytes: 0 means none, absent means the default.
+    pub disk_reserve_bytes: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { busy_timeout: connection::BUSY_TIMEOUT_DEFAULT, readers: 4, size_max_bytes: None }
+        Self {
+            busy_timeout: connection::BUSY_TIMEOUT_DEFAULT,
+            readers: 4,
+            size_max_bytes: None,
+            disk_reserve_bytes: None,
+        }
     }
 }
 

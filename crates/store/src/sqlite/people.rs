@@ -8,15 +8,16 @@ use super::codec::{self, Cells, bytes};
 use super::read::{limit, many, one};
 use super::transaction::Stop;
 use crate::{
-    GrantRow, Holder, LinkRow, Page, PeopleWrite, SecretHash, SessionRow, StoreError, Subject,
-    User, UserKey, UserRow, joined,
+    GrantRow, Holder, LinkRow, Page, PeopleWrite, SecondFactor, SecretHash, SessionRow, StoreError,
+    Subject, User, UserKey, UserRow, joined,
 };
 
 /// The app of a grant that is of all.
 const NO_APP: [u8; 16] = [0; 16];
 
 pub(super) const USER: &str = "users.user_id, users.email, users.name, users.password, \
-     users.issuer, users.subject, users.epoch, users.created_at, users.disabled_at";
+     users.issuer, users.subject, users.totp_secret, users.totp_step, users.recovery_codes, \
+     users.epoch, users.created_at, users.disabled_at";
 
 pub(super) fn user(cells: &mut Cells) -> Result<UserRow> {
     Ok(UserRow {
@@ -28,10 +29,16 @@ pub(super) fn user(cells: &mut Cells) -> Result<UserRow> {
             (Some(issuer), Some(subject)) => Some(Subject { issuer, subject }),
             _ => None,
         },
+        second_factor: second_factor(cells)?,
         epoch: cells.take()?,
         created_at: cells.time()?,
         disabled_at: cells.optional_time()?,
     })
+}
+
+fn second_factor(cells: &mut Cells) -> Result<Option<SecondFactor>> {
+    let columns = (cells.take()?, cells.take()?, cells.take()?);
+    SecondFactor::from_columns(columns).map_err(|why| cells.unreadable(why))
 }
 
 pub(super) const GRANT: &str = "grants.app_id, grants.user_id, grants.role";
@@ -121,19 +128,40 @@ pub(super) fn link(connection: &Connection, hash: &SecretHash) -> Result<Option<
 }
 
 pub(super) fn session(connection: &Connection, hash: &SecretHash) -> Result<Option<SessionRow>> {
-    let sql = "SELECT hash, user_id, epoch, token_hash, created_at, used_at, expires_at \
-         FROM sessions WHERE hash = ?1";
-    one(connection, sql, [hash], |cells| {
-        let hash = cells.take()?;
-        let user = cells.optional_id(UserId::from_uuid)?;
-        let (epoch, token): (Option<u32>, Option<SecretHash>) = (cells.take()?, cells.take()?);
-        let holder = match (user, epoch, token) {
-            (Some(user_id), Some(epoch), None) => Holder::User { user_id, epoch },
-            (None, None, Some(token)) => Holder::Token(token),
-            _ => return Err(cells.unreadable("a session is of nobody")),
-        };
-        let (created_at, used_at) = (cells.time()?, cells.time()?);
-        Ok(SessionRow { hash, holder, created_at, used_at, expires_at: cells.time()? })
+    one(connection, &format!("{SESSIONS} WHERE hash = ?1"), [hash], session_row)
+}
+
+pub(super) fn sessions(
+    connection: &Connection,
+    user: UserId,
+    epoch: u32,
+    rows: usize,
+) -> Result<Vec<SessionRow>> {
+    let sql = format!(
+        "{SESSIONS} WHERE user_id = ?1 AND epoch = ?2 ORDER BY used_at DESC, hash LIMIT ?3"
+    );
+    many(connection, &sql, params![bytes!(user), epoch, limit(rows)], session_row)
+}
+
+const SESSIONS: &str = "SELECT hash, user_id, epoch, token_hash, created_at, used_at, expires_at, \
+     confirmed_at FROM sessions";
+
+fn session_row(cells: &mut Cells) -> Result<SessionRow> {
+    let hash = cells.take()?;
+    let user = cells.optional_id(UserId::from_uuid)?;
+    let (epoch, token): (Option<u32>, Option<SecretHash>) = (cells.take()?, cells.take()?);
+    let holder = match (user, epoch, token) {
+        (Some(user_id), Some(epoch), None) => Holder::User { user_id, epoch },
+        (None, None, Some(token)) => Holder::Token(token),
+        _ => return Err(cells.unreadable("a session is of nobody")),
+    };
+    Ok(SessionRow {
+        hash,
+        holder,
+        created_at: cells.time()?,
+        used_at: cells.time()?,
+        expires_at: cells.time()?,
+        confirmed_at: cells.time()?,
     })
 }
 
@@ -168,6 +196,16 @@ pub(super) fn put(connection: &Connection, write: &PeopleWrite) -> Result<(), St
                 )?
                 .execute(params![hash, used_at.as_millis(), expires_at.as_millis()])?;
         }
+        PeopleWrite::Confirm { hash, confirmed_at } => {
+            connection
+                .prepare_cached("UPDATE sessions SET confirmed_at = ?2 WHERE hash = ?1")?
+                .execute(params![hash, confirmed_at.as_millis()])?;
+        }
+        PeopleWrite::EndOtherSessions { user_id, kept } => {
+            connection
+                .prepare_cached("DELETE FROM sessions WHERE user_id = ?1 AND hash <> ?2")?
+                .execute(params![bytes!(user_id), kept])?;
+        }
         PeopleWrite::EndSession(hash) => {
             connection.prepare_cached("DELETE FROM sessions WHERE hash = ?1")?.execute([hash])?;
         }
@@ -184,14 +222,18 @@ pub(super) fn put(connection: &Connection, write: &PeopleWrite) -> Result<(), St
 }
 
 pub(super) fn put_user(connection: &Connection, row: &UserRow) -> Result<()> {
+    let (sealed, used_step, recovery) = SecondFactor::columns(row.second_factor.as_ref());
     connection
         .prepare_cached(
             "INSERT INTO users (user_id, email, name, password, issuer, subject, epoch, \
-             created_at, disabled_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+             created_at, disabled_at, totp_secret, totp_step, recovery_codes) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \
              ON CONFLICT (user_id) DO UPDATE SET email = excluded.email, name = excluded.name, \
              password = excluded.password, issuer = excluded.issuer, \
              subject = excluded.subject, epoch = excluded.epoch, \
-             created_at = excluded.created_at, disabled_at = excluded.disabled_at",
+             created_at = excluded.created_at, disabled_at = excluded.disabled_at, \
+             totp_secret = excluded.totp_secret, totp_step = excluded.totp_step, \
+             recovery_codes = excluded.recovery_codes",
         )?
         .execute(params![
             bytes!(row.user_id),
@@ -203,6 +245,9 @@ pub(super) fn put_user(connection: &Connection, row: &UserRow) -> Result<()> {
             row.epoch,
             row.created_at.as_millis(),
             row.disabled_at.map(Timestamp::as_millis),
+            sealed,
+            used_step,
+            recovery,
         ])
         .map(|_| ())
 }
@@ -230,7 +275,7 @@ fn put_session(connection: &Connection, row: &SessionRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO sessions (hash, user_id, epoch, token_hash, created_at, used_at, \
-             expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+             expires_at, confirmed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             row.hash,
@@ -240,6 +285,7 @@ fn put_session(connection: &Connection, row: &SessionRow) -> Result<()> {
             row.created_at.as_millis(),
             row.used_at.as_millis(),
             row.expires_at.as_millis(),
+            row.confirmed_at.as_millis(),
         ])
         .map(|_| ())
 }

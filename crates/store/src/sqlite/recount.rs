@@ -1,11 +1,12 @@
-//! A day of a flow, counted anew from its responses: where its counts cannot be read, and where somebody asks for it.
+//! Counts a day of a flow again from its responses: if its counts cannot be read, if an operator asks for it, and if
+//! other tags may be the most frequent now.
 //!
 //! All in one transaction of the one writer, so nothing is stored or removed meanwhile, and bounded by the responses of a day.
 
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Result, params};
-use sluice_flow::counts::Damaged;
+use sluice_flow::counts::{Damaged, TAGS_RECOUNT_RESPONSES_MAX};
 use sluice_flow::id::{AppId, FlowId, ResponseId};
 use sluice_flow::time::Day;
 
@@ -25,6 +26,26 @@ pub(super) fn damaged_day(
 ) -> Result<(), Stop> {
     tracing::warn!(flow = %flow.1, %day, %why, "the counts of a day are made anew");
     count(connection, flow, day).map(|_| ())
+}
+
+/// Counts a day again to find its most frequent tags. A day with too many responses stays as it is, and so does one whose
+/// responses are not all counted yet.
+pub(super) fn tags_of_day(
+    connection: &Connection,
+    flow: (AppId, FlowId),
+    day: Day,
+) -> Result<(), Stop> {
+    let sql = "SELECT coalesce(sum(responses), 0) <= ?4 \
+         AND NOT EXISTS (SELECT 1 FROM count_walks WHERE app_id = ?1 AND flow_id = ?2) FROM ( \
+         SELECT responses FROM counts \
+         WHERE app_id = ?1 AND flow_id = ?2 AND segment = x'' AND day = ?3 \
+         UNION ALL SELECT responses FROM count_deltas \
+         WHERE app_id = ?1 AND flow_id = ?2 AND day = ?3)";
+    let of_day = params![bytes!(flow.0), bytes!(flow.1), day.number(), TAGS_RECOUNT_RESPONSES_MAX];
+    if connection.prepare_cached(sql)?.query_row(of_day, |row| row.get(0))? {
+        count(connection, flow, day)?;
+    }
+    Ok(())
 }
 
 /// Counts a day anew; says how many responses are counted.
@@ -49,7 +70,8 @@ fn count(connection: &Connection, (app, flow): (AppId, FlowId), day: Day) -> Res
         "SELECT counted, {RESPONSE} FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
          AND response_id > ?3 AND response_id < ?4 ORDER BY response_id LIMIT ?5"
     );
-    let (mut after, before) = ids_of(day);
+    let (start, before) = ids_of(day);
+    let mut after = start;
     let (mut definitions, mut recount) = (Definitions::new(), Recount::default());
     loop {
         let page = params![ids.0, ids.1, after.as_bytes(), before.as_bytes(), limit(RECOUNT_ROWS)];
@@ -64,6 +86,7 @@ fn count(connection: &Connection, (app, flow): (AppId, FlowId), day: Day) -> Res
             .map_err(|damaged| Stop::Answer(StoreError::from(damaged)))?;
         match rows.last() {
             Some((_, last)) if rows.len() >= RECOUNT_ROWS => after = last.response_id.uuid(),
+            _ if recount.begins_second_pass() => after = start,
             _ => break,
         }
     }

@@ -9,12 +9,16 @@ use sluice_flow::id::{AppId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
 
 use super::apply::put_audit;
-use super::codec::{self, Cells, IDENTITY, RESPONSE, bytes};
+use super::claims::put_respondent;
+use super::codec::{self, Cells, IDENTITY, RESPONDENT, RESPONSE, bytes};
 use super::counts::Going;
 use super::invitations;
-use super::read::{many, responses};
+use super::read::{limit, many, one, respondents, responses};
 use super::transaction::{Stop, Then};
-use crate::{Answers, Erasure, InvitationRow, Page, Person, Removed, ResponseRow, UsedKeyRow};
+use crate::{
+    Answers, Erasure, ErasureMark, InvitationRow, Page, Person, Removed, RespondentRow,
+    ResponseRow, UsedKeyRow,
+};
 
 /// Deletes a response, keeps its key taken, and takes it out of its invitation; gives the app that it was
 /// of, if it was there.
@@ -53,122 +57,184 @@ pub(super) fn put_used_key(connection: &Connection, row: &UsedKeyRow) -> Result<
 
 /// One part of an erasure.
 pub(super) fn erase(connection: &Connection, erasure: &Erasure) -> Result<(Removed, Then), Stop> {
-    let app = erasure.app_id;
-    let Some(known) = known_of(connection, app, &erasure.person)? else {
-        return Ok((Removed { done: true, ..Removed::default() }, Then::Forget));
-    };
-    let (mut removed, mut going) = (Removed::default(), Going::default());
-    let rows = match erasure.person {
-        Person::Respondent(id) => linked(connection, app, id, erasure.limit)?,
-        Person::Invitee(_) => Vec::new(),
-    };
-    for row in &rows {
-        removed.invitations += invitations::forget_completed(connection, row)? as u64;
-        forget_answers(connection, row, erasure.answers, &mut going)?;
-    }
-    removed.responses = rows.len() as u64;
-    let room = erasure.limit - rows.len();
-    let page = Page { after: None, limit: room };
-    let theirs = invitations::of_person(connection, app, &known, page)?;
-    for row in &theirs {
-        removed.responses += forget_invitation(connection, row, erasure, &mut going)?;
-    }
-    going.settle(connection)?;
-    removed.invitations += theirs.len() as u64;
-    if theirs.len() < room {
-        removed.done = true;
-        if let Person::Respondent(id) = erasure.person {
-            let consents = "DELETE FROM consents WHERE app_id = ?1 AND respondent_id = ?2";
-            connection.prepare_cached(consents)?.execute(params![bytes!(app), bytes!(id)])?;
-            removed.respondents = profile(connection, app, id)?;
+    match erasure.person {
+        Person::Respondent(id) => erase_respondent(connection, erasure, id),
+        Person::Invitee(ref known) => {
+            let (mut removed, mut going) = (Removed::default(), Going::default());
+            let mark = erasure.mark(None, &[]);
+            let mut part = Part { erasure, mark: &mark, room: erasure.limit };
+            let is_done = part.forget_invitations(connection, known, &mut removed, &mut going)?;
+            going.settle(connection)?;
+            removed.done = is_done;
+            if removed == (Removed { done: true, ..Removed::default() }) {
+                return Ok((removed, Then::Forget));
+            }
+            put_audit(connection, &erasure.audit)?;
+            Ok((removed, Then::Commit))
         }
     }
-    if removed == (Removed { done: true, ..Removed::default() }) {
-        return Ok((removed, Then::Forget));
+}
+
+/// First what the respondent is found by, then the responses, then the profile.
+fn erase_respondent(
+    connection: &Connection,
+    erasure: &Erasure,
+    id: RespondentId,
+) -> Result<(Removed, Then), Stop> {
+    let app = erasure.app_id;
+    let sql =
+        format!("SELECT {RESPONDENT} FROM respondents WHERE app_id = ?1 AND respondent_id = ?2");
+    let found = one(connection, &sql, params![bytes!(app), bytes!(id)], codec::respondent)?;
+    let Some(row) = found else {
+        return Ok((Removed { done: true, ..Removed::default() }, Then::Forget));
+    };
+    let found = identities(connection, erasure, id)?;
+    let mark = erasure.mark(row.erasing.as_ref(), &found);
+    let (mut removed, mut going) = (Removed::default(), Going::default());
+    let mut part = Part { erasure, mark: &mark, room: erasure.limit };
+    removed.done = part.forget_identities(connection, &found, &mut removed, &mut going)?
+        && part.forget_responses(connection, id, &mut removed, &mut going)?;
+    going.settle(connection)?;
+    if row.erasing.as_ref().map(|it| it.answers) != Some(mark.answers) {
+        put_audit(connection, &erasure.audit)?;
     }
-    put_audit(connection, &erasure.audit)?;
+    if removed.done {
+        removed.respondents = profile(connection, app, id)?;
+    } else if row.erasing.as_ref() != Some(&mark) {
+        put_respondent(connection, &RespondentRow { erasing: Some(mark), ..row })?;
+    }
     Ok((removed, Then::Commit))
 }
 
-/// What is known of a person; none where there is no such profile.
-fn known_of(connection: &Connection, app: AppId, person: &Person) -> Result<Option<Vec<Known>>> {
-    let respondent = match person {
-        Person::Respondent(id) => bytes!(id),
-        Person::Invitee(known) => return Ok(Some(vec![known.clone()])),
-    };
-    let ids = params![bytes!(app), respondent];
-    let exists = "SELECT 1 FROM respondents WHERE app_id = ?1 AND respondent_id = ?2";
-    if !connection.prepare_cached(exists)?.exists(ids)? {
-        return Ok(None);
-    }
-    let sql = format!("SELECT {IDENTITY} FROM identities WHERE app_id = ?1 AND respondent_id = ?2");
-    let rows = many(connection, &sql, ids, codec::identity)?;
-    Ok(Some(rows.into_iter().map(|row| row.known).collect()))
+/// The first identities of a respondent, the user id before the addresses.
+fn identities(connection: &Connection, erasure: &Erasure, id: RespondentId) -> Result<Vec<Known>> {
+    let sql = format!(
+        "SELECT {IDENTITY} FROM identities \
+         WHERE app_id = ?1 AND respondent_id = ?2 AND type = 'userId' UNION ALL \
+         SELECT {IDENTITY} FROM identities \
+         WHERE app_id = ?1 AND respondent_id = ?2 AND type <> 'userId' LIMIT ?3"
+    );
+    let params = params![bytes!(erasure.app_id), bytes!(id), limit(erasure.identities_read())];
+    let rows = many(connection, &sql, params, codec::identity)?;
+    Ok(rows.into_iter().map(|row| row.known).collect())
 }
 
-/// Takes a person out of an invitation of theirs and out of what came through it; says how many responses of
-/// theirs that were. One that is somebody else's loses the assignment alone.
-fn forget_invitation(
-    connection: &Connection,
-    row: &InvitationRow,
-    erasure: &Erasure,
-    going: &mut Going,
-) -> Result<u64> {
-    invitations::forget(connection, row, erasure.audit.audit_id.made_at())?;
-    let Some(id) = row.response_id else { return Ok(0) };
-    let Some(response) = responses::by_id(connection, id)? else { return Ok(0) };
-    let is_theirs = match response.respondent_id {
-        Some(whose) => erasure.person == Person::Respondent(whose),
-        None => true,
-    };
-    if is_theirs {
-        forget_answers(connection, &response, erasure.answers, going)?;
-    } else {
-        rewrite(connection, &response.unassigned())?;
+/// What one part may still take.
+struct Part<'e> {
+    erasure: &'e Erasure,
+    mark: &'e ErasureMark,
+    room: usize,
+}
+
+impl Part<'_> {
+    /// Removes the first of these identities, and takes the respondent out of the invitations with them; reports
+    /// whether none is left.
+    fn forget_identities(
+        &mut self,
+        connection: &Connection,
+        found: &[Known],
+        removed: &mut Removed,
+        going: &mut Going,
+    ) -> Result<bool> {
+        let app = bytes!(self.erasure.app_id);
+        let sql = "DELETE FROM identities WHERE app_id = ?1 AND type = ?2 AND value = ?3";
+        for known in found.iter().take(self.erasure.limit) {
+            if !self.forget_invitations(connection, known, removed, going)? {
+                return Ok(false);
+            }
+            let params = params![app, known.of.as_str(), known.value];
+            connection.prepare_cached(sql)?.execute(params)?;
+        }
+        Ok(found.len() < self.erasure.limit)
     }
-    Ok(u64::from(is_theirs))
+
+    /// Takes a person out of the invitations that have this; reports whether none is left.
+    fn forget_invitations(
+        &mut self,
+        connection: &Connection,
+        known: &Known,
+        removed: &mut Removed,
+        going: &mut Going,
+    ) -> Result<bool> {
+        let page = Page { after: None, limit: self.room };
+        let (app, known) = (self.erasure.app_id, std::slice::from_ref(known));
+        let theirs = invitations::of_person(connection, app, known, page)?;
+        for row in &theirs {
+            removed.responses += self.forget_invitation(connection, row, going)?;
+        }
+        removed.invitations += theirs.len() as u64;
+        self.room -= theirs.len();
+        Ok(self.room > 0)
+    }
+
+    /// Takes the person out of the oldest responses that are linked to them, and removes the consents; reports whether
+    /// none is left.
+    fn forget_responses(
+        &self,
+        connection: &Connection,
+        id: RespondentId,
+        removed: &mut Removed,
+        going: &mut Going,
+    ) -> Result<bool> {
+        let app = self.erasure.app_id;
+        let page = Page { after: None, limit: self.room };
+        let consents = respondents::consents(connection, app, id, page)?;
+        for consent in &consents {
+            // It may have been deleted by itself.
+            if let Some(row) = responses::by_id(connection, consent.response_id)? {
+                removed.responses += 1;
+                removed.invitations += invitations::forget_completed(connection, &row)? as u64;
+                forget_answers(connection, &row, self.mark, going)?;
+            }
+            forget_consent(connection, app, consent.response_id)?;
+        }
+        Ok(consents.len() < self.room)
+    }
+
+    /// Takes a person out of an invitation of theirs and out of what came through it; returns how many responses of
+    /// theirs that were. One that is somebody else's loses the assignment alone.
+    fn forget_invitation(
+        &self,
+        connection: &Connection,
+        row: &InvitationRow,
+        going: &mut Going,
+    ) -> Result<u64> {
+        let Erasure { person, audit, .. } = self.erasure;
+        invitations::forget(connection, row, audit.audit_id.made_at())?;
+        let Some(id) = row.response_id else { return Ok(0) };
+        let Some(response) = responses::by_id(connection, id)? else { return Ok(0) };
+        let is_theirs = match response.respondent_id {
+            Some(whose) => *person == Person::Respondent(whose),
+            None => true,
+        };
+        if is_theirs {
+            forget_answers(connection, &response, self.mark, going)?;
+            forget_consent(connection, response.app_id, response.response_id)?;
+        } else {
+            rewrite(connection, &response.unassigned())?;
+        }
+        Ok(u64::from(is_theirs))
+    }
 }
 
 /// Deletes a response of somebody, or leaves it without them.
 fn forget_answers(
     connection: &Connection,
     row: &ResponseRow,
-    answers: Answers,
+    mark: &ErasureMark,
     going: &mut Going,
 ) -> Result<()> {
-    match answers {
+    match mark.answers {
         Answers::Delete => {
             response(connection, row.response_id, going)?;
         }
         Answers::Keep => {
-            let kept = row.clone().unlinked();
+            let kept = row.clone().unlinked(&mark.identities);
             let at_once = rewrite(connection, &kept)?;
             going.note(connection, row, at_once, Some(&kept))?;
         }
     }
-    forget_consent(connection, row.app_id, row.response_id)
-}
-
-fn linked(
-    connection: &Connection,
-    app: AppId,
-    respondent: RespondentId,
-    limit: usize,
-) -> Result<Vec<ResponseRow>> {
-    let columns = codec::of_table("responses", RESPONSE);
-    let sql = format!(
-        "SELECT {columns} FROM consents CROSS JOIN responses \
-         ON responses.response_id = consents.response_id \
-         WHERE consents.app_id = ?1 AND consents.respondent_id = ?2 \
-         ORDER BY consents.response_id LIMIT ?3"
-    );
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    connection
-        .prepare_cached(&sql)?
-        .query_map(params![bytes!(app), bytes!(respondent), limit], |row| {
-            codec::response(&mut Cells::of(row))
-        })?
-        .collect()
+    Ok(())
 }
 
 /// Puts a row in that says less of who it is of. Its key stays taken without it: the digest under which the

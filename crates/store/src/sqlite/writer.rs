@@ -17,6 +17,7 @@ use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Day;
 use tokio::sync::{mpsc, oneshot};
 
+use super::disk::Reserve;
 use super::open::OpenError;
 use super::transaction::{self, Then};
 use super::{apply, blocks, commit, counts, expiry, recount, removal, write_in};
@@ -61,8 +62,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection, path: &Path) -> Result<Self, OpenError> {
-        let mut thread = Thread::new(connection).map_err(|error| OpenError::of(path, error))?;
+    pub(super) fn start(
+        connection: Connection,
+        path: &Path,
+        reserve: Arc<Reserve>,
+    ) -> Result<Self, OpenError> {
+        let thread = Thread::new(connection, reserve);
+        let mut thread = thread.map_err(|error| OpenError::of(path, error))?;
         thread.begin(path)?;
         let (jobs, queue) = mpsc::channel(QUEUE_MAX);
         std::thread::Builder::new()
@@ -149,10 +155,13 @@ struct Thread {
     /// The log may hold what was removed from the database: it is to be emptied, not just begun anew.
     must_empty_log: bool,
     late: blocks::Late,
+    reserve: Arc<Reserve>,
+    /// Submissions are refused because the disk is nearly full.
+    is_low: bool,
 }
 
 impl Thread {
-    fn new(mut connection: Connection) -> rusqlite::Result<Self> {
+    fn new(mut connection: Connection, reserve: Arc<Reserve>) -> rusqlite::Result<Self> {
         let log_pages = Arc::new(AtomicI32::new(0));
         let seen = Arc::clone(&log_pages);
         let hook = move |_: &mut Wal, pages| {
@@ -167,6 +176,8 @@ impl Thread {
             written_at: None,
             must_empty_log: false,
             late: blocks::Late::default(),
+            reserve,
+            is_low: false,
         })
     }
 
@@ -185,7 +196,9 @@ impl Thread {
             Err(StoreError::Unknown(source) | StoreError::InDoubt(source)) => {
                 return Err(OpenError::Unopenable { path: path(), reason: source.to_string() });
             }
-            Err(error @ (StoreError::Conflict | StoreError::Closed)) => error.into(),
+            Err(error @ (StoreError::Conflict | StoreError::DiskReserve | StoreError::Closed)) => {
+                error.into()
+            }
         };
         match source.downcast::<rusqlite::Error>() {
             // Reads can go on, and writes when there is room again.
@@ -275,13 +288,17 @@ impl Thread {
                 }
                 reply.send(written).is_err()
             }
-            Job::Check(reply) => reply.send(self.check()).is_err(),
+            Job::Check(reply) => {
+                let ready = self.must_have_room().and_then(|()| self.check());
+                reply.send(ready).is_err()
+            }
             Job::Close(reply) => reply.send(Ok(())).is_err(),
         };
         self.checkpoint();
     }
 
     fn commit(&mut self, responses: &[NewResponse]) -> StoreResult<Vec<Outcome>> {
+        self.must_have_room()?;
         let mut late = std::mem::take(&mut self.late);
         let committed = self.write(|connection| {
             let (outcomes, then) = commit::responses(connection, responses)?;
@@ -293,6 +310,33 @@ impl Thread {
             self.late = late;
         }
         committed
+    }
+
+    /// Refuses submissions while the disk has less free space than the reserve. One system call for each batch.
+    fn must_have_room(&mut self) -> StoreResult<()> {
+        let is_low = !self.stopped && !self.reserve.has_room(&self.connection);
+        if is_low != self.is_low {
+            self.is_low = is_low;
+            let space = self.reserve.space();
+            let (free_bytes, reserve_bytes) =
+                (space.map(|it| it.free_bytes), space.map(|it| it.reserve_bytes));
+            if is_low {
+                tracing::error!(
+                    free_bytes,
+                    reserve_bytes,
+                    "the disk is nearly full: submissions are refused until there is room"
+                );
+                // The log is part of what fills the disk.
+                self.must_empty_log = true;
+            } else {
+                tracing::info!(
+                    free_bytes,
+                    reserve_bytes,
+                    "the disk has room: submissions are stored again"
+                );
+            }
+        }
+        if is_low { Err(StoreError::DiskReserve) } else { Ok(()) }
     }
 
     fn write<T>(
@@ -387,7 +431,8 @@ mod tests {
         let path = folder.path().join("sluice.db");
         let connection = connect(&path, Role::Writer, &Options::default()).unwrap();
         connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
-        let mut thread = Thread::new(connection).unwrap();
+        let reserve = Arc::new(Reserve::new(&path, Some(0)));
+        let mut thread = Thread::new(connection, reserve).unwrap();
         thread.check().unwrap();
         let failed = thread.write::<()>(|_| Err(sqlite(code)));
         let next = thread.write(|_| Ok(((), Then::Commit)));

@@ -5,7 +5,7 @@ use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
-use sluice_store::{AppRow, FlowRow, IdentityVerification, NewResponse, ResponseRow};
+use sluice_store::{AppLimits, AppRow, FlowRow, IdentityVerification, NewResponse, ResponseRow};
 
 pub(crate) fn app_row() -> AppRow {
     AppRow {
@@ -17,6 +17,7 @@ pub(crate) fn app_row() -> AppRow {
         retention_days: None,
         token_lifetime_seconds: None,
         hosted: None,
+        limits: AppLimits::default(),
         created_at: Timestamp::from_millis(1),
     }
 }

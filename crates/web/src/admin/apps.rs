@@ -43,7 +43,9 @@ struct AppPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(schema_with = schema::identity_verification, required = false)]
     identity_verification: Option<IdentityVerification>,
-    /// Origins that browsers may call the public API from, at most 100; empty means any.
+    /// Origins that browsers may call the public API from and that may embed flows, at most 100; empty means any.
+    /// `https://*.example.com` stands for every host below `example.com`; schemes of apps such as
+    /// `capacitor://localhost` are allowed. Stored in lower case, without a default port or a trailing slash.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     allowed_origins: Option<Vec<String>>,
@@ -66,6 +68,36 @@ struct AppPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<HostedPatch>, required = false)]
     hosted: Option<Option<HostedPatch>>,
+    /// How much the app may send; null for the server's limits. Needs `admin` of the whole server: a token
+    /// that is bound to the app is refused.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<LimitsPatch>, required = false)]
+    limits: Option<Option<LimitsPatch>>,
+}
+
+/// What to change of an app's limits; what is absent stays, null goes back to the server's limit.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({"callsPerSecond": 100, "bytesPerDay": null}))]
+struct LimitsPatch {
+    /// Calls of the public API a second, 1 to 100,000,000. Twice as many may come at once.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, required = false)]
+    calls_per_second: Option<Option<u32>>,
+    /// Bytes of responses that are stored in a UTC day, 1 to 1,125,899,906,842,624.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u64>, required = false)]
+    bytes_per_day: Option<Option<u64>>,
+}
+
+/// The limits of an app; null is the server's limit.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Limits {
+    #[schema(required = true)]
+    calls_per_second: Option<u32>,
+    #[schema(required = true)]
+    bytes_per_day: Option<u64>,
 }
 
 /// What to change of an app's hosted pages; what is absent stays, null goes back to the default.
@@ -110,6 +142,7 @@ struct HostedLook {
     "allowedOrigins": [], "graceWindowSeconds": null, "retentionDays": null,
     "tokenLifetimeSeconds": null,
     "hosted": {"accentColor": null, "logo": null, "spamProtection": true},
+    "limits": {"callsPerSecond": null, "bytesPerDay": null},
     "createdAt": "2026-11-15T02:00:00.000Z"
 }))]
 struct App {
@@ -130,6 +163,7 @@ struct App {
     #[schema(required = true)]
     token_lifetime_seconds: Option<u32>,
     hosted: HostedLook,
+    limits: Limits,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -148,6 +182,10 @@ impl From<AppDetail> for App {
             retention_days: detail.row.retention_days,
             token_lifetime_seconds: detail.row.token_lifetime_seconds,
             hosted: HostedLook { accent_color, logo, spam_protection },
+            limits: Limits {
+                calls_per_second: detail.row.limits.calls_per_second,
+                bytes_per_day: detail.row.limits.bytes_per_day,
+            },
             created_at: detail.row.created_at,
         }
     }
@@ -211,7 +249,7 @@ async fn get(
 /// Change an app
 ///
 /// What is absent stays as it is; `graceWindowSeconds: null` and `tokenLifetimeSeconds: null` go back to
-/// the default, and `retentionDays: null` keeps responses for ever. Of `hosted`, too, what is absent stays.
+/// the default, and `retentionDays: null` keeps responses for ever. Of `hosted` and `limits`, too, what is absent stays.
 #[utoipa::path(
     patch, path = "/apps/{appId}", operation_id = "updateApp", tag = "Apps",
     security(("adminToken" = ["write"])),
@@ -241,6 +279,11 @@ async fn update(
                 accent_color: patch.accent_color,
                 logo: patch.logo,
                 spam_protection: patch.spam_protection,
+            })
+        }),
+        limits: patch.limits.map(|limits| {
+            limits.map(|LimitsPatch { calls_per_second, bytes_per_day }| {
+                sluice_engine::LimitsPatch { calls_per_second, bytes_per_day }
             })
         }),
     };

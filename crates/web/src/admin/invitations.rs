@@ -102,16 +102,18 @@ impl From<Duplicates> for sluice_engine::Duplicates {
     "openedAt": null, "completedAt": null, "revokedAt": null, "responseId": null
 }))]
 pub(super) struct Invitation {
-    #[schema(value_type = String)]
-    flow_assignment_id: AssignmentId,
+    /// Null while the invitation is open, for a token without the scope `write`: it is the key of the link.
+    #[schema(value_type = Option<String>, required = true)]
+    flow_assignment_id: Option<AssignmentId>,
     #[schema(value_type = String)]
     flow_id: FlowId,
     /// Empty where the person was erased.
     identities: Vec<Identity>,
     #[schema(schema_with = schema::invitation_state)]
     state: InvitationState,
-    /// The personal link. Whoever has it can answer in the person's place.
-    link: String,
+    /// The personal link, with which one can answer in the person's place. Null where `flowAssignmentId` is.
+    #[schema(required = true)]
+    link: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
@@ -134,12 +136,13 @@ pub(super) struct Invitation {
 impl From<sluice_engine::Invitation> for Invitation {
     fn from(invitation: sluice_engine::Invitation) -> Self {
         let cursor = InvitationCursor::at(&invitation).to_string();
+        let flow_assignment_id = invitation.id();
         let sluice_engine::Invitation { row, state, link } = invitation;
         let identity = |kind: &str, value| Identity { kind: kind.to_owned(), value };
         let user = row.invitee.user_id.map(|value| identity(USER_ID, value));
         let email = row.invitee.email.map(|value| identity(EMAIL, value));
         Self {
-            flow_assignment_id: row.assignment_id,
+            flow_assignment_id,
             flow_id: row.flow_id,
             identities: user.into_iter().chain(email).collect(),
             state,
@@ -263,7 +266,8 @@ impl From<InvitationCounts> for Counts {
 
 /// List the invitations to a flow
 ///
-/// In the order they were made. What an invitation is now is derived when it is asked for.
+/// In the order they were made. What an invitation is now is derived when it is asked for. The links of open invitations
+/// are shown to tokens with the scope `write`, which could make others.
 #[utoipa::path(
     get, path = "/flows/{flowId}/invitations", operation_id = "listInvitations", tag = "Invitations",
     security(("adminToken" = ["read"])),

@@ -39,16 +39,19 @@ use utoipa_axum::router::OpenApiRouter;
 
 pub(crate) use reply::Problem;
 
+use crate::client::Proxies;
+
 /// Where the routes are to be nested; the OpenAPI document says it, too.
 pub const BASE: &str = "/api/admin/v1";
 
 /// Every route of the admin API, relative to [`BASE`].
-pub fn router(engine: Arc<Engine>) -> Router {
+pub(crate) fn router(engine: Arc<Engine>, proxies: Proxies) -> Router {
     let (router, _) = documented().split_for_parts();
+    let gate = Arc::new(auth::Gate::new(Arc::clone(&engine), proxies));
     router
         .fallback(reply::no_route)
         .method_not_allowed_fallback(reply::wrong_method)
-        .layer(from_fn_with_state(Arc::clone(&engine), auth::authenticate))
+        .layer(from_fn_with_state(gate, auth::authenticate))
         .with_state(engine)
 }
 

@@ -27,6 +27,8 @@ const RETRY_AFTER_SECONDS: &str = "2";
 pub(super) enum Refused {
     TokenMissing,
     TokenInvalid,
+    /// Too many attempts with unknown tokens; the seconds to wait.
+    TooManyAttempts(u64),
     NoRoute,
     WrongMethod,
     WrongContentType,
@@ -61,6 +63,11 @@ pub(super) fn ok(body: impl Serialize) -> Reply {
     Ok(Json(body).into_response())
 }
 
+/// What was asked for has begun, and continues after the reply.
+pub(super) fn accepted(body: impl Serialize) -> Reply {
+    Ok((StatusCode::ACCEPTED, Json(body)).into_response())
+}
+
 pub(super) fn created(body: impl Serialize) -> Reply {
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }
@@ -78,6 +85,11 @@ pub(super) fn file(export: Export) -> Reply {
 
 pub(super) fn done() -> Reply {
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Whether the caller was known and not allowed.
+pub(super) fn is_forbidden(response: &Response) -> bool {
+    response.status() == StatusCode::FORBIDDEN
 }
 
 pub(super) async fn no_route() -> Refused {
@@ -169,6 +181,13 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
             "token_invalid",
             "this admin token is unknown, revoked or expired".to_owned(),
         ),
+        Refused::TooManyAttempts(seconds) => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many_attempts",
+            format!(
+                "too many attempts with invalid tokens from your address; try again in {seconds} seconds"
+            ),
+        ),
         Refused::NoRoute => (
             StatusCode::NOT_FOUND,
             "route_not_found",
@@ -211,12 +230,13 @@ fn engine_parts(error: AdminError) -> (StatusCode, &'static str, String, Vec<Fau
         AdminError::NotFound(missing) => (StatusCode::NOT_FOUND, missing.code()),
         AdminError::Forbidden { .. } => (StatusCode::FORBIDDEN, "insufficient_scope"),
         AdminError::BoundToApp => (StatusCode::FORBIDDEN, "token_bound_to_app"),
+        AdminError::NotFresh => (StatusCode::FORBIDDEN, "not_confirmed"),
         AdminError::Conflict { code, .. } => (StatusCode::CONFLICT, code),
         AdminError::Invalid(faults) => {
             return (StatusCode::UNPROCESSABLE_ENTITY, "invalid", detail, faults);
         }
         AdminError::Store(StoreError::Conflict) => (StatusCode::CONFLICT, "changed_meanwhile"),
-        AdminError::Store(StoreError::Failed(_) | StoreError::Closed) => {
+        AdminError::Store(StoreError::Failed(_) | StoreError::DiskReserve | StoreError::Closed) => {
             (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
         }
         AdminError::Store(StoreError::Unknown(_) | StoreError::InDoubt(_)) => {
@@ -235,10 +255,12 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
         Refused::TokenMissing | Refused::TokenInvalid => {
             Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
         }
+        Refused::TooManyAttempts(seconds) => Some((header::RETRY_AFTER, (*seconds).into())),
         Refused::Engine(AdminError::Store(
             StoreError::Failed(_)
             | StoreError::Unknown(_)
             | StoreError::InDoubt(_)
+            | StoreError::DiskReserve
             | StoreError::Closed,
         )) => Some((header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))),
         Refused::NoRoute
@@ -263,6 +285,11 @@ impl IntoResponses for Guarded {
                 "403",
                 "`insufficient_scope`: the token lacks the scope; \
                  `token_bound_to_app`: this needs a token for the whole instance",
+            ),
+            (
+                "429",
+                "`too_many_attempts`: too many attempts with invalid tokens from this address; \
+                 try again after `Retry-After` seconds",
             ),
             (
                 "503",

@@ -97,7 +97,8 @@ struct ErasePersonQuery {
 #[schema(example = json!({
     "respondentId": "rp_01KA2VgdPrWYDVgYy3wLpF", "appId": "app_01KA2VgdPrWYDVgYy3wLpA",
     "identities": [{"type": "userId", "value": "u-1"}],
-    "firstSeenAt": "2026-11-15T02:10:00.000Z", "lastSeenAt": "2026-11-15T02:10:00.000Z"
+    "firstSeenAt": "2026-11-15T02:10:00.000Z", "lastSeenAt": "2026-11-15T02:10:00.000Z",
+    "erasing": false
 }))]
 struct Respondent {
     #[schema(value_type = String)]
@@ -110,6 +111,8 @@ struct Respondent {
     first_seen_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     last_seen_at: Option<Timestamp>,
+    /// Whether an erasure has begun that is not done. Nobody is linked to such a respondent any more.
+    erasing: bool,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -178,6 +181,9 @@ struct Erased {
     responses: u64,
     /// Invitations that name nobody any more.
     invitations: u64,
+    /// With 202: how many responses are left. The server continues by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining: Option<u64>,
 }
 
 impl From<Known> for Identity {
@@ -194,6 +200,7 @@ impl From<Row> for Respondent {
             identities: row.identities.into_iter().map(Identity::from).collect(),
             first_seen_at: row.seen.map_or(row.row.respondent_id.made_at(), |(first, _)| first),
             last_seen_at: row.seen.map(|(_, last)| last),
+            erasing: row.row.erasing.is_some(),
         }
     }
 }
@@ -366,6 +373,7 @@ fn exported(export: RespondentExport) -> Reply {
     params(("respondentId" = String, Path), EraseQuery),
     responses(
         (status = 200, description = "What was erased", body = Erased),
+        (status = 202, description = "What was erased so far: the erasure takes long, and continues by itself. Asking again reports how far it is", body = Erased),
         (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
         Guarded, BadQuery,
     ),
@@ -390,6 +398,7 @@ async fn erase(
     params(ErasePersonQuery),
     responses(
         (status = 200, description = "What was erased", body = Erased),
+        (status = 202, description = "What was erased so far: the erasure takes long, and continues by itself. Asking again reports how far it is", body = Erased),
         (status = 404, description = "`app_not_found`, or `respondent_not_found`: nobody is known by this, nor invited", body = Problem, content_type = "application/problem+json"),
         Guarded, BadQuery,
     ),
@@ -405,8 +414,9 @@ async fn erase_known(
 }
 
 fn erased(erased: sluice_engine::Erased) -> Reply {
-    let sluice_engine::Erased { respondent_id, responses, invitations } = erased;
-    reply::ok(Erased { respondent_id, responses, invitations })
+    let sluice_engine::Erased { respondent_id, responses, invitations, remaining } = erased;
+    let body = Erased { respondent_id, responses, invitations, remaining };
+    if remaining.is_some() { reply::accepted(body) } else { reply::ok(body) }
 }
 
 /// There is no default: what cannot be taken back is said.
@@ -425,4 +435,20 @@ fn answers(word: Option<&str>) -> AdminResult<Answers> {
 fn fault(pointer: &str, message: &str) -> AdminError {
     let fault = Fault { pointer: pointer.to_owned(), message: message.to_owned() };
     AdminError::Invalid(vec![fault])
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+
+    use super::*;
+
+    #[test]
+    fn an_erasure_that_continues_in_the_background_is_accepted_and_one_that_is_done_is_ok() {
+        for (remaining, status) in [(None, StatusCode::OK), (Some(5), StatusCode::ACCEPTED)] {
+            let done = sluice_engine::Erased { remaining, ..sluice_engine::Erased::default() };
+            let reply = erased(done).unwrap_or_else(|_| panic!("{remaining:?} is refused"));
+            assert_eq!(reply.status(), status);
+        }
+    }
 }

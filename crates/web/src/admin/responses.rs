@@ -79,9 +79,11 @@ pub(super) struct Response {
     /// By question id: a string or an array of strings.
     #[schema(value_type = Object)]
     answers: Box<RawValue>,
-    /// Empty with `collection_only`.
+    /// Each with its `type`, `value`, and `verified`: whether an access token proved it. Empty with
+    /// `collection_only`.
     #[schema(value_type = Vec<Object>)]
     identities: Box<RawValue>,
+    /// Whether an access token proved the `userId`.
     identity_verified: bool,
     #[schema(value_type = Option<String>, required = true)]
     respondent_id: Option<RespondentId>,
@@ -108,6 +110,7 @@ impl Response {
     pub(super) fn of(row: ResponseRow) -> AdminResult<Self> {
         let or_empty =
             |text: Option<String>, empty: &str| stored(text.unwrap_or_else(|| empty.to_owned()));
+        let identities = row.identities_with_proof();
         Ok(Self {
             response_id: row.response_id,
             flow_id: row.flow_id,
@@ -115,7 +118,7 @@ impl Response {
             received_at: row.response_id.made_at(),
             respondent_analytics_admission: row.admission,
             answers: stored(row.answers)?,
-            identities: or_empty(row.identities, "[]")?,
+            identities: stored(identities)?,
             identity_verified: row.identity_verified,
             respondent_id: row.respondent_id,
             metadata: Metadata { tags: or_empty(row.tags, "{}")? },

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use sluice_engine::Engine;
 use sluice_engine::people::{UserDetail, UserPatch};
 use sluice_engine::rows::{Page, Role};
+use sluice_engine::{AdminError, Engine};
+use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, UserId};
 use sluice_flow::time::Timestamp;
 use utoipa::ToSchema;
@@ -25,12 +26,14 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
         .routes(routes!(get, update))
         .routes(routes!(set_role))
         .routes(routes!(reset))
+        .routes(routes!(reset_second_factor))
 }
 
-/// A user to be made, with one role.
+/// A user to be made, with one role and where it holds: `appId` for one app, or `"instance": true` for all apps and the
+/// instance. Exactly one of them is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
-#[schema(example = json!({"email": "ann@example.com", "name": "Ann", "role": "editor", "appId": null}))]
+#[schema(example = json!({"email": "ann@example.com", "name": "Ann", "role": "editor", "appId": "app_01KA2VgdPrWYDVgYy3wLpE"}))]
 struct NewUser {
     /// By which they sign in; the case of letters does not matter.
     email: String,
@@ -38,10 +41,13 @@ struct NewUser {
     name: String,
     #[schema(schema_with = schema::role)]
     role: Role,
-    /// The one app that the role is for; null for all apps and the instance.
+    /// The app that the role is for.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     app_id: Option<AppId>,
+    /// `true`: the role is for all apps and the instance.
+    #[serde(default)]
+    instance: bool,
 }
 
 /// What to change; what is absent stays.
@@ -55,17 +61,50 @@ struct Patch {
 }
 
 /// A role in an app, or in all.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 #[schema(as = UserGrant, example = json!({"appId": null, "role": "viewer"}))]
 struct Grant {
     /// Null for all apps and the instance.
-    #[serde(default)]
     #[schema(value_type = Option<String>, required = true)]
     app_id: Option<AppId>,
+    #[schema(schema_with = schema::role)]
+    role: Role,
+}
+
+/// A role to be set, and where: `appId` for one app, or `"instance": true` for all apps and the instance. Exactly one of
+/// them is required.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[schema(as = UserRole, example = json!({"appId": "app_01KA2VgdPrWYDVgYy3wLpE", "role": "viewer"}))]
+struct RoleChange {
+    /// The app that the role is for.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    app_id: Option<AppId>,
+    /// `true`: the role is for all apps and the instance.
+    #[serde(default)]
+    instance: bool,
     /// Null takes the role away.
     #[schema(schema_with = schema::role, required = true)]
     role: Option<Role>,
+}
+
+/// Where a role holds: in an app, or, without one, in all apps and the instance. The request must say which.
+fn scope(app_id: Option<AppId>, instance: bool) -> Result<Option<AppId>, AdminError> {
+    let message = match (app_id, instance) {
+        (Some(app), false) => return Ok(Some(app)),
+        (None, true) => return Ok(None),
+        (None, false) => {
+            "is required: write \"appId\": \"app_…\" for one app, or \"instance\": true for all apps and the instance"
+        }
+        (Some(_), true) => {
+            "must not be sent together with \"instance\": true; write \"appId\" for one app, or \"instance\": true \
+             for all apps and the instance"
+        }
+    };
+    let fault = Fault { pointer: "/appId".to_owned(), message: message.to_owned() };
+    Err(AdminError::Invalid(vec![fault]))
 }
 
 /// A user, without anything that proves who they are.
@@ -73,7 +112,7 @@ struct Grant {
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
     "userId": "us_01KA2VgdPrWYDVgYy3wLpE", "email": "ann@example.com", "name": "Ann",
-    "grants": [{"appId": null, "role": "owner"}], "hasPassword": true, "hasOpenId": false,
+    "grants": [{"appId": null, "role": "owner"}], "hasPassword": true, "hasOpenId": false, "hasSecondFactor": false,
     "createdAt": "2026-11-15T02:00:00.000Z", "disabledAt": null
 }))]
 struct User {
@@ -85,6 +124,8 @@ struct User {
     has_password: bool,
     /// Whether they have signed in by the OpenID provider.
     has_open_id: bool,
+    /// Whether a code is asked for after the password.
+    has_second_factor: bool,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
@@ -98,9 +139,10 @@ impl From<UserDetail> for User {
             user_id: user.user_id,
             email: user.email,
             name: user.name,
-            grants: grants.map(|it| Grant { app_id: it.app_id, role: Some(it.role) }).collect(),
+            grants: grants.map(|it| Grant { app_id: it.app_id, role: it.role }).collect(),
             has_password: user.has_password,
             has_open_id: user.has_subject,
+            has_second_factor: user.has_second_factor,
             created_at: user.created_at,
             disabled_at: user.disabled_at,
         }
@@ -126,7 +168,8 @@ struct Link {
 
 /// Make a user
 ///
-/// The reply has a link with which they set their password; send it to them and to nobody else.
+/// The role holds in one app (`appId`), or in all apps and the instance (`"instance": true`); one of them must be given. The
+/// reply has a link with which they set their password; send it to them and to nobody else.
 #[utoipa::path(
     post, path = "/users", operation_id = "createUser", tag = "Users",
     security(("adminToken" = ["admin"])),
@@ -143,7 +186,8 @@ async fn create(
     Caller(actor): Caller,
     Body(new): Body<NewUser>,
 ) -> Reply {
-    let NewUser { email, name, role, app_id } = new;
+    let NewUser { email, name, role, app_id, instance } = new;
+    let app_id = scope(app_id, instance)?;
     let new = sluice_engine::people::NewUser { email, name, role, app_id };
     let (user, secret) = engine.create_user(&actor, new).await?;
     reply::created(UserWithLink { user: user.into(), link: engine.welcome_url(&secret) })
@@ -214,13 +258,13 @@ async fn update(
 
 /// Give a user a role, or take one away
 ///
-/// In one app, or in all. A token that is bound to an app may do so for that app. The last owner of the instance
+/// In one app (`appId`), or in all apps and the instance (`"instance": true`); one of them must be given. A token that is bound to an app may do so for that app. The last owner of the instance
 /// stays.
 #[utoipa::path(
     put, path = "/users/{userId}/role", operation_id = "setUserRole", tag = "Users",
     security(("adminToken" = ["admin"])),
     params(("userId" = String, Path)),
-    request_body = Grant,
+    request_body = RoleChange,
     responses(
         (status = 204, description = "Done"),
         (status = 404, description = "`user_not_found`, `app_not_found`", body = Problem, content_type = "application/problem+json"),
@@ -232,9 +276,9 @@ async fn set_role(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     AtId(user): AtId<UserId>,
-    Body(grant): Body<Grant>,
+    Body(change): Body<RoleChange>,
 ) -> Reply {
-    engine.set_role(&actor, user, grant.app_id, grant.role).await?;
+    engine.set_role(&actor, user, scope(change.app_id, change.instance)?, change.role).await?;
     reply::done()
 }
 
@@ -259,4 +303,27 @@ async fn reset(
 ) -> Reply {
     let secret = engine.reset_user(&actor, user).await?;
     reply::ok(Link { link: engine.welcome_url(&secret) })
+}
+
+/// Reset the second factor of a user
+///
+/// For a user who has lost their authenticator app and their recovery codes. Their password alone lets them in then, until
+/// they turn the second factor on again.
+#[utoipa::path(
+    delete, path = "/users/{userId}/second-factor", operation_id = "resetSecondFactor", tag = "Users",
+    security(("adminToken" = ["admin"])),
+    params(("userId" = String, Path)),
+    responses(
+        (status = 204, description = "The user has no second factor"),
+        (status = 404, description = "`user_not_found`", body = Problem, content_type = "application/problem+json"),
+        Guarded,
+    ),
+)]
+async fn reset_second_factor(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    AtId(user): AtId<UserId>,
+) -> Reply {
+    engine.reset_second_factor(&actor, user).await?;
+    reply::done()
 }

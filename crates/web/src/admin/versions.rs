@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{List, PageQuery};
-use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
+use super::reply::{self, BadBody, BadQuery, FaultOut, Guarded, Problem, Reply};
 use super::request::{AtId, NoBody, Query};
 use super::schema::stored;
 
@@ -34,7 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
     "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "number": 2,
-    "publishedAt": "2026-11-15T02:00:00.000Z"
+    "publishedAt": "2026-11-15T02:00:00.000Z", "warnings": []
 }))]
 struct Published {
     #[schema(value_type = String)]
@@ -42,6 +42,9 @@ struct Published {
     number: u32,
     #[schema(value_type = String, format = DateTime)]
     published_at: Timestamp,
+    /// What the author should know, for example that not all answers at their longest fit into one
+    /// submission. It is published all the same.
+    warnings: Vec<FaultOut>,
 }
 
 impl From<sluice_engine::Published> for Published {
@@ -50,6 +53,7 @@ impl From<sluice_engine::Published> for Published {
             flow_version_id: published.flow_version_id,
             number: published.number,
             published_at: published.published_at,
+            warnings: published.warnings.into_iter().map(FaultOut::from).collect(),
         }
     }
 }

@@ -4,8 +4,8 @@
 //! together as well, with more room. Beginning to sign in at an OpenID provider is counted apart from coming back
 //! from there, so that one sign-in is not two attempts.
 //!
-//! Counts are of this process alone and are forgotten when it ends; an address is used in memory and nowhere else, and
-//! an account is kept as the hash of its name.
+//! Counts are of this process alone and are forgotten when it ends; an address is used in memory and in the log of failed sign-ins,
+//! and an account is kept as the hash of its name.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -16,6 +16,7 @@ use axum::http::request::Parts;
 use governor::Quota;
 use http::HeaderMap;
 use sha2::{Digest as _, Sha256};
+use sluice_flow::id::UserId;
 
 use super::reply::Refused;
 use crate::client::{Counted, Peer, Proxies, Senders, neighbourhood, organisation};
@@ -38,6 +39,7 @@ pub(super) struct Attempts {
     beginnings: Places,
     by_account: Counted<(AccountHash, Option<IpAddr>)>,
     everywhere: Counted<AccountHash>,
+    by_code: Counted<UserId>,
 }
 
 impl Attempts {
@@ -48,6 +50,7 @@ impl Attempts {
             beginnings: Places::new(per_minute),
             by_account: Counted::new(quota(ACCOUNT_BURST, ACCOUNT_PAUSE)),
             everywhere: Counted::new(quota(EVERYWHERE_BURST, EVERYWHERE_PAUSE)),
+            by_code: Counted::new(quota(ACCOUNT_BURST, ACCOUNT_PAUSE)),
         }
     }
 
@@ -59,6 +62,18 @@ impl Attempts {
     /// Counts that somebody is sent to the OpenID provider, by the same measure.
     pub(super) fn of_beginning(&self, from: &From, headers: &HeaderMap) -> Option<u64> {
         self.beginnings.wait(self.proxies.client(from.0, headers))
+    }
+
+    /// Counts an attempt at the second factor of a user whose password is known. Codes are short, so attempts from all
+    /// addresses count together.
+    pub(super) fn of_code(&self, user: UserId) -> Option<u64> {
+        self.by_code.wait(&user)
+    }
+
+    /// Where a request came from, for the log of failed sign-ins.
+    pub(super) fn address(&self, from: &From, headers: &HeaderMap) -> String {
+        let address = self.proxies.client(from.0, headers);
+        address.map_or_else(|| "unknown".to_owned(), |address| address.to_string())
     }
 
     /// Counts an attempt to sign in as somebody, whether or not there is such a user.

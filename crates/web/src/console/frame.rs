@@ -324,6 +324,9 @@ fn sentence_of(word: &str) -> Option<Cow<'static, str>> {
         "deleted" => "Deleted.",
         "ended" => "Revoked. It is refused from now on.",
         "erased" => "Erased, for good.",
+        "erasing" => {
+            "The erasure has begun. There is a lot to erase, so the server continues by itself."
+        }
         "added" => "Added.",
         "password" => "Your password is changed, and every other browser is signed out.",
         "invited" => "Invited. Each person has a link of their own now.",

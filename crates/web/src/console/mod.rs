@@ -10,6 +10,7 @@ mod around;
 mod assets;
 mod attempts;
 mod chart;
+mod confirm;
 mod editor;
 mod flows;
 mod frame;
@@ -34,7 +35,7 @@ use axum::extract::{Path, State};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::get;
-use http::HeaderMap;
+use http::{HeaderMap, Method};
 use sluice_engine::Engine;
 use sluice_engine::rows::Page;
 use tokio::sync::watch;
@@ -108,6 +109,7 @@ pub(crate) fn router(console: Arc<Console>) -> Router {
         .route("/console", get(home))
         .route("/console/assets/{version}/{*file}", get(asset))
         .merge(sign_in::routes())
+        .merge(confirm::routes())
         .merge(welcome::routes())
         .merge(oidc::routes())
         .merge(flows::routes())
@@ -117,7 +119,7 @@ pub(crate) fn router(console: Arc<Console>) -> Router {
         .merge(results::routes())
         .merge(settings::routes())
         .route("/console/{*rest}", get(no_such_page).post(no_such_page))
-        .method_not_allowed_fallback(async || Refused::WrongMethod)
+        .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(Arc::clone(&console), origin::same_origin))
         .with_state(console)
 }
@@ -144,6 +146,15 @@ async fn asset(Path((version, name)): Path<(String, String)>, request: HeaderMap
     let found = assets::file(&name).filter(|_| version == assets::version());
     let (content_type, served) = found.ok_or(Refused::NoSuchPage)?;
     Ok(reply::file(content_type, served, &request))
+}
+
+/// An address that only takes forms has no page to show. A browser asks for one all the same where a form came back with its
+/// faults and the person then confirmed who they are, or loads the address again: that leads to the start page.
+async fn wrong_method(method: Method) -> Answer {
+    match method {
+        Method::GET | Method::HEAD => Ok(reply::see_other("/console")),
+        _ => Err(Refused::WrongMethod),
+    }
 }
 
 /// Only those who are signed in learn which pages there are.

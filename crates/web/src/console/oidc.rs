@@ -18,6 +18,7 @@ use http::HeaderMap;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest as _, Sha256};
 use sluice_engine::Refusal;
+use sluice_engine::people::FRESH_MINUTES;
 
 use super::attempts::From;
 use super::reply::{self, Answer, Refused};
@@ -33,6 +34,9 @@ const BACK: &str = "/console/oidc/callback";
 const COOKIE: &str = "__Host-sluice-oidc";
 /// How long somebody may take at the provider, in seconds.
 const COOKIE_SECONDS: u32 = 600;
+/// What somebody goes to the provider for, as the cookie has it.
+const SIGN_IN: &str = "sign-in";
+const CONFIRM: &str = "confirm";
 
 pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new().route(BEGIN, get(begin)).route(BACK, get(come_back))
@@ -44,6 +48,13 @@ pub(super) fn address(back: &str) -> String {
         Some(back) => format!("{BEGIN}?to={}", utf8_percent_encode(back, NON_ALPHANUMERIC)),
         None => BEGIN.to_owned(),
     }
+}
+
+/// Where to sign in again, to confirm who one is: the provider asks for the password once more.
+pub(super) fn address_again(back: &str) -> String {
+    let address = address(back);
+    let sign = if address.contains('?') { '&' } else { '?' };
+    format!("{address}{sign}again=yes")
 }
 
 /// Why somebody who was sent to the provider is not signed in.
@@ -59,6 +70,8 @@ pub(super) enum NotSignedIn {
     NotProven,
     /// Proven, but nobody here: the address, where it was verified.
     Unknown(Option<String>),
+    /// The provider does not say that somebody who had to confirm who they are has just signed in there.
+    NotConfirmed,
 }
 
 impl NotSignedIn {
@@ -70,6 +83,9 @@ impl NotSignedIn {
             Self::NotProven => "The answer of the sign-in service does not prove who you are, so you are not signed in. If this happens again, tell whoever runs this service.".into(),
             Self::Unknown(Some(email)) => format!(
                 "You are known to your organisation as {email}, but nobody with this address may use this console. Ask an owner of this console to add you."
+            ),
+            Self::NotConfirmed => format!(
+                "The sign-in service of your organisation did not say that you signed in there within the last {FRESH_MINUTES} minutes (auth_time), so nothing is confirmed and nothing was changed. Try again; if this happens again, tell the people who run this service."
             ),
             Self::Unknown(None) => "Your organisation did not say which of your e-mail addresses is verified, so you cannot be found here. Ask whoever runs the sign-in service, or sign in with a password.".into(),
         }
@@ -83,32 +99,36 @@ struct Asked {
     nonce: String,
     verifier: String,
     back: String,
+    /// Whether somebody who is signed in confirms who they are.
+    confirms: bool,
 }
 
 impl Asked {
-    fn new(back: &str) -> Result<Self, Refused> {
+    fn new(back: &str, confirms: bool) -> Result<Self, Refused> {
         Ok(Self {
             state: random()?,
             nonce: random()?,
             verifier: random()?,
             back: local(back).unwrap_or("/console").to_owned(),
+            confirms,
         })
     }
 
     fn cookie(&self) -> String {
-        let Self { state, nonce, verifier, back } = self;
-        let back = URL_SAFE_NO_PAD.encode(back);
+        let Self { state, nonce, verifier, back, confirms } = self;
+        let (back, purpose) =
+            (URL_SAFE_NO_PAD.encode(back), if *confirms { CONFIRM } else { SIGN_IN });
         format!(
-            "{COOKIE}={state}.{nonce}.{verifier}.{back}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={COOKIE_SECONDS}"
+            "{COOKIE}={state}.{nonce}.{verifier}.{back}.{purpose}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={COOKIE_SECONDS}"
         )
     }
 
     fn of(headers: &HeaderMap) -> Option<Self> {
         let parts: Vec<&str> = session::cookie(headers, COOKIE)?.split('.').collect();
-        let [state, nonce, verifier, back] = parts.as_slice() else { return None };
+        let [state, nonce, verifier, back, purpose] = parts.as_slice() else { return None };
         let back = String::from_utf8(URL_SAFE_NO_PAD.decode(back).ok()?).ok()?;
         let [state, nonce, verifier] = [state, nonce, verifier].map(|it| (*it).to_owned());
-        Some(Self { state, nonce, verifier, back })
+        Some(Self { state, nonce, verifier, back, confirms: *purpose == CONFIRM })
     }
 }
 
@@ -137,10 +157,11 @@ async fn begin(
         tracing::warn!(reason, "the OpenID provider could not be asked");
         Refused::Provider(NotSignedIn::Away)
     })?;
-    let asked = Asked::new(query.get("to").unwrap_or_default())?;
+    let confirms = query.get("again").is_some();
+    let asked = Asked::new(query.get("to").unwrap_or_default(), confirms)?;
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(asked.verifier.as_bytes()));
     let redirect = format!("{}{BACK}", console.engine.public_url());
-    let address = found.authorization(&[
+    let mut parameters = vec![
         ("response_type", "code"),
         ("client_id", provider.client_id()),
         ("redirect_uri", &redirect),
@@ -149,7 +170,12 @@ async fn begin(
         ("nonce", &asked.nonce),
         ("code_challenge", &challenge),
         ("code_challenge_method", "S256"),
-    ]);
+    ];
+    if confirms {
+        // With `max_age` the provider must say when the user signed in there (`auth_time`).
+        parameters.extend([("prompt", "login"), ("max_age", "0")]);
+    }
+    let address = found.authorization(&parameters);
     Ok(reply::see_other_with(&address, &asked.cookie()))
 }
 
@@ -189,6 +215,10 @@ async fn signed_in(console: &Console, from: &From, headers: &HeaderMap, query: &
         Ok(claims) => claims,
         Err(why) => return no(why),
     };
+    if asked.confirms && !console.engine.is_fresh_proof(&claims) {
+        tracing::warn!("an ID token that should confirm a user has no recent auth_time");
+        return no(NotSignedIn::NotConfirmed);
+    }
     match console.engine.sign_in_with_subject(&claims, session::secret(headers)).await {
         Ok(secret) => {
             let back = local(&asked.back).unwrap_or("/console");
@@ -211,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_comes_back_by_its_cookie() {
-        let asked = Asked::new("/console/apps/app_1?x=y").unwrap();
+        let asked = Asked::new("/console/apps/app_1?x=y", true).unwrap();
         let cookie = asked.cookie();
         assert!(cookie.contains("; Secure; HttpOnly; SameSite=Lax; Max-Age=600"), "{cookie}");
         let mut headers = HeaderMap::new();
@@ -219,7 +249,7 @@ mod tests {
         headers.insert(COOKIES, HeaderValue::from_str(sent).unwrap());
         assert_eq!(Asked::of(&headers), Some(asked.clone()));
         assert!(asked.verifier.len() >= 43, "as long as PKCE wants it");
-        assert_eq!(Asked::new("https://evil.example").unwrap().back, "/console");
+        assert_eq!(Asked::new("https://evil.example", false).unwrap().back, "/console");
         assert_eq!(Asked::of(&HeaderMap::new()), None);
     }
 }

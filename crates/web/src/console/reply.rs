@@ -297,6 +297,9 @@ impl IntoResponse for Refused {
         if let Self::SignedOut { back } = &self {
             return see_other(&super::sign_in::address(back));
         }
+        if let Self::Admin(AdminError::NotFresh) = &self {
+            return super::confirm::redirect();
+        }
         let (kind, title, text) = self.told();
         frame::failure(kind, title, &text)
     }
@@ -344,9 +347,13 @@ impl Refused {
                 let kind = match why {
                     NotSignedIn::Away => Kind::Away,
                     NotSignedIn::Unknown(_) => Kind::Forbidden,
-                    NotSignedIn::Stale | NotSignedIn::Refused | NotSignedIn::NotProven => Kind::Unfinished,
+                    NotSignedIn::Stale
+                    | NotSignedIn::Refused
+                    | NotSignedIn::NotProven
+                    | NotSignedIn::NotConfirmed => Kind::Unfinished,
                 };
-                (kind, "Not signed in", why.told())
+                let is_signed_in = *why == NotSignedIn::NotConfirmed;
+                (kind, if is_signed_in { "Not confirmed" } else { "Not signed in" }, why.told())
             }
             Self::Busy => (
                 Kind::Away,
@@ -365,6 +372,9 @@ fn told(error: &AdminError) -> (Kind, &'static str, String) {
             "Not found",
             format!("There is no such {}, or you may not see it.", what.word()),
         ),
+        AdminError::NotFresh => {
+            (Kind::Forbidden, "Confirm it’s you", "Confirm who you are, and try again.".into())
+        }
         AdminError::Forbidden { .. } | AdminError::BoundToApp => (
             Kind::Forbidden,
             "You may not do this",

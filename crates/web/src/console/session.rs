@@ -26,6 +26,8 @@ pub(super) struct Visitor {
     pub(super) who: String,
     /// Who they are; the holder of a token is nobody in particular.
     pub(super) user_id: Option<UserId>,
+    /// The address of a user; empty for the holder of a token.
+    pub(super) email: String,
     pub(super) theme: Option<&'static str>,
     pub(super) gzip: bool,
 }
@@ -50,6 +52,7 @@ impl Visitor {
             actor: session.actor,
             who: session.who,
             user_id: session.user_id,
+            email: session.email.unwrap_or_default(),
             theme: theme_of(headers),
             gzip: negotiate::takes_gzip(headers),
         }

@@ -24,16 +24,21 @@ use super::{Console, frame, session};
 use crate::negotiate;
 
 const PAGE: &str = "/console/sign-in";
+const CODE_PAGE: &str = "/console/sign-in/code";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const WRONG_PASSWORD: &str =
     "This e-mail address and password do not match anybody who may sign in.";
+const WRONG_CODE: &str = "This code is not right, or was used already. Wait for the next one.";
 const WRONG_TOKEN: &str = "This token is not valid. It may be mistyped, revoked or expired.";
 pub(super) const NEEDS_HTTPS: &str = "Your browser reached this page over plain HTTP. The cookie that keeps you signed in is only \
      sent over HTTPS, so signing in cannot work here. Open the console under its https:// address, or, on the machine \
      itself, under http://127.0.0.1 or http://localhost.";
 
 pub(super) fn routes() -> Router<Arc<Console>> {
-    Router::new().route(PAGE, get(show).post(sign_in)).route("/console/sign-out", post(sign_out))
+    Router::new()
+        .route(PAGE, get(show).post(sign_in))
+        .route("/console/sign-in/code", post(sign_in_with_code))
+        .route("/console/sign-out", post(sign_out))
 }
 
 /// Where to sign in, to come back to a page of the console.
@@ -102,11 +107,93 @@ async fn sign_in(
         }
         Err(Refusal::Store(error)) => Err(error.into()),
         Err(Refusal::Busy) => Err(Refused::Busy),
-        Err(Refusal::Wrong | Refusal::LinkOver | Refusal::Invalid(_)) => {
+        Err(Refusal::CodeNeeded(ticket)) => {
+            Ok(code_page(Kind::Shown, &ticket.0, typed.back, None, &headers))
+        }
+        Err(refusal @ (Refusal::Wrong(_) | Refusal::LinkOver | Refusal::Invalid(_))) => {
             let text = if typed.with_token { WRONG_TOKEN } else { WRONG_PASSWORD };
-            tracing::info!(with_token = typed.with_token, "an attempt to sign in was refused");
+            let account = match (refusal, typed.with_token) {
+                (Refusal::Wrong(Some(user)), _) => user.to_string(),
+                (_, true) => "admin token".to_owned(),
+                _ => "unknown account".to_owned(),
+            };
+            log_failure(&console, &from, &headers, &account);
             Ok(page(Kind::Unfinished, Typed { error: Some(text), ..typed }, &headers))
         }
+    }
+}
+
+/// The code of the second factor, after the password.
+async fn sign_in_with_code(
+    State(console): State<Arc<Console>>,
+    from: From,
+    headers: HeaderMap,
+    SmallForm(form): SmallForm,
+) -> Answer {
+    let (ticket, back) = (form.get("ticket").unwrap_or_default(), form.raw("to"));
+    let over = || Err(Refused::SignedOut { back: back.to_owned() });
+    let Some(user) = console.engine.ticket_holder(ticket) else { return over() };
+    let wait = console.attempts.of_address(&from, &headers);
+    if let Some(seconds) = wait.or_else(|| console.attempts.of_code(user)) {
+        let text = format!("Too many attempts. Try again in {seconds} seconds.");
+        return Ok(code_page(Kind::Limited(seconds), ticket, back, Some(&text), &headers));
+    }
+    let code = form.get("code").unwrap_or_default();
+    match console.engine.sign_in_with_code(ticket, code, session::secret(&headers)).await {
+        Ok(secret) => {
+            let to = local(back).unwrap_or("/console");
+            Ok(reply::see_other_with(to, &session::kept(&secret)))
+        }
+        Err(Refusal::Store(error)) => Err(error.into()),
+        Err(Refusal::Busy) => Err(Refused::Busy),
+        Err(Refusal::Wrong(_)) => {
+            log_failure(&console, &from, &headers, &user.to_string());
+            Ok(code_page(Kind::Unfinished, ticket, back, Some(WRONG_CODE), &headers))
+        }
+        Err(Refusal::LinkOver | Refusal::CodeNeeded(_) | Refusal::Invalid(_)) => over(),
+    }
+}
+
+/// Logs a failed sign-in with the account (the id of a user, never what was typed) and the client address.
+pub(super) fn log_failure(console: &Console, from: &From, headers: &HeaderMap, account: &str) {
+    let address = console.attempts.address(from, headers);
+    tracing::warn!(%account, %address, "console: sign-in failed");
+}
+
+/// Asks for the code of the second factor.
+pub(super) fn code_page(
+    kind: Kind,
+    ticket: &str,
+    back: &str,
+    error: Option<&str>,
+    headers: &HeaderMap,
+) -> Response {
+    let content = html! {
+        h1 { "Second factor" }
+        @if let Some(error) = error { div.errors role="alert" tabindex="-1" { p { (error) } } }
+        form.form method="post" action=(CODE_PAGE) {
+            input type="hidden" name="ticket" value=(ticket);
+            input type="hidden" name="to" value=(back);
+            (code_field().draw())
+            button.button.primary type="submit" { "Sign in" }
+        }
+        p.muted { "Lost the app and the recovery codes? An owner can reset your second factor." }
+        p.muted { a href=(address(back)) { "Begin again" } }
+    };
+    let theme = session::theme_of(headers);
+    let markup = frame::bare("Second factor", theme, &["base.js"], content);
+    reply::page(kind, markup, negotiate::takes_gzip(headers))
+}
+
+pub(super) fn code_field() -> Field<'static> {
+    Field {
+        id: "code",
+        label: "Code",
+        hint: Some("Six digits from your authenticator app, or a recovery code."),
+        required: true,
+        autocomplete: Some("one-time-code"),
+        mono: true,
+        ..Field::default()
     }
 }
 

@@ -53,7 +53,11 @@ async fn set(
     match engine.set_password_by_link(code, form.raw("password"), before).await {
         Ok(secret) => Ok(reply::see_other_with("/console?done=welcome", &session::kept(&secret))),
         Err(Refusal::Invalid(faults)) => Ok(page(Kind::Unfinished, code, &faults, &headers)),
-        Err(Refusal::LinkOver | Refusal::Wrong) => {
+        Err(Refusal::CodeNeeded(ticket)) => {
+            let to = "/console?done=welcome";
+            Ok(sign_in::code_page(Kind::Shown, &ticket.0, to, None, &headers))
+        }
+        Err(Refusal::LinkOver | Refusal::Wrong(_)) => {
             let text = format!(
                 "is not valid (any more). A link works once, and for {LINK_HOURS} hours; ask whoever sent it for another"
             );

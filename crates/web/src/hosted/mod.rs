@@ -47,6 +47,7 @@ use self::visit::{Barred, Visit, store_down};
 use self::words::Words;
 use crate::client::{Peer, Proxies, Senders};
 use crate::exchange::Failure;
+use crate::rate::AddressLimit;
 use crate::{Limits, Network, body, query};
 
 /// The templates of the routes.
@@ -71,18 +72,33 @@ impl Default for HostedOptions {
     }
 }
 
+/// A byte that is not plain ASCII is sent as `%XX`.
+const FORM_BYTES_PER_BYTE: usize = 3;
+
 /// What the pages need: the engine, limits, and who has sent how much.
 pub(crate) struct Hosted {
     engine: Arc<Engine>,
     limits: Limits,
     senders: Senders,
     proxies: Proxies,
+    addresses: Arc<AddressLimit>,
 }
 
 impl Hosted {
-    pub(crate) fn new(engine: Arc<Engine>, limits: Limits, options: HostedOptions) -> Self {
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        limits: Limits,
+        options: HostedOptions,
+        addresses: Arc<AddressLimit>,
+    ) -> Self {
         let senders = Senders::new(options.sends_per_minute);
-        Self { engine, limits, senders, proxies: Proxies(options.trusted_proxies) }
+        Self { engine, limits, senders, proxies: Proxies(options.trusted_proxies), addresses }
+    }
+
+    /// A form may be as much larger than a submission of the same answers as its encoding makes it.
+    fn form_limits(&self) -> Limits {
+        let body_bytes_max = self.limits.body_bytes_max.saturating_mul(FORM_BYTES_PER_BYTE);
+        Limits { body_bytes_max, ..self.limits }
     }
 }
 

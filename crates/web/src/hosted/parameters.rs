@@ -5,12 +5,14 @@
 //! that breaks one is left out and named to the reader; it never costs an answer. Names that mean nothing here
 //! are ignored, since links are decorated on their way. Deliberately absent: a way to `answers`.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
 use sluice_flow::issue::Step;
 use sluice_flow::locale;
-use sluice_flow::submission::{self, IDENTITIES_MAX, TAGS_MAX, Unfit};
+use sluice_flow::submission::{
+    Admission, Context, IDENTITIES_MAX, Identity, Submission, TAGS_MAX, TextMap, Texts,
+};
 
 use crate::query;
 
@@ -29,17 +31,18 @@ pub(super) struct Parameters {
     pub(super) refused: BTreeSet<String>,
     tags: Vec<(String, Vec<String>)>,
     identities: Vec<(String, String)>,
-    /// Fields of `context`, by their path below it.
-    context: Vec<(Vec<&'static str>, String)>,
+    /// The fields of `context` in the order of [`CONTEXT`].
+    context: [Option<String>; CONTEXT.len()],
 }
 
+const LOCALE: &str = "context.locale";
 /// The fields of `context` that an address may fill.
-const CONTEXT: [(&str, &[&str]); 5] = [
-    ("context.locale", &["locale"]),
-    ("context.page.path", &["page", "path"]),
-    ("context.page.referrer", &["page", "referrer"]),
-    ("context.page.search", &["page", "search"]),
-    ("context.userAgent", &["userAgent"]),
+const CONTEXT: [&str; 5] = [
+    LOCALE,
+    "context.page.path",
+    "context.page.referrer",
+    "context.page.search",
+    "context.userAgent",
 ];
 
 impl Parameters {
@@ -56,7 +59,6 @@ impl Parameters {
         // What still breaks a rule goes as a whole.
         read.tags.clear();
         read.identities.clear();
-        read.context.clear();
         read.assignment = None;
         read
     }
@@ -78,10 +80,10 @@ impl Parameters {
             } else if takes_identities && !known {
                 self.refuse(name);
             }
-        } else if let Some((_, path)) = CONTEXT.iter().find(|(known, _)| *known == name) {
-            if !self.context.iter().any(|(known, _)| known == path) {
-                self.context.push((path.to_vec(), value.to_owned()));
-            }
+        } else if name == LOCALE && locale::repaired(value).is_none() {
+            self.refuse(name);
+        } else if let Some(at) = CONTEXT.iter().position(|known| *known == name) {
+            self.context[at].get_or_insert_with(|| value.to_owned());
         } else if name.starts_with("answers.") || name.starts_with("context.") {
             self.refuse(name);
         } else {
@@ -103,8 +105,7 @@ impl Parameters {
 
     /// The languages that the reader wants, the most wanted first: the address's, then the browser's.
     pub(super) fn languages(&self, accepted: Option<&str>) -> Vec<String> {
-        let own = self.context.iter().find(|(path, _)| path == &["locale"]);
-        let own = own.and_then(|(_, tag)| locale::canonical(tag));
+        let own = self.context[0].as_deref().and_then(locale::repaired);
         own.into_iter().chain(accepted_languages(accepted.unwrap_or_default())).collect()
     }
 
@@ -114,42 +115,37 @@ impl Parameters {
     }
 
     /// Fills these into a submission; what is there already gives way.
-    pub(super) fn fill(&self, submission: &mut Value) {
-        if !self.tags.is_empty() {
-            let texts = |values: &[String]| match values {
-                [one] => json!(one),
-                several => json!(several),
-            };
-            let tags: Map<String, Value> =
-                self.tags.iter().map(|(name, values)| (name.clone(), texts(values))).collect();
-            submission["metadata"] = json!({"tags": tags});
-        }
-        let identity = |(kind, value): &(String, String)| json!({"type": kind, "value": value});
-        submission["identities"] = self.identities.iter().map(identity).collect();
-        for (path, value) in &self.context {
-            let mut place = &mut submission["context"];
-            for step in path {
-                place = &mut place[*step];
+    pub(super) fn fill<'s>(&'s self, submission: &mut Submission<'s>) {
+        let texts = |values: &'s [String]| match values {
+            [one] => Texts::One(one.into()),
+            several => Texts::Many(several.iter().map(Cow::from).collect()),
+        };
+        let tags = self.tags.iter().map(|(name, values)| (name.into(), texts(values)));
+        submission.tags = tags.collect();
+        let identity = |(kind, value): &'s (String, String)| Identity {
+            kind: kind.into(),
+            value: value.into(),
+        };
+        submission.identities = self.identities.iter().map(identity).collect();
+        submission.flow_assignment_id = self.assignment.as_ref().map(Cow::from);
+        let Context { locale, page, user_agent } = &mut submission.context;
+        let mut filled = page.take().unwrap_or_default();
+        let places =
+            [locale, &mut filled.path, &mut filled.referrer, &mut filled.search, user_agent];
+        for (place, text) in places.into_iter().zip(&self.context) {
+            if let Some(text) = text {
+                *place = Some(text.into());
             }
-            *place = json!(value);
         }
-        submission["flowAssignmentId"] = json!(self.assignment);
+        *page = Some(filled);
     }
 
     /// Asks the rules of a submission; gives the paths of what breaks one.
     fn checked(&self) -> Result<(), Vec<Vec<Step>>> {
-        let mut probe = json!({
-            "flowVersionId": "", "flowVersionPayloadGeneration": "4",
-            "respondentAnalyticsAdmission": "admitted",
-        });
+        let mut probe = empty();
         self.fill(&mut probe);
-        match submission::parse(probe.to_string().as_bytes()) {
-            Ok(_) => Ok(()),
-            Err(Unfit::Refused(issues)) => {
-                Err(issues.into_iter().map(|issue| issue.path).collect())
-            }
-            Err(Unfit::Malformed(_)) => Err(Vec::new()),
-        }
+        let checked = probe.checked().map(drop);
+        checked.map_err(|issues| issues.into_iter().map(|issue| issue.path).collect())
     }
 
     fn leave_out(&mut self, paths: &[Vec<Step>]) {
@@ -164,10 +160,6 @@ impl Parameters {
                 (["identities"], Some(Step::Index(index))) => {
                     identities.insert(*index);
                 }
-                (["context", rest @ ..], _) => {
-                    self.refused.insert(format!("context.{}", rest.join(".")));
-                    self.context.retain(|(known, _)| known != rest);
-                }
                 (["flowAssignmentId"], _) => {
                     self.refuse("flowAssignmentId");
                     self.assignment = None;
@@ -181,6 +173,20 @@ impl Parameters {
                 self.refused.insert(format!("identities.{kind}"));
             }
         }
+    }
+}
+
+/// A submission of nothing, for the parameters to fill.
+fn empty() -> Submission<'static> {
+    Submission {
+        flow_version_id: Cow::Borrowed(""),
+        admission: Admission::Admitted,
+        answers: TextMap::default(),
+        identities: Vec::new(),
+        tags: TextMap::default(),
+        context: Context::default(),
+        flow_assignment_id: None,
+        idempotency_key: None,
     }
 }
 
@@ -212,17 +218,32 @@ fn accepted_languages(header: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     /// What a query fills in, and which of its parameters are refused.
     #[track_caller]
     fn check(query: &str, filled: Value, refused: &[&str]) {
         let parameters = Parameters::read(Some(query), true);
-        let mut submission = json!({});
+        let mut submission = empty();
         parameters.fill(&mut submission);
-        let fields = submission.as_object_mut().unwrap();
-        fields.retain(|_, value| !value.is_null() && *value != json!([]));
-        assert_eq!(submission, filled, "{query}");
+        let submission = submission.checked().unwrap();
+        let mut found = json!({});
+        let read = |json: String| json.parse::<Value>().unwrap();
+        if let Some(tags) = submission.tags_json() {
+            found["metadata"]["tags"] = read(tags);
+        }
+        if let Some(identities) = submission.identities_json() {
+            found["identities"] = read(identities);
+        }
+        if let Some(context) = submission.context_json() {
+            found["context"] = read(context);
+        }
+        if let Some(id) = &submission.flow_assignment_id {
+            found["flowAssignmentId"] = json!(id);
+        }
+        assert_eq!(found, filled, "{query}");
         assert_eq!(parameters.refused, refused.iter().map(|name| (*name).to_owned()).collect());
     }
 
@@ -230,7 +251,7 @@ mod tests {
     fn a_name_is_the_path_of_its_field() {
         check(
             "metadata.tags.plan=pro&tags.seats=7&tags.plan=old&context.locale=de_at&utm_source=x",
-            json!({"metadata": {"tags": {"plan": ["pro", "old"], "seats": "7"}}, "context": {"locale": "de_at"}}),
+            json!({"metadata": {"tags": {"plan": ["pro", "old"], "seats": "7"}}, "context": {"locale": "de-AT"}}),
             &[],
         );
         check(
@@ -264,12 +285,17 @@ mod tests {
             json!({"metadata": {"tags": {"b": "1"}}}),
             &["context.locale"],
         );
-        check("context.page.search=a", json!({}), &["context.page.search"]);
+        check("context.page.search=a", json!({"context": {"page": {"search": "?a"}}}), &[]);
+        check("context.page.path=/%00a", json!({"context": {"page": {"path": "/a"}}}), &[]);
+        check("context.locale=en_US.UTF-8", json!({"context": {"locale": "en-US"}}), &[]);
         check("tags.a=%00", json!({}), &["tags.a"]);
         check(
-            "identities.userId=1&identities.userId=2&identities.nonsense=3&identities.traits.email=no",
-            json!({"identities": [{"type": "userId", "value": "1"}]}),
-            &["identities.nonsense", "identities.traits.email", "identities.userId"],
+            "identities.userId=1&identities.userId=2&identities.anonymousId=3&identities.a+b=4\
+             &identities.traits.email=no",
+            json!({"identities": [
+                {"type": "userId", "value": "1"}, {"type": "anonymousId", "value": "3"},
+            ]}),
+            &["identities.a b", "identities.traits.email", "identities.userId"],
         );
         check(&format!("flowAssignmentId={}", "x".repeat(256)), json!({}), &["flowAssignmentId"]);
         check("answers.nps=9", json!({}), &["answers.nps"]);

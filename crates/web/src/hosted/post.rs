@@ -4,6 +4,7 @@
 //! what it came to becomes a page. Nothing that a respondent wrote is lost on the way: whatever is wrong, the
 //! form is shown again as it was filled in.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -11,7 +12,6 @@ use axum::body::Body;
 use axum::response::Response;
 use http::header::USER_AGENT;
 use http::request::Parts;
-use serde_json::{Value, json};
 use sluice_engine::intake::Accepted;
 use sluice_engine::{HostedVersion, Receipt, SubmitError};
 use sluice_flow::definition::{Definition, RespondentAnalytics, Wording};
@@ -19,7 +19,7 @@ use sluice_flow::invitation::InvitationState;
 use sluice_flow::issue::{Code, Issue};
 use sluice_flow::judge::{self, judge_question};
 use sluice_flow::logic;
-use sluice_flow::submission::{Admission, TextMap};
+use sluice_flow::submission::{Admission, Context, Page, Submission, TextMap};
 
 use super::form::{Form, Go};
 use super::reply::{self, Kind};
@@ -29,6 +29,7 @@ use super::view::{Extent, View};
 use super::visit::{Visit, store_down, text};
 use super::{Hosted, rules};
 use crate::body::{self, Unread};
+use crate::rate::Sender;
 
 /// A form that is sent sooner than this after it was made was not read by a person.
 const READ_MILLIS_MIN: i64 = 2_000;
@@ -44,11 +45,12 @@ pub(super) async fn answer(
         Ok(visit) => visit,
         Err(barred) => return barred.page(),
     };
-    let form = match body::read(&visit.headers, body, &hosted.limits).await {
-        Ok(body) => Form::parse(&String::from_utf8_lossy(&body)),
+    let body = match body::read(&visit.headers, body, &hosted.form_limits()).await {
+        Ok(body) => body,
         Err(Unread::TooLarge) => return visit.bare_frame().too_large(),
         Err(Unread::TooSlow | Unread::Broken) => return visit.bare_frame().failed(),
     };
+    let form = Form::parse(&String::from_utf8_lossy(&body));
     let version = form.get("version").unwrap_or_default();
     let version = match hosted.engine.hosted_version(&visit.flow, version).await {
         Ok(version) => version,
@@ -58,7 +60,9 @@ pub(super) async fn answer(
         }
     };
     let address = hosted.proxies.client(peer, &visit.headers);
-    let sent = Sent { hosted, visit: &visit, form: &form, address };
+    let sender = hosted.addresses.sender(peer, &visit.headers);
+    let bytes = body.len() as u64;
+    let sent = Sent { hosted, visit: &visit, form: &form, bytes, address, sender };
     match (version, form.go()) {
         (Some(version), Go::Send) => sent.send(&version).await,
         (Some(version), go) if hosted.engine.is_accepting(&version) => {
@@ -70,12 +74,13 @@ pub(super) async fn answer(
 
 /// Takes a form that an author sent from a preview: judged like any, and stored nowhere.
 pub(super) async fn preview(hosted: &Hosted, visit: &Visit, body: Body) -> Response {
-    let form = match body::read(&visit.headers, body, &hosted.limits).await {
+    let form = match body::read(&visit.headers, body, &hosted.form_limits()).await {
         Ok(body) => Form::parse(&String::from_utf8_lossy(&body)),
         Err(Unread::TooLarge) => return visit.bare_frame().too_large(),
         Err(Unread::TooSlow | Unread::Broken) => return visit.bare_frame().failed(),
     };
-    let sent = Sent { hosted, visit, form: &form, address: None };
+    let sender = Sender::UNLIMITED;
+    let sent = Sent { hosted, visit, form: &form, bytes: 0, address: None, sender };
     let version = &visit.flow.current;
     match form.go() {
         Go::Send => sent.judge(version),
@@ -88,7 +93,10 @@ struct Sent<'s> {
     hosted: &'s Hosted,
     visit: &'s Visit,
     form: &'s Form,
+    /// The size of the body.
+    bytes: u64,
     address: Option<IpAddr>,
+    sender: Sender,
 }
 
 /// A form read by a version's questions.
@@ -176,22 +184,29 @@ impl Sent<'_> {
         if let Some(seconds) = self.hosted.senders.wait(self.address) {
             return again(Kind::Limited(seconds), notice.limited);
         }
+        let (app, engine) = (self.visit.flow.app(), &self.hosted.engine);
+        if let Err(limited) = self.hosted.addresses.admit_bytes(engine, self.sender, self.bytes) {
+            return again(Kind::Limited(limited.retry_after_seconds), notice.limited);
+        }
+        if let Err(limited) = engine.admit_calls(app, 1) {
+            return again(Kind::Limited(limited.retry_after_seconds), notice.unavailable);
+        }
         let Some(key) = self.form.key().filter(|_| !self.is_robot()) else {
             return again(Kind::Unfinished, notice.robot);
         };
-        let engine = &self.hosted.engine;
-        let body = self.submission(&reading).to_string();
         let key =
             sluice_engine::idempotency::IdempotencyKey::parse(key.to_string().as_bytes()).ok();
         let claims = self.visit.claims.as_deref();
-        let submitted = engine
-            .submit_as(self.visit.flow.app(), Some(body.as_bytes()), key.as_ref(), claims)
-            .await;
+        let submission = self.submission(&reading);
+        let submitted = engine.submit_parts(app, submission, key.as_ref(), claims).await;
         match submitted {
             Ok(Receipt::Accepted(accepted)) => self.stored(&reading, accepted),
             Ok(Receipt::Refused(issues)) => self.refused(&reading, &issues),
             Err(SubmitError::Unavailable(unavailable)) => {
                 again(Kind::Away(unavailable.retry_after_seconds), notice.unavailable)
+            }
+            Err(SubmitError::Limited(limited)) => {
+                again(Kind::Limited(limited.retry_after_seconds), notice.full)
             }
             Err(SubmitError::Malformed(reason)) => {
                 tracing::error!(reason, "a hosted form made no submission");
@@ -223,23 +238,26 @@ impl Sent<'_> {
             && (self.form.get("website").is_some() || made.is_some_and(is_quick))
     }
 
-    /// The form as the contract has a submission.
-    fn submission(&self, reading: &Reading<'_>) -> Value {
-        let mut submission = json!({
-            "flowVersionId": reading.version.id(),
-            "flowVersionPayloadGeneration": "4",
-            "respondentAnalyticsAdmission": self.admission(reading),
-            "answers": reading.answers,
-            "context": {
-                "locale": reading.wording.locale(),
-                "page": {
-                    "path": format!("/f/{}", self.visit.flow.flow_id),
-                    "referrer": self.form.get("referrer"),
-                    "search": self.visit.search(),
-                },
-                "userAgent": text(&self.visit.headers, USER_AGENT),
+    fn submission<'r>(&'r self, reading: &Reading<'r>) -> Submission<'r> {
+        let page = Page {
+            path: Some(format!("/f/{}", self.visit.flow.flow_id).into()),
+            referrer: self.form.get("referrer").map(Cow::from),
+            search: Some(self.visit.search().into()),
+        };
+        let mut submission = Submission {
+            flow_version_id: reading.version.id().to_string().into(),
+            admission: self.admission(reading),
+            answers: reading.answers.clone(),
+            identities: Vec::new(),
+            tags: TextMap::default(),
+            context: Context {
+                locale: Some(reading.wording.locale().to_owned().into()),
+                page: Some(page),
+                user_agent: text(&self.visit.headers, USER_AGENT).map(Cow::from),
             },
-        });
+            flow_assignment_id: None,
+            idempotency_key: None,
+        };
         self.visit.parameters.fill(&mut submission);
         submission
     }

@@ -67,7 +67,9 @@ impl Bounds {
 fn length_of(question_type: &QuestionType) -> Option<(Option<u32>, Option<u32>)> {
     let length = match question_type {
         QuestionType::ShortText(it) => it.length,
-        QuestionType::LongText(it) => it.length,
+        QuestionType::LongText(it) => {
+            return Some((it.length.min_length, Some(it.chars_max())));
+        }
         QuestionType::Email(it) => it.length,
         QuestionType::Url(it) => it.length,
         QuestionType::Phone(it) => it.length,

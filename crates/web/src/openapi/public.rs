@@ -113,6 +113,10 @@ pub(super) struct Submission {
     context: Option<Context>,
     /// At most 255 characters, stored as sent.
     flow_assignment_id: Option<String>,
+    /// 1 to 255 printable ASCII characters that name this call, such as a random UUID. Sent again with
+    /// the same key, alone or in any batch, it stores nothing and gives the first answer. It wins over the
+    /// `Idempotency-Key` header.
+    idempotency_key: Option<String>,
 }
 
 #[derive(ToSchema)]
@@ -262,6 +266,7 @@ struct TrpcErrorData {
         (status = 304, description = "Unchanged since the `ETag` in `If-None-Match`"),
         (status = 401, description = "`api_key_invalid`: the key is unknown or revoked; `token_missing`, `token_invalid`, `token_expired`: the app verifies identities", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "`flow_not_found`; `flow_not_published`: it has no published version", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`rate_limited`: beyond a limit of the app or of the address; try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "`store_unavailable`: try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
     ),
 )]
@@ -284,6 +289,7 @@ pub(super) fn resolve_flow() {}
         (status = 400, description = "`payload_generation_required`, `payload_generation_unsupported`", body = Problem, content_type = "application/problem+json"),
         (status = 401, description = "`api_key_invalid`: the key is unknown or revoked; `token_missing`, `token_invalid`, `token_expired`: the app verifies identities", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`rate_limited`: beyond a limit of the app or of the address; try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "`store_unavailable`: try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
     ),
 )]
@@ -294,21 +300,26 @@ pub(super) fn fetch_version() {}
 /// A tRPC mutation: any tRPC client of version 10 or 11 can call it, batched and streamed too. A
 /// well-formed call is answered with 200, accepted or refused; all problems are told at once.
 /// `success: true` means that the response is on stable storage. After a 5xx or a lost connection,
-/// send it again with the same `Idempotency-Key`: at most one response is stored.
+/// send it again with the same `idempotencyKey`: at most one response is stored.
 #[utoipa::path(
     post, path = "/api/v1/{apiKey}/trpc/response.submit", operation_id = "submitResponse",
     tag = "Public API",
     params(
         ("apiKey" = String, Path),
-        ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters, unique within the app. The same key with another submission is refused: `idempotency_key_reused`"),
+        ("Idempotency-Key" = Option<String>, Header, description = "For a single call, in place of the `idempotencyKey` of the submission: 1 to 255 printable ASCII characters, unique within the app. In a batch, call i has this key plus `#i`. The same key with another submission is refused: `idempotency_key_reused`"),
     ),
     request_body = Submission,
     responses(
         (status = 200, description = "Judged: accepted or refused", body = SubmitReply),
         (status = 400, description = "`BAD_REQUEST`, `PARSE_ERROR`: not a call, or not JSON", body = TrpcError),
         (status = 401, description = "`UNAUTHORIZED`: the key is unknown or revoked, or the app verifies identities and `reason` says what is wrong with the token", body = TrpcError),
-        (status = 413, description = "`PAYLOAD_TOO_LARGE`: more than 256 KiB", body = TrpcError),
+        (status = 404, description = "`NOT_FOUND`: no such procedure", body = TrpcError),
+        (status = 405, description = "`METHOD_NOT_SUPPORTED`: not a POST", body = TrpcError),
+        (status = 408, description = "`TIMEOUT`: the body came too slowly", body = TrpcError),
+        (status = 413, description = "`PAYLOAD_TOO_LARGE`: more than 1 MiB", body = TrpcError),
         (status = 415, description = "`UNSUPPORTED_MEDIA_TYPE`: not `application/json`", body = TrpcError),
+        (status = 429, description = "`TOO_MANY_REQUESTS`: beyond a limit of the app or of the address (`reason` is `rate_limited`), or the app has stored as much as it may in a day (`daily_quota_reached`); try again after `Retry-After` seconds", body = TrpcError),
+        (status = 500, description = "`INTERNAL_SERVER_ERROR`: a fault in the server; the log has it under the reply's `x-request-id`", body = TrpcError),
         (status = 503, description = "`SERVICE_UNAVAILABLE`: nothing was acknowledged; try again after `Retry-After` seconds", body = TrpcError),
     ),
 )]

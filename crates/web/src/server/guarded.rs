@@ -6,16 +6,18 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::activity::Activity;
 use crate::Limits;
 
-/// The bytes by which HTTP/1 and HTTP/2 are told apart: the length of HTTP/2's preface.
-const OPENING_BYTES: usize = 24;
+/// What an HTTP/2 client sends first.
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 #[derive(Debug)]
 pub(super) struct Guarded<T> {
@@ -28,16 +30,33 @@ pub(super) struct Guarded<T> {
 /// What is still awaited of the first bytes, and until when.
 #[derive(Debug)]
 struct Opening {
-    awaited: usize,
+    /// What is left of [`PREFACE`] to compare.
+    awaited: &'static [u8],
+    is_preface: bool,
     deadline: Pin<Box<Sleep>>,
+    activity: Arc<Activity>,
+}
+
+impl Opening {
+    /// Compares what was read; true when there is nothing left to wait for.
+    fn is_over(&mut self, read: &[u8]) -> bool {
+        let (expected, rest) = self.awaited.split_at(read.len().min(self.awaited.len()));
+        self.is_preface &= read.starts_with(expected);
+        self.awaited = rest;
+        if rest.is_empty() && self.is_preface {
+            self.activity.begin_http2();
+        }
+        rest.is_empty()
+    }
 }
 
 impl<T> Guarded<T> {
-    pub(super) fn new(io: T, limits: &Limits) -> Self {
+    /// Reports to `activity` when the client begins to speak HTTP/2.
+    pub(super) fn new(io: T, activity: Arc<Activity>, limits: &Limits) -> Self {
         let deadline = Box::pin(sleep(limits.header_read_timeout));
         Self {
             io,
-            opening: Some(Opening { awaited: OPENING_BYTES, deadline }),
+            opening: Some(Opening { awaited: PREFACE, is_preface: true, deadline, activity }),
             write_stall: limits.write_stall_timeout,
             stalled: None,
         }
@@ -72,8 +91,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Guarded<T> {
         let result = Pin::new(&mut this.io).poll_read(context, buffer);
         let Some(opening) = &mut this.opening else { return result };
         if result.is_ready() {
-            opening.awaited = opening.awaited.saturating_sub(buffer.filled().len() - before);
-            if opening.awaited == 0 {
+            if opening.is_over(&buffer.filled()[before..]) {
                 this.opening = None;
             }
             return result;

@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 use sluice_engine::intake::Accepted;
 use sluice_engine::verify::TokenRefused;
-use sluice_engine::{Receipt, SubmitError, Unavailable};
+use sluice_engine::{Limited, LimitedBy, Receipt, SubmitError, Unavailable};
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::issue::Issue;
 use sluice_flow::time::Timestamp;
@@ -23,6 +23,7 @@ use sluice_flow::time::Timestamp;
 use crate::access::Denied;
 use crate::body::Unread;
 use crate::exchange::Failure;
+use crate::rate;
 
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// What decides the framing of a reply.
@@ -33,42 +34,35 @@ const RETRY_AFTER_SECONDS: u32 = 2;
 /// Headers that a reply has by the time it is sent: room for them is made once.
 const HEADERS_MAX: usize = 12;
 
-/// The error codes of tRPC that occur here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Code {
-    BadRequest,
-    Unauthorized,
-    NotFound,
-    MethodNotSupported,
-    Timeout,
-    PayloadTooLarge,
-    UnsupportedMediaType,
-    InternalServerError,
-    ServiceUnavailable,
-}
+macro_rules! codes {
+    ($($name:ident = $text:literal, $number:literal, $status:ident;)*) => {
+        /// The error codes of tRPC that occur here.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Code { $($name,)* }
 
-impl Code {
-    fn parts(self) -> (&'static str, i32, StatusCode) {
-        match self {
-            Self::BadRequest => ("BAD_REQUEST", -32600, StatusCode::BAD_REQUEST),
-            Self::Unauthorized => ("UNAUTHORIZED", -32001, StatusCode::UNAUTHORIZED),
-            Self::NotFound => ("NOT_FOUND", -32004, StatusCode::NOT_FOUND),
-            Self::MethodNotSupported => {
-                ("METHOD_NOT_SUPPORTED", -32005, StatusCode::METHOD_NOT_ALLOWED)
-            }
-            Self::Timeout => ("TIMEOUT", -32008, StatusCode::REQUEST_TIMEOUT),
-            Self::PayloadTooLarge => ("PAYLOAD_TOO_LARGE", -32013, StatusCode::PAYLOAD_TOO_LARGE),
-            Self::UnsupportedMediaType => {
-                ("UNSUPPORTED_MEDIA_TYPE", -32015, StatusCode::UNSUPPORTED_MEDIA_TYPE)
-            }
-            Self::InternalServerError => {
-                ("INTERNAL_SERVER_ERROR", -32603, StatusCode::INTERNAL_SERVER_ERROR)
-            }
-            Self::ServiceUnavailable => {
-                ("SERVICE_UNAVAILABLE", -32603, StatusCode::SERVICE_UNAVAILABLE)
+        impl Code {
+            fn parts(self) -> (&'static str, i32, StatusCode) {
+                match self { $(Self::$name => ($text, $number, StatusCode::$status),)* }
             }
         }
-    }
+
+        /// Each error code of the tRPC transport: its name, its number, and the HTTP status.
+        pub const TRPC_CODES: &[(&str, i32, u16)] =
+            &[$(($text, $number, StatusCode::$status.as_u16()),)*];
+    };
+}
+
+codes! {
+    BadRequest = "BAD_REQUEST", -32600, BAD_REQUEST;
+    Unauthorized = "UNAUTHORIZED", -32001, UNAUTHORIZED;
+    NotFound = "NOT_FOUND", -32004, NOT_FOUND;
+    MethodNotSupported = "METHOD_NOT_SUPPORTED", -32005, METHOD_NOT_ALLOWED;
+    Timeout = "TIMEOUT", -32008, REQUEST_TIMEOUT;
+    PayloadTooLarge = "PAYLOAD_TOO_LARGE", -32013, PAYLOAD_TOO_LARGE;
+    UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", -32015, UNSUPPORTED_MEDIA_TYPE;
+    TooManyRequests = "TOO_MANY_REQUESTS", -32029, TOO_MANY_REQUESTS;
+    InternalServerError = "INTERNAL_SERVER_ERROR", -32603, INTERNAL_SERVER_ERROR;
+    ServiceUnavailable = "SERVICE_UNAVAILABLE", -32603, SERVICE_UNAVAILABLE;
 }
 
 /// Why a call, or a whole request, was not judged.
@@ -79,11 +73,19 @@ pub(super) struct Fault {
     retry_after_seconds: Option<u32>,
     /// What exactly, where the code of tRPC leaves it open.
     reason: Option<&'static str>,
+    /// The limit that was reached, if it was one.
+    limited: Option<Limited>,
 }
 
 impl Fault {
     pub(super) fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), retry_after_seconds: None, reason: None }
+        Self {
+            code,
+            message: message.into(),
+            retry_after_seconds: None,
+            reason: None,
+            limited: None,
+        }
     }
 
     fn because(self, reason: &'static str) -> Self {
@@ -103,7 +105,19 @@ impl From<SubmitError> for Fault {
             SubmitError::Unavailable(Unavailable { reason, retry_after_seconds }) => {
                 Self::unavailable(reason, retry_after_seconds)
             }
+            SubmitError::Limited(limited) => limited.into(),
         }
+    }
+}
+
+impl From<Limited> for Fault {
+    fn from(limited: Limited) -> Self {
+        let reason = match limited.by {
+            LimitedBy::App | LimitedBy::Address | LimitedBy::AddressBytes => "rate_limited",
+            LimitedBy::Bytes => "daily_quota_reached",
+        };
+        let fault = Self::new(Code::TooManyRequests, rate::message(&limited)).because(reason);
+        Self { limited: Some(limited), ..fault }
     }
 }
 
@@ -169,22 +183,44 @@ impl From<Failure> for Fault {
 /// What one call came to.
 pub(super) type Outcome = Result<Receipt, Fault>;
 
+/// The data transformer of the client that sent a call. Its input alone shows which it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transformer {
+    /// None, or one that cannot be known because there is no readable input.
+    Plain,
+    Superjson,
+}
+
+impl Transformer {
+    pub(super) fn of_input(input: Option<&[u8]>) -> Self {
+        let is_superjson = input.is_some_and(sluice_flow::submission::is_superjson);
+        if is_superjson { Self::Superjson } else { Self::Plain }
+    }
+}
+
+/// One call, as the reply to it needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) path: String,
+    pub(super) transformer: Transformer,
+}
+
 /// The answer to one call that was not sent as a batch.
-pub(super) fn single(path: &str, outcome: &Outcome) -> Response {
+pub(super) fn single(path: &str, transformer: Transformer, outcome: &Outcome) -> Response {
     let mut body = Vec::with_capacity(128);
-    write_item(&mut body, Some(path), outcome);
+    write_item(&mut body, Some(path), transformer, outcome);
     reply(status_of(outcome), body, std::slice::from_ref(outcome))
 }
 
 /// The answer to a batch: one item a call, in their order.
-pub(super) fn array(paths: &[String], outcomes: &[Outcome]) -> Response {
+pub(super) fn array(calls: &[Call], outcomes: &[Outcome]) -> Response {
     let mut body = Vec::with_capacity(128 * outcomes.len());
     body.push(b'[');
-    for (index, (path, outcome)) in paths.iter().zip(outcomes).enumerate() {
+    for (index, (call, outcome)) in calls.iter().zip(outcomes).enumerate() {
         if index > 0 {
             body.push(b',');
         }
-        write_item(&mut body, Some(path), outcome);
+        write_item(&mut body, Some(&call.path), call.transformer, outcome);
     }
     body.push(b']');
     let mut statuses = outcomes.iter().map(status_of);
@@ -195,9 +231,20 @@ pub(super) fn array(paths: &[String], outcomes: &[Outcome]) -> Response {
 
 /// The answer to a request that did not come to its calls; one error even for a batch.
 pub(super) fn refused(fault: Fault) -> Response {
+    refused_for(Transformer::Plain, fault)
+}
+
+/// The same for a client with this transformer.
+pub(super) fn refused_for(transformer: Transformer, fault: Fault) -> Response {
     let outcome = Err(fault);
     let mut body = Vec::with_capacity(128);
-    write_item(&mut body, None, &outcome);
+    write_item(&mut body, None, transformer, &outcome);
+    reply(status_of(&outcome), body, std::slice::from_ref(&outcome))
+}
+
+/// The same with a body that was framed already.
+pub(super) fn refused_with(body: Body, fault: Fault) -> Response {
+    let outcome = Err(fault);
     reply(status_of(&outcome), body, std::slice::from_ref(&outcome))
 }
 
@@ -249,6 +296,9 @@ fn mark(headers: &mut HeaderMap, outcomes: &[Outcome]) {
     if let Some(seconds) = faults().filter_map(|fault| fault.retry_after_seconds).max() {
         headers.insert(RETRY_AFTER, seconds.into());
     }
+    if let Some(limited) = faults().find_map(|fault| fault.limited.as_ref()) {
+        rate::mark(headers, limited);
+    }
     if faults().any(|fault| fault.code == Code::Unauthorized) {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
@@ -267,15 +317,26 @@ fn mark(headers: &mut HeaderMap, outcomes: &[Outcome]) {
 }
 
 /// Writes the envelope of one call.
-pub(super) fn write_item(out: &mut Vec<u8>, path: Option<&str>, outcome: &Outcome) {
+pub(super) fn write_item(
+    out: &mut Vec<u8>,
+    path: Option<&str>,
+    transformer: Transformer,
+    outcome: &Outcome,
+) {
     let envelope = match outcome {
-        Ok(Receipt::Accepted(accepted)) => Envelope::Result { data: Data::accepted(accepted) },
-        Ok(Receipt::Refused(issues)) => Envelope::Result { data: Data::refused(issues) },
+        Ok(receipt) => {
+            let data = match receipt {
+                Receipt::Accepted(accepted) => Data::accepted(accepted),
+                Receipt::Refused(issues) => Data::refused(issues),
+            };
+            Envelope::Result { data: Transformed::by(transformer, data) }
+        }
         Err(fault) => {
             let (name, number, status) = fault.code.parts();
             let data =
                 ErrorData { code: name, http_status: status.as_u16(), path, reason: fault.reason };
-            Envelope::Error { message: &fault.message, code: number, data }
+            let shape = ErrorShape { message: &fault.message, code: number, data };
+            Envelope::Error(Transformed::by(transformer, shape))
         }
     };
     // Texts and numbers always have a JSON form, and a Vec always takes it.
@@ -285,8 +346,32 @@ pub(super) fn write_item(out: &mut Vec<u8>, path: Option<&str>, outcome: &Outcom
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Envelope<'a> {
-    Result { data: Data<'a> },
-    Error { message: &'a str, code: i32, data: ErrorData<'a> },
+    Result { data: Transformed<Data<'a>> },
+    Error(Transformed<ErrorShape<'a>>),
+}
+
+/// A value as the client's transformer expects it. Ours have no type that superjson's `meta` would name.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Transformed<T> {
+    Plain(T),
+    Superjson { json: T },
+}
+
+impl<T> Transformed<T> {
+    fn by(transformer: Transformer, value: T) -> Self {
+        match transformer {
+            Transformer::Plain => Self::Plain(value),
+            Transformer::Superjson => Self::Superjson { json: value },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorShape<'a> {
+    message: &'a str,
+    code: i32,
+    data: ErrorData<'a>,
 }
 
 #[derive(Serialize)]
@@ -363,8 +448,8 @@ mod tests {
     #[test]
     fn a_batch_tells_the_longest_wait_of_its_calls() {
         let wait = |seconds| Err(Fault::unavailable("later", seconds));
-        let paths = vec!["a".to_owned(), "b".to_owned()];
-        let response = array(&paths, &[wait(1), wait(7)]);
+        let call = |path: &str| Call { path: path.to_owned(), transformer: Transformer::Plain };
+        let response = array(&[call("a"), call("b")], &[wait(1), wait(7)]);
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(response.headers()[RETRY_AFTER], "7");
     }

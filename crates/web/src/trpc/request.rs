@@ -14,7 +14,7 @@ use super::envelope::{Code, Fault};
 use crate::query;
 
 /// The most calls in one batch.
-pub(super) const CALLS_MAX: usize = 100;
+pub const CALLS_MAX: usize = 100;
 
 const TRPC_ACCEPT: HeaderName = HeaderName::from_static("trpc-accept");
 const TRPC_BATCH_MODE: HeaderName = HeaderName::from_static("trpc-batch-mode");

@@ -1,6 +1,8 @@
 //! Batches that are answered line by line, each call as it completes.
 //!
-//! Version 11 has a head that says where each call will appear, then one chunk a call. Version 10 has one
+//! Version 11 has a head that says where each call will appear, then one chunk a call. Its client applies
+//! its transformer to each line as a whole, so for superjson the lines are wrapped and the values in them
+//! are not. Version 10 has one
 //! object spread over lines. Its client decodes each network chunk on its own, and a chunk may end
 //! within a character: so in that framing nothing but ASCII is sent.
 
@@ -10,34 +12,52 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream::{self, FuturesUnordered, Stream, StreamExt};
 
-use super::envelope::{self, Outcome};
+use super::envelope::{self, Call, Outcome, Transformer};
 
-/// The reply of a batch whose calls are these futures, in the framing of version 11.
-pub(super) fn lines11<F>(paths: Vec<String>, calls: Vec<F>) -> Body
+/// The reply of a batch whose calls come to these outcomes, in the framing of version 11.
+pub(super) fn lines11<F>(calls: Vec<Call>, outcomes: Vec<F>) -> Body
 where
     F: Future<Output = Outcome> + Send + 'static,
 {
     let entries: Vec<String> =
-        (0..paths.len()).map(|index| format!("\"{index}\":[[0],[null,0,{index}]]")).collect();
-    let head = Bytes::from(format!("{{{}}}\n", entries.join(",")));
-    let chunks = completed(calls).map(move |(index, outcome)| {
-        let mut line = format!("[{index},0,[[").into_bytes();
-        envelope::write_item(&mut line, Some(&paths[index]), &outcome);
-        line.extend_from_slice(b"]]]\n");
-        Bytes::from(line)
+        (0..calls.len()).map(|index| format!("\"{index}\":[[0],[null,0,{index}]]")).collect();
+    let is_superjson = calls.iter().any(|call| call.transformer == Transformer::Superjson);
+    let transformer = if is_superjson { Transformer::Superjson } else { Transformer::Plain };
+    let head = line11(transformer, |line| {
+        line.extend_from_slice(format!("{{{}}}", entries.join(",")).as_bytes());
+    });
+    let chunks = completed(outcomes).map(move |(index, outcome)| {
+        let Call { path, transformer } = &calls[index];
+        line11(*transformer, |line| {
+            line.extend_from_slice(format!("[{index},0,[[").as_bytes());
+            envelope::write_item(line, Some(path), Transformer::Plain, &outcome);
+            line.extend_from_slice(b"]]]");
+        })
     });
     body(stream::once(async { head }).chain(chunks))
 }
 
+fn line11(transformer: Transformer, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    let (before, after): (&[u8], &[u8]) = match transformer {
+        Transformer::Plain => (b"", b"\n"),
+        Transformer::Superjson => (b"{\"json\":", b"}\n"),
+    };
+    let mut line = before.to_vec();
+    write(&mut line);
+    line.extend_from_slice(after);
+    Bytes::from(line)
+}
+
 /// The same in the framing of version 10.
-pub(super) fn lines10<F>(paths: Vec<String>, calls: Vec<F>) -> Body
+pub(super) fn lines10<F>(calls: Vec<Call>, outcomes: Vec<F>) -> Body
 where
     F: Future<Output = Outcome> + Send + 'static,
 {
-    let items = completed(calls).enumerate().map(move |(sent, (index, outcome))| {
+    let items = completed(outcomes).enumerate().map(move |(sent, (index, outcome))| {
         let opening = if sent == 0 { '{' } else { ',' };
+        let Call { path, transformer } = &calls[index];
         let mut item = Vec::new();
-        envelope::write_item(&mut item, Some(&paths[index]), &outcome);
+        envelope::write_item(&mut item, Some(path), *transformer, &outcome);
         let mut line = format!("{opening}\"{index}\":").into_bytes();
         push_ascii(&mut line, &item);
         line.push(b'\n');

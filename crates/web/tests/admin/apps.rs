@@ -14,7 +14,8 @@ async fn an_app_is_made_with_one_key_and_read_back() {
         "appId": id, "name": "Acme", "apiKeys": [key], "identityVerification": "off",
         "allowedOrigins": [], "graceWindowSeconds": null, "retentionDays": null,
         "tokenLifetimeSeconds": null,
-        "hosted": {"accentColor": null, "logo": null, "spamProtection": true}, "createdAt": at(0)
+        "hosted": {"accentColor": null, "logo": null, "spamProtection": true},
+        "limits": {"callsPerSecond": null, "bytesPerDay": null}, "createdAt": at(0)
     });
     assert_eq!(app, expected);
     assert_eq!(site.get(&format!("/apps/{id}")).await.ok(200), expected);
@@ -95,11 +96,58 @@ async fn what_deletes_responses_or_proves_identities_needs_more_than_write() {
         (json!({"identityVerification": "observe"}), &["write", "erase"], false),
         (json!({"tokenLifetimeSeconds": 60}), &["write"], false),
         (json!({"identityVerification": "observe", "retentionDays": 2}), &["admin"], true),
+        (json!({"limits": {"callsPerSecond": 5}}), &["write", "erase"], false),
+        (json!({"limits": null}), &["write"], false),
+        (json!({"limits": {"callsPerSecond": 5}}), &["admin"], true),
     ] {
         let token = site.token(scopes, None).await;
         let reply = site.call(&token, "PATCH", &path, &patch).await;
         let expected = if allowed { 200 } else { 403 };
         assert_eq!(reply.status, expected, "{patch} with {scopes:?}");
+    }
+}
+
+#[tokio::test]
+async fn limits_of_an_app_are_not_set_by_an_admin_of_that_app_alone() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let path = format!("/apps/{app}");
+    let own = site.token(&["admin"], Some(&app)).await;
+    for limits in [json!({"callsPerSecond": 5}), json!({"bytesPerDay": 5}), json!({}), Value::Null]
+    {
+        let reply = site.call(&own, "PATCH", &path, &json!({"limits": limits})).await;
+        assert_eq!(reply.status, 403, "{limits}");
+    }
+    assert_eq!(site.call(&own, "PATCH", &path, &json!({"name": "New"})).await.status, 200);
+    let limits = json!({"callsPerSecond": null, "bytesPerDay": null});
+    assert_eq!(site.get(&path).await.ok(200)["limits"], limits);
+}
+
+#[tokio::test]
+async fn limits_of_an_app_are_set_one_by_one_and_null_goes_back_to_the_servers() {
+    let site = Site::start().await;
+    let (id, _) = site.app().await;
+    let path = format!("/apps/{id}");
+    let most = json!({"callsPerSecond": 100_000_000, "bytesPerDay": 1_125_899_906_842_624_u64});
+    for (patch, limits) in [
+        (json!({"callsPerSecond": 100}), json!({"callsPerSecond": 100, "bytesPerDay": null})),
+        (json!({"bytesPerDay": 1}), json!({"callsPerSecond": 100, "bytesPerDay": 1})),
+        (json!({"callsPerSecond": null}), json!({"callsPerSecond": null, "bytesPerDay": 1})),
+        (most.clone(), most),
+        (Value::Null, json!({"callsPerSecond": null, "bytesPerDay": null})),
+    ] {
+        let app = site.patch(&path, json!({"limits": patch})).await.ok(200);
+        assert_eq!(app["limits"], limits, "{patch}");
+        assert_eq!(site.get(&path).await.ok(200)["limits"], limits, "{patch}");
+    }
+    for wrong in [
+        json!({"callsPerSecond": 0, "bytesPerDay": 0}),
+        json!({"callsPerSecond": 100_000_001, "bytesPerDay": 1_125_899_906_842_625_u64}),
+    ] {
+        site.patch(&path, json!({"limits": wrong})).await.faults(&[
+            ("/limits/callsPerSecond", "must be 1 to 100000000 calls a second"),
+            ("/limits/bytesPerDay", "must be 1 to 1125899906842624 bytes a day"),
+        ]);
     }
 }
 

@@ -209,3 +209,48 @@ async fn the_audit_log_counts_and_names_nobody() {
     assert_eq!(audit["items"][1]["detail"], json!({"count": 1}));
     assert!(!audit.to_string().contains("canary"), "{audit}");
 }
+
+#[tokio::test]
+async fn a_link_is_shown_only_to_who_may_answer_for_people() {
+    let (site, key, flow, version) = shop().await;
+    let list = format!("/flows/{flow}/invitations");
+    let mut ids = Vec::new();
+    for user in ["7", "8", "9"] {
+        let new = json!({"identities": [{"type": "userId", "value": user}]});
+        ids.push(text(&site.post(&list, new).await.ok(201)["flowAssignmentId"]));
+    }
+    let more = json!({"respondentAnalyticsAdmission": "admitted", "flowAssignmentId": ids[0]});
+    site.store(&key, &version, more).await;
+    let app = text(&site.get(&format!("/flows/{flow}")).await.ok(200)["appId"]);
+    let person = format!("/respondents/export?appId={app}&type=userId&value=8");
+    for (scopes, may) in [
+        (&["read"][..], false),
+        (&["read", "export", "erase"], false),
+        (&["write"], true),
+        (&["write", "export"], true),
+        (&["admin"], true),
+    ] {
+        let token = site.token(scopes, Some(&app)).await;
+        let call = async |path: &str| site.call(&token, "GET", path, &Value::Null).await;
+        let mut pages = String::new();
+        let mut next = Some(list.clone() + "?limit=1");
+        while let Some(path) = next.take() {
+            let page = call(&path).await;
+            pages.push_str(&page.text);
+            let page = page.ok(200);
+            let cursor = page["next"].as_str();
+            next = cursor.map(|cursor| format!("{list}?limit=1&after={cursor}"));
+        }
+        pages.push_str(&call(&format!("/invitations/{}", ids[1])).await.text);
+        if scopes.contains(&"export") {
+            pages.push_str(&call(&person).await.text);
+        }
+        assert!(pages.contains(&ids[0]), "a used link is of no use: {scopes:?}");
+        for id in &ids[1..] {
+            assert_eq!(pages.contains(id.as_str()), may, "{scopes:?}: {pages}");
+        }
+        for user in ["7", "8", "9"] {
+            assert!(pages.contains(&format!("{{\"type\":\"userId\",\"value\":\"{user}\"}}")));
+        }
+    }
+}

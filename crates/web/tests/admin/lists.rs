@@ -58,7 +58,7 @@ async fn every_list_is_paged_by_its_last_id() {
     for number in 0..5 {
         let place = if number == 0 { Value::Null } else { json!(app) };
         let email = format!("user-{number}@mail.example");
-        let new = json!({"email": email, "name": "User", "role": "viewer", "appId": place});
+        let new = json!({"email": email, "name": "User", "role": "viewer", "appId": place, "instance": number == 0});
         site.post("/users", new).await.ok(201);
         site.clock.advance_millis(1);
     }

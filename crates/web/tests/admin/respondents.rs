@@ -25,7 +25,7 @@ async fn a_respondent_is_found_shown_and_exported_with_everything() {
     let id = text(&site.get(&format!("/responses/{first}")).await.ok(200)["respondentId"]);
 
     let respondent = json!({
-        "respondentId": id, "appId": app, "firstSeenAt": at(0), "lastSeenAt": at(10),
+        "respondentId": id, "appId": app, "firstSeenAt": at(0), "lastSeenAt": at(10), "erasing": false,
         "identities": [
             {"type": "userId", "value": "u-1"}, {"type": "traits.email", "value": "ann@mail.example"}
         ],

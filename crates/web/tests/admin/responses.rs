@@ -42,7 +42,7 @@ async fn a_response_is_shown_as_it_was_stored() {
     assert_eq!(list["items"][1], shown);
     assert_eq!(shown["respondentAnalyticsAdmission"], "admitted");
     assert_eq!(shown["answers"], json!({"why": "Ünï \"quoted\" 日本", "nps": "10"}));
-    let identities = json!([{"type": "traits.email", "value": "a@b.example"}]);
+    let identities = json!([{"type": "traits.email", "value": "a@b.example", "verified": false}]);
     assert_eq!(shown["identities"], identities);
     assert_eq!(shown["metadata"], json!({"tags": {"plan": "pro", "team": ["a", "b"]}}));
     assert_eq!(shown["context"]["locale"], "de-AT");

@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 49, "a route came or went: see that these tests still hold for it");
+    assert_eq!(routes.len(), 50, "a route came or went: see that these tests still hold for it");
     routes
 }
 
@@ -62,7 +62,8 @@ impl Things {
         let new = json!({"identities": [{"type": "userId", "value": "7"}]});
         let invitation = site.post(&format!("/flows/{flow}/invitations"), new).await.ok(201);
         let invitation = text(&invitation["flowAssignmentId"]);
-        let new = json!({"email": "ann@mail.example", "name": "Ann", "role": "viewer"});
+        let new =
+            json!({"email": "ann@mail.example", "name": "Ann", "role": "viewer", "instance": true});
         let user = text(&site.post("/users", new).await.ok(201)["userId"]);
         Self { app, key, kid, flow, version, response, respondent, token, invitation, user }
     }
@@ -106,9 +107,9 @@ fn body(route: &Route) -> Value {
         }
         ("POST", "/tokens") => json!({"name": "x", "scopes": ["read"]}),
         ("POST", "/users") => {
-            json!({"email": "bob@mail.example", "name": "Bob", "role": "owner", "appId": null})
+            json!({"email": "bob@mail.example", "name": "Bob", "role": "owner", "instance": true})
         }
-        ("PUT", "/users/{userId}/role") => json!({"appId": null, "role": "editor"}),
+        ("PUT", "/users/{userId}/role") => json!({"instance": true, "role": "editor"}),
         ("PUT", _) => definition("Three"),
         ("PATCH", _) => json!({"name": "x"}),
         _ => Value::Null,

@@ -24,7 +24,7 @@ pub(crate) const ROOT: &str = "root-secret";
 pub(crate) struct Site {
     pub(crate) engine: Arc<Engine>,
     pub(crate) clock: Arc<ManualClock>,
-    router: App,
+    pub(crate) router: App,
     _folder: tempfile::TempDir,
 }
 
@@ -84,6 +84,7 @@ impl Site {
             master_keys: Some(Arc::new(vec![MasterKey::random()])),
             key_source: Some(Arc::new(KeyFetcher::new(Allowed::default()))),
             public_url: Some("https://ask.example".to_owned()),
+            ..Options::default()
         };
         let engine = Engine::start(store, clock.clone(), options).await.unwrap();
         let router = App::new(Arc::clone(&engine), Limits::default());

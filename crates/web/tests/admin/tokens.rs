@@ -103,3 +103,47 @@ async fn a_token_bound_to_an_app_sees_that_app_only_and_nothing_of_the_instance(
     let new = json!({"name": "x", "scopes": ["admin"]});
     site.call(&token, "POST", "/tokens", &new).await.problem(403, "token_bound_to_app");
 }
+
+/// What an address gets for a token.
+async fn status_of(site: &Site, address: &str, token: &str) -> (u16, Option<u64>) {
+    let request = http::Request::builder()
+        .uri("/api/admin/v1/apps")
+        .header("authorization", format!("Bearer {token}"))
+        .body(axum::body::Body::empty())
+        .unwrap();
+    let app = site.router.for_peer(address.parse().unwrap());
+    let reply = tower::ServiceExt::oneshot(app, request).await.unwrap();
+    let wait = reply.headers().get("retry-after").map(|it| it.to_str().unwrap().parse().unwrap());
+    (reply.status().as_u16(), wait)
+}
+
+#[tokio::test]
+async fn wrong_tokens_are_throttled_by_address_and_a_valid_one_goes_on() {
+    let site = Site::start().await;
+    let token = async || {
+        let made = site.post("/tokens", json!({"name": "T", "scopes": ["admin"]})).await.ok(201);
+        text(&made["token"])
+    };
+    let (used, unused) = (token().await, token().await);
+    let (here, neighbour, there) = ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1");
+    assert_eq!(status_of(&site, here, &used).await.0, 200);
+    let mut refused = 0;
+    for number in 0..60 {
+        let (status, wait) = status_of(&site, here, &format!("wrong-{number}")).await;
+        match status {
+            401 => assert_eq!(wait, None),
+            429 => {
+                assert!(wait.is_some_and(|seconds| (1..=60).contains(&seconds)), "{wait:?}");
+                refused += 1;
+            }
+            other => panic!("{other}"),
+        }
+    }
+    assert!(refused > 0);
+    // A neighbour in the same /64 counts as the same address; any other address does not.
+    assert_eq!(status_of(&site, neighbour, "wrong").await.0, 429);
+    assert_eq!(status_of(&site, there, "wrong").await.0, 401);
+    // A valid token is not refused, whether or not it was used before.
+    assert_eq!(status_of(&site, here, &used).await.0, 200);
+    assert_eq!(status_of(&site, here, &unused).await.0, 200);
+}

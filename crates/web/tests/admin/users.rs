@@ -8,7 +8,8 @@ use crate::support::{Site, text};
 async fn a_user_is_made_changed_and_listed_and_a_link_is_told_once() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
-    let new = json!({"email": "Ann@mail.example", "name": "Ann", "role": "owner", "appId": null});
+    let new =
+        json!({"email": "Ann@mail.example", "name": "Ann", "role": "owner", "instance": true});
     let made = site.post("/users", new.clone()).await.ok(201);
     let id = text(&made["userId"]);
     assert!(text(&made["link"]).starts_with("https://ask.example/console/welcome#"), "{made}");
@@ -35,13 +36,39 @@ async fn a_user_is_made_changed_and_listed_and_a_link_is_told_once() {
 }
 
 #[tokio::test]
+async fn a_role_is_set_only_where_the_request_says_explicitly() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let new = json!({"email": "ann@mail.example", "name": "Ann", "role": "viewer", "appId": app});
+    let id = text(&site.post("/users", new).await.ok(201)["userId"]);
+    let role = format!("/users/{id}/role");
+    for (mut body, message) in [
+        (json!({"role": "owner"}), "is required: write \"appId\""),
+        (json!({"appId": null, "role": "owner"}), "is required: write \"appId\""),
+        (json!({"instance": false, "role": "owner"}), "is required: write \"appId\""),
+        (json!({"appId": app, "instance": true, "role": "owner"}), "must not be sent together"),
+    ] {
+        site.put(&role, body.clone()).await.faults(&[("/appId", message)]);
+        (body["email"], body["name"]) = (json!("bob@mail.example"), json!("Bob"));
+        site.post("/users", body).await.faults(&[("/appId", message)]);
+    }
+    let grants = async || site.get(&format!("/users/{id}")).await.ok(200)["grants"].clone();
+    assert_eq!(grants().await, json!([{"appId": app, "role": "viewer"}]), "nothing was changed");
+    assert_eq!(site.get("/users").await.ok(200)["items"].as_array().unwrap().len(), 1);
+    site.put(&role, json!({"instance": true, "role": "owner"})).await.ok(204);
+    site.put(&role, json!({"appId": app, "role": null})).await.ok(204);
+    assert_eq!(grants().await, json!([{"appId": null, "role": "owner"}]));
+}
+
+#[tokio::test]
 async fn a_wrong_new_user_is_refused_with_every_fault() {
     let site = Site::start().await;
-    let wrong = json!({"email": "ann", "name": " ", "role": "viewer"});
+    let wrong = json!({"email": "ann", "name": " ", "role": "viewer", "instance": true});
     site.post("/users", wrong)
         .await
         .faults(&[("/name", "must be a text"), ("/email", "must be an e-mail address")]);
-    let role = json!({"email": "ann@mail.example", "name": "Ann", "role": "king"});
+    let role =
+        json!({"email": "ann@mail.example", "name": "Ann", "role": "king", "instance": true});
     assert_eq!(site.post("/users", role).await.status, 422);
     site.get("/users/us_0000000000000000000000").await.problem(404, "user_not_found");
 }
@@ -55,7 +82,7 @@ async fn an_app_tells_who_is_in_it_by_which_role_and_no_more() {
         ("bob@mail.example", "editor", json!(app)),
         ("eve@mail.example", "viewer", json!(other)),
     ] {
-        let new = json!({"email": email, "name": "Somebody", "role": role, "appId": place});
+        let new = json!({"email": email, "name": "Somebody", "role": role, "appId": place, "instance": place.is_null()});
         site.post("/users", new).await.ok(201);
         site.clock.advance_millis(1);
     }

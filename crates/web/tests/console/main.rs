@@ -8,6 +8,7 @@
     reason = "two services, for two kinds of tests, open their stores alike"
 )]
 
+mod accounts;
 mod desk;
 mod editor;
 mod flows;

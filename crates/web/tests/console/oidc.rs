@@ -1,19 +1,22 @@
 //! ID tokens that are forged, stale or for somebody else. The whole way, through a real provider's pages, is in
 //! `tests/browser`.
 
+use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use sluice_engine::verify::{Checked, IdTokens, Invalid, KeySource, NotProven};
 use sluice_flow::time::Timestamp;
 
 use axum::body::Body;
+use axum::routing::{get, post};
+use sluice_engine::rows::Role;
 use sluice_web::{ConsoleOptions, OidcOptions};
 use tower::ServiceExt as _;
 
 use crate::shop::tokens::Signer;
-use crate::support::{START, Site};
+use crate::support::{Browser, Reply, START, Site};
 
 const ISSUER: &str = "https://id.example";
 const CLIENT: &str = "sluice";
@@ -42,6 +45,123 @@ fn claims() -> Value {
         "iss": ISSUER, "aud": CLIENT, "sub": "7", "iat": now, "exp": now + 300, "nonce": NONCE,
         "email": "ann@mail.example", "email_verified": true
     })
+}
+
+/// A provider that answers every code with an ID token of these claims.
+struct Provider {
+    issuer: String,
+    said: Arc<Mutex<Value>>,
+}
+
+impl Provider {
+    async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let issuer = format!("http://{}", listener.local_addr().unwrap());
+        let (signer, said) = (Arc::new(Signer::p256()), Arc::new(Mutex::new(Value::Null)));
+        let published = json!({
+            "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize"),
+            "token_endpoint": format!("{issuer}/token"), "jwks_uri": format!("{issuer}/keys")
+        });
+        let keys = json!({ "keys": [signer.jwk("one")] });
+        let claims = Arc::clone(&said);
+        let token = move || {
+            let token = signer.token(Some("one"), &claims.lock().unwrap());
+            std::future::ready(axum::Json(json!({ "id_token": token })))
+        };
+        let router = axum::Router::new()
+            .route("/.well-known/openid-configuration", get(async || axum::Json(published)))
+            .route("/keys", get(async || axum::Json(keys)))
+            .route("/token", post(token));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { issuer, said }
+    }
+
+    /// Sends the browser to the provider by this address of the console, and back with an answer that has this `auth_time`, in
+    /// seconds. Says what was asked of the provider, and what the console replied.
+    async fn through(
+        &self,
+        site: &Site,
+        browser: &Browser<'_>,
+        address: &str,
+        auth_time: Option<i64>,
+    ) -> (HashMap<String, String>, Reply) {
+        let begun = browser.get(address).await;
+        let asked = url::Url::parse(begun.to()).unwrap().query_pairs().into_owned().collect();
+        let asked: HashMap<String, String> = asked;
+        let now = site.engine.now().as_millis() / 1000;
+        let mut said = claims();
+        (said["iss"], said["nonce"]) = (json!(self.issuer), json!(asked["nonce"]));
+        (said["iat"], said["exp"]) = (json!(now), json!(now + 300));
+        if let Some(auth_time) = auth_time {
+            said["auth_time"] = json!(auth_time);
+        }
+        *self.said.lock().unwrap() = said;
+        let cookie = begun.cookie("__Host-sluice-oidc").unwrap();
+        let back = format!("/console/oidc/callback?code=c&state={}", asked["state"]);
+        let request = browser.request("GET", &back);
+        let request = request.header("cookie", format!("__Host-sluice-oidc={cookie}"));
+        (asked, browser.send(request.body(Body::empty()).unwrap()).await)
+    }
+}
+
+/// Whether the session may do what needs a fresh sign-in.
+async fn is_fresh(browser: &Browser<'_>) -> bool {
+    let page = browser.get("/console/settings/account/second-factor").await;
+    if page.status == 303 {
+        assert!(page.to().starts_with("/console/confirm"), "{}", page.to());
+    }
+    page.status == 200
+}
+
+#[tokio::test]
+async fn a_sign_in_by_the_provider_is_as_fresh_as_its_auth_time_says() {
+    let provider = Provider::start().await;
+    let site = with_provider(provider.issuer.clone(), 0).await;
+    site.user("ann@mail.example", None, Role::Owner).await;
+    let now = START / 1000;
+    for (auth_time, fresh) in [
+        (Some(now), true),
+        (Some(now - 599), true),
+        (Some(now - 600), false),
+        // A clock that is ahead makes nothing fresh for longer.
+        (Some(now + 3600), true),
+        (None, false),
+    ] {
+        let browser = site.browser();
+        let (asked, reply) = provider.through(&site, &browser, "/console/oidc", auth_time).await;
+        assert_eq!(reply.to(), "/console");
+        assert!(!asked.contains_key("max_age") && !asked.contains_key("prompt"));
+        assert_eq!(is_fresh(&browser).await, fresh, "{auth_time:?}");
+    }
+    let browser = site.browser();
+    provider.through(&site, &browser, "/console/oidc", Some(now + 3600)).await.1.to();
+    site.clock.advance_millis(600_000);
+    assert!(!is_fresh(&browser).await);
+}
+
+#[tokio::test]
+async fn confirming_by_the_provider_needs_an_auth_time_within_the_fresh_window() {
+    let provider = Provider::start().await;
+    let site = with_provider(provider.issuer.clone(), 0).await;
+    site.user("ann@mail.example", None, Role::Owner).await;
+    let browser = site.browser();
+    provider.through(&site, &browser, "/console/oidc", None).await.1.to();
+    let page = browser.get("/console/confirm?to=/console/settings/tokens").await.ok();
+    let address = page.split("href=\"/console/oidc").nth(1).unwrap().split('"').next().unwrap();
+    let address = format!("/console/oidc{}", address.replace("&amp;", "&"));
+    let session = browser.session();
+    let now = START / 1000;
+    for auth_time in [None, Some(now - 600), Some(0)] {
+        let (_, reply) = provider.through(&site, &browser, &address, auth_time).await;
+        assert_eq!(reply.status, 422, "{auth_time:?}");
+        assert!(reply.text.contains("Not confirmed") && reply.text.contains("auth_time"));
+        assert_eq!(browser.session(), session, "still signed in as before");
+        assert!(!is_fresh(&browser).await, "{auth_time:?}");
+    }
+    let (asked, reply) = provider.through(&site, &browser, &address, Some(now - 60)).await;
+    assert_eq!((asked["max_age"].as_str(), asked["prompt"].as_str()), ("0", "login"));
+    assert_eq!(reply.to(), "/console/settings/tokens");
+    assert!(is_fresh(&browser).await);
 }
 
 async fn checked(signer: &Signer, token: &str) -> Result<Option<String>, NotProven> {

@@ -72,6 +72,29 @@ async fn an_editor_changes_the_name_and_not_how_long_responses_are_kept() {
 }
 
 #[tokio::test]
+async fn an_owner_of_one_app_reads_its_limits_and_an_admin_of_the_server_sets_them() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let path = format!("/console/apps/{app}/settings");
+    let admin = site.signed_in(None, Role::Owner).await;
+    assert!(admin.get(&path).await.ok().contains("name=\"callsPerSecond\""));
+    let form = [("spamProtection", "yes"), ("callsPerSecond", "7")];
+    assert_eq!(admin.post(&path, &form).await.status, 303);
+    let owner = site.signed_in(Some(app), Role::Owner).await;
+    let shown = owner.get(&path).await.ok();
+    assert!(!shown.contains("name=\"callsPerSecond\"") && !shown.contains("name=\"bytesPerDay\""));
+    assert!(shown.contains("Calls per second: 7."), "{shown}");
+    let form = [("spamProtection", "yes"), ("callsPerSecond", "8")];
+    assert_eq!(owner.post(&path, &form).await.status, 403);
+    assert_eq!(
+        owner.post(&path, &[("name", "Web shop"), ("spamProtection", "yes")]).await.status,
+        303
+    );
+    let limits = site.engine.get_app(&actor(), app).await.unwrap().row.limits;
+    assert_eq!(limits.calls_per_second, Some(7));
+}
+
+#[tokio::test]
 async fn keys_are_made_and_revoked() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
@@ -344,6 +367,7 @@ async fn the_page_of_a_user_says_that_the_provider_ended_their_password() {
         issuer: "https://id.example".into(),
         subject: "42".into(),
         verified_email: Some("ann@mail.example".into()),
+        authenticated_at: None,
     };
     site.engine.sign_in_with_subject(&claims, None).await.unwrap();
     let page = root.get(&path).await.ok();

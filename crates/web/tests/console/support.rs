@@ -80,6 +80,7 @@ impl Site {
             master_keys: Some(Arc::new(vec![MasterKey::random()])),
             key_source: Some(Arc::new(KeyFetcher::new(Allowed::default()))),
             public_url: Some(ORIGIN.to_owned()),
+            ..Options::default()
         };
         let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();
         let hosted = HostedOptions::default();

@@ -33,6 +33,12 @@ async fn a_page_is_framed_only_as_an_embed_and_only_by_the_origins_of_its_app() 
             r#"["https://a.example","http://localhost:3000"]"#,
         ),
         (vec!["https://a.example"], "", "'none'", r#"["https://a.example"]"#),
+        (
+            vec!["https://*.A.example:443/", "capacitor://localhost"],
+            "?embed=1",
+            "https://*.a.example capacitor://localhost",
+            r#"["https://*.a.example","capacitor://localhost"]"#,
+        ),
     ] {
         origins(&site, &listed).await;
         let page = Browser::open(&site, &format!("/f/{flow}{query}")).await;
@@ -41,6 +47,27 @@ async fn a_page_is_framed_only_as_an_embed_and_only_by_the_origins_of_its_app() 
         assert_eq!(attribute(&page.html(), "data-origins=\""), told);
         assert_eq!(page.html().contains("data-embed=\"1\""), query == "?embed=1");
     }
+}
+
+/// Older releases stored entries that would end one directive of the policy and begin another.
+#[tokio::test]
+async fn a_stored_origin_that_is_none_frames_nothing_and_breaks_no_policy() {
+    let site = Site::start().await;
+    let flow = published(&site, flow(None)).await;
+    let app = site.store.find_app(site.app).await.unwrap().unwrap();
+    let row = sluice_store::AppRow {
+        allowed_origins: vec!["https://a.example; script-src *".to_owned()],
+        ..app.row
+    };
+    let at = sluice_store::At::App { app: site.app, expected: app.revision };
+    let change = sluice_store::Change::new(move || vec![sluice_store::Write::App(row)]);
+    site.store.apply(at, change).await.unwrap();
+    // Another change, by which the engine forgets what it knew of the app.
+    let patch = AppPatch { name: Some("Other".to_owned()), ..AppPatch::default() };
+    site.engine.update_app(&actor(), site.app, &patch).await.unwrap();
+    let page = Browser::open(&site, &format!("/f/{flow}?embed=1")).await;
+    let policy = page.page.header("content-security-policy").unwrap();
+    assert!(policy.ends_with("frame-ancestors 'none'"), "{policy}");
 }
 
 #[tokio::test]

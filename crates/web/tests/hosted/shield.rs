@@ -1,8 +1,13 @@
 //! Robots and floods: nothing of a person's is lost to what keeps them out.
 
+use std::num::NonZeroU32;
+use std::time::Duration;
+
 use axum::body::Body;
+use governor::Quota;
 use http::Method;
 use serde_json::{Value, json};
+use sluice_engine::Rates;
 use sluice_web::{App, HostedOptions, Limits};
 
 use crate::browser::{Browser, READ, one, path, published, stored};
@@ -90,7 +95,50 @@ async fn a_body_that_is_too_large_is_a_page_too() {
     let site = Site::start().await;
     let flow = published(&site, text()).await;
     let mut browser = Browser::open(&site, &path(flow)).await;
-    let long = "x".repeat(300 * 1024);
+    let long = "x".repeat(4 * 1024 * 1024);
     browser.press("send", &[("answers.q", &long)]).await;
     assert_eq!((browser.page.status, browser.state().as_str()), (413, "failed"));
+}
+
+#[tokio::test]
+async fn beyond_the_bytes_of_the_day_a_form_says_so_and_keeps_its_answers() {
+    let rates = Rates { calls: None, bytes_per_day: Some(1) };
+    let site = Site::with_rates(Limits::default(), rates).await;
+    let flow = published(&site, text()).await;
+    let mut browser = Browser::open(&site, &path(flow)).await;
+    site.at(READ);
+    browser.press("send", &[("answers.q", "First.")]).await;
+    assert_eq!(browser.page.status, 303);
+    site.at(0);
+    let mut browser = Browser::open(&site, &path(flow)).await;
+    site.at(READ);
+    browser.press("send", &[("answers.q", "Kept.")]).await;
+    assert_eq!(browser.page.status, 429);
+    let html = browser.html();
+    assert!(
+        html.contains("No more answers can be stored today.") && html.contains("Kept."),
+        "{html}"
+    );
+    assert!(!html.contains("your network"));
+    assert_eq!(stored(&site, flow).await.len(), 1);
+}
+
+#[tokio::test]
+async fn forms_use_the_bytes_of_their_address() {
+    let quota = Quota::with_period(Duration::from_secs(3600)).unwrap();
+    let quota = quota.allow_burst(NonZeroU32::new(2_000).unwrap());
+    let limits = Limits { bytes_per_address: Some(quota), ..Limits::default() };
+    let mut site = Site::with_limits(limits).await;
+    site.router = site.router.for_peer("203.0.113.7".parse().unwrap());
+    let flow = published(&site, text()).await;
+    let long = "x".repeat(1_200);
+    let mut outcomes = Vec::new();
+    for _ in 0..2 {
+        site.at(0);
+        let mut browser = Browser::open(&site, &path(flow)).await;
+        site.at(READ);
+        browser.press("send", &[("answers.q", &long)]).await;
+        outcomes.push(browser.page.status);
+    }
+    assert_eq!(outcomes, [303, 429]);
 }

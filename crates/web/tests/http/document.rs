@@ -175,7 +175,7 @@ async fn trpc_errors_are_as_documented() {
     let path = site.path("trpc/response.submit");
     let untyped = request(Method::POST, &path, &[("content-type", "text/plain")], Body::from("{}"));
     let untyped = site.send(untyped).await;
-    let large = "x".repeat(300 * 1024);
+    let large = "x".repeat(1100 * 1024);
     let large = site.trpc("response.submit", &[], &large).await;
     let mut stranger = site.other_app().await;
     stranger.key = "pk_0000000000000000000000".to_owned();

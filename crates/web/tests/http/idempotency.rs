@@ -146,3 +146,73 @@ async fn keys_of_two_apps_do_not_meet() {
     reply.assert_accepted();
     assert!(!is_replayed(&reply));
 }
+
+fn with_key(version: sluice_flow::id::FlowVersionId, why: &str, key: &str) -> Value {
+    let mut input = submission(version);
+    input["answers"]["why"] = json!(why);
+    input["idempotencyKey"] = json!(key);
+    input
+}
+
+async fn batch(site: &Site, headers: &[(&str, &str)], inputs: &[&Value]) -> Vec<String> {
+    let path = format!("{}?batch=1", vec![PATH; inputs.len()].join(","));
+    let inputs =
+        inputs.iter().enumerate().map(|(index, input)| (index.to_string(), (*input).clone()));
+    let body = Value::Object(inputs.collect()).to_string();
+    let items = site.trpc(&path, headers, &body).await.json();
+    let id = |item: &Value| item["result"]["data"]["responseId"].as_str().unwrap().to_owned();
+    items.as_array().unwrap().iter().map(id).collect()
+}
+
+async fn rows(site: &Site, flow: sluice_flow::id::FlowId) -> usize {
+    let paging = Paging { after: None, order: Order::Asc, limit: 100 };
+    let all = ResponseFilter::default();
+    site.engine.list_responses(&actor(), flow, &all, paging).await.unwrap().rows.len()
+}
+
+#[tokio::test]
+async fn a_call_with_its_own_key_is_stored_once_whatever_its_batch_and_position() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    let (a, b) = (with_key(version, "a", "key of a"), with_key(version, "b", "key of b"));
+    let first = batch(&site, &[("idempotency-key", "kA")], &[&a, &b]).await;
+    assert_ne!(first[0], first[1]);
+    // B alone under another header, then both in the other order, then in batches of one.
+    let alone = submit(&site, "kB", &b).await;
+    assert_eq!(alone.assert_accepted(), first[1]);
+    assert!(is_replayed(&alone));
+    let swapped = batch(&site, &[("idempotency-key", "kA")], &[&b, &a]).await;
+    assert_eq!(swapped, [first[1].clone(), first[0].clone()]);
+    assert_eq!(batch(&site, &[], &[&a]).await, [first[0].clone()]);
+    assert_eq!(rows(&site, flow).await, 2);
+}
+
+#[tokio::test]
+async fn the_same_key_twice_in_one_batch_stores_one_row() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    let input = with_key(version, "a", "k");
+    let ids = batch(&site, &[], &[&input, &input, &input]).await;
+    assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    assert_eq!(rows(&site, flow).await, 1);
+}
+
+#[tokio::test]
+async fn a_key_names_the_same_call_in_the_field_the_header_and_an_envelope() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    let input = with_key(version, "a", "k");
+    let first = site.submit(&input).await.assert_accepted();
+    let mut without = input.clone();
+    without["idempotencyKey"] = Value::Null;
+    assert_eq!(submit(&site, "\"k\"", &without).await.assert_accepted(), first);
+    let envelope = json!({"json": input}).to_string();
+    let reply = site.trpc(PATH, &[], &envelope).await;
+    assert!(is_replayed(&reply));
+    assert_eq!(reply.json()["result"]["data"]["json"]["responseId"], first);
+    // With another content it is refused, as with the header.
+    let other = with_key(version, "b", "k");
+    let issue = &site.submit(&other).await.data()["errors"]["issues"][0];
+    assert_eq!(issue["code"], "idempotency_key_reused");
+    assert_eq!(rows(&site, flow).await, 1);
+}

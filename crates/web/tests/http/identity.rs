@@ -225,6 +225,44 @@ async fn identities_must_be_those_of_the_token_and_user_id_is_filled_from_it() {
 }
 
 #[tokio::test]
+async fn each_identity_says_whether_it_was_verified() {
+    let it = Verified::start().await;
+    let (kid, signer) = it.secret().await;
+    it.mode(IdentityVerification::Observe).await;
+    let good = signer.token(Some(&kid), &it.claims());
+    let identity = |kind: &str, value: &str| json!({"type": kind, "value": value});
+    let user = identity("userId", "u-7");
+    let (own, other) =
+        (identity("traits.email", "ann@example.com"), identity("traits.email", "bob@example.com"));
+    let device = identity("anonymousId", "d-1");
+    for (token, sent, verified, user_id_verified) in [
+        (Some(&good), json!([user, own, device]), vec![true, true, false], true),
+        (Some(&good), json!([user, other]), vec![true, false], true),
+        (Some(&good), json!([other]), vec![false], false),
+        (None, json!([user, own]), vec![false, false], false),
+    ] {
+        let body = it.admitted(sent.clone());
+        let reply = it.submit(token.map(String::as_str), &body).await;
+        let id = reply["result"]["data"]["responseId"].as_str().unwrap().parse().unwrap();
+        let row = it.site.engine.get_response(&actor(), id).await.unwrap();
+        assert_eq!(row.identity_verified, user_id_verified, "{sent}");
+        let shown: Value = row.identities_with_proof().parse().unwrap();
+        let expected: Vec<Value> = sent
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(verified)
+            .map(|(identity, verified)| {
+                let mut identity = identity.clone();
+                identity["verified"] = json!(verified);
+                identity
+            })
+            .collect();
+        assert_eq!(shown, json!(expected), "{sent}");
+    }
+}
+
+#[tokio::test]
 async fn observing_counts_a_mismatch_and_stores_the_response_as_unverified() {
     let it = Verified::start().await;
     let (kid, signer) = it.secret().await;

@@ -26,22 +26,22 @@ fn short_limits() -> Limits {
     }
 }
 
-struct Running {
-    site: Site,
-    address: std::net::SocketAddr,
+pub(crate) struct Running {
+    pub(crate) site: Site,
+    pub(crate) address: std::net::SocketAddr,
     stop: oneshot::Sender<()>,
     server: JoinHandle<std::io::Result<()>>,
 }
 
 impl Running {
-    async fn start(limits: Limits) -> Self {
+    pub(crate) async fn start(limits: Limits) -> Self {
         let site = Site::with_limits(limits).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let router = site.router.clone();
         let server = tokio::spawn(async move {
-            sluice_web::serve(listener, router, &limits, async { drop(stopped.await) }).await
+            sluice_web::serve(listener, router, &limits, &[], async { drop(stopped.await) }).await
         });
         Self { site, address, stop, server }
     }
@@ -252,6 +252,44 @@ async fn connections_beyond_the_cap_wait_for_a_place() {
     assert!(early.is_err(), "the second must wait while the first holds the place");
     drop(first);
     assert!(read_reply(&mut second).await.ends_with("alive\n"));
+}
+
+#[tokio::test]
+async fn connections_beyond_the_cap_of_their_address_are_closed_at_once_and_counted() {
+    let limits = Limits { connections_per_address_max: 2, ..Limits::default() };
+    let running = Running::start(limits).await;
+    let mut held = [running.connect().await, running.connect().await];
+    for stream in &mut held {
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        assert!(read_reply(stream).await.ends_with("alive\n"));
+    }
+    let mut third = running.connect().await;
+    assert_eq!(read_to_end(&mut third).await, "");
+    let metrics = running.site.get("/metrics", &[]).await.text();
+    assert!(metrics.contains("sluice_connections_refused_total 1\n"), "{metrics}");
+
+    let elsewhere = tokio::net::TcpSocket::new_v4().unwrap();
+    elsewhere.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+    let mut other = elsewhere.connect(running.address).await.unwrap();
+    other.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    assert!(read_reply(&mut other).await.ends_with("alive\n"), "another address is not affected");
+
+    drop(held);
+    let freed = async {
+        loop {
+            let mut stream = running.connect().await;
+            // A refused connection may be reset before it is written to.
+            let sent =
+                stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+            if sent.await.is_ok() && read_to_end(&mut stream).await.ends_with("alive\n") {
+                break;
+            }
+        }
+    };
+    assert!(
+        tokio::time::timeout(PATIENCE, freed).await.is_ok(),
+        "closed connections count no more"
+    );
 }
 
 #[tokio::test]

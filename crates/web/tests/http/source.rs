@@ -19,6 +19,10 @@ const NO_LONGER: (&str, &str) = (
     "This survey version is no longer accepting responses. \
      Fetch the latest published version and try again.",
 );
+const CLOSED: (&str, &str) = (
+    "no_longer_accepting",
+    "This survey version is no longer accepting responses. The survey is closed.",
+);
 
 #[track_caller]
 fn assert_refused(reply: &Reply, (code, message): (&str, &str)) {
@@ -112,7 +116,7 @@ async fn condition_survey_live_window_has_closed() {
     site.live_window(flow, None, Some(START + 1_000)).await;
     site.at(1_000);
     let reply = site.submit(&submission(version)).await;
-    assert_refused(&reply, NO_LONGER);
+    assert_refused(&reply, CLOSED);
     assert!(reply.data()["errors"]["issues"][0].get("latestFlowVersionId").is_none());
 }
 
@@ -308,9 +312,8 @@ async fn error_this_survey_version_is_no_longer_accepting_responses() {
     let (flow, version) = site.published().await;
     site.live_window(flow, None, Some(START)).await;
     let reply = site.submit(&submission(version)).await;
-    let message = "This survey version is no longer accepting responses. \
-                   Fetch the latest published version and try again.";
-    assert_eq!((reply.status, reply.json()), (200, refusal("no_longer_accepting", message)));
+    let (code, message) = CLOSED;
+    assert_eq!((reply.status, reply.json()), (200, refusal(code, message)));
 }
 
 #[tokio::test]
@@ -341,7 +344,7 @@ async fn limit_a_live_window_bounds_when_responses_are_accepted() {
     let site = Site::start().await;
     let (flow, version) = site.published().await;
     site.live_window(flow, Some(START + 1_000), Some(START + 2_000)).await;
-    for (at, refused) in [(999, Some(NOT_OPEN_YET)), (1_000, None), (2_000, Some(NO_LONGER))] {
+    for (at, refused) in [(999, Some(NOT_OPEN_YET)), (1_000, None), (2_000, Some(CLOSED))] {
         site.at(at);
         let reply = site.submit(&submission(version)).await;
         match refused {

@@ -17,7 +17,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use sluice_engine::clock::ManualClock;
 use sluice_engine::verify::MasterKey;
-use sluice_engine::{Actor, Engine, FlowPatch, NewFlow, Options};
+use sluice_engine::{Actor, Engine, FlowPatch, NewFlow, Options, Rates};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Timestamp, Window};
@@ -45,6 +45,10 @@ impl Site {
     }
 
     pub(crate) async fn with_limits(limits: Limits) -> Self {
+        Self::with_rates(limits, Rates::default()).await
+    }
+
+    pub(crate) async fn with_rates(limits: Limits, rates: Rates) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = either::open(folder.path()).await;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
@@ -52,6 +56,7 @@ impl Site {
         let options = Options {
             master_keys: Some(Arc::new(vec![MasterKey::random()])),
             key_source: Some(Arc::new(KeyFetcher::new(loopback))),
+            rates,
             ..Options::default()
         };
         let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();

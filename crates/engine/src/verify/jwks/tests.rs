@@ -3,6 +3,10 @@
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::super::weak_point::tests::weak_points;
 use super::*;
 
 /// Two public keys on Ed25519.
@@ -204,6 +208,15 @@ async fn where_nothing_was_ever_fetched_keys_are_unavailable() {
 async fn a_token_without_kid_needs_a_set_of_one_key() {
     assert_eq!(found(&sets(&["a"]).1, None).await, "found");
     assert_eq!(found(&sets(&["a", "b"]).1, None).await, "unknown");
+}
+
+#[test]
+fn an_ed25519_key_that_anyone_can_sign_for_is_not_used_from_a_set() {
+    for point in weak_points() {
+        let x = URL_SAFE_NO_PAD.encode(point);
+        let set = format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","kid":"a","x":"{x}"}}]}}"#);
+        assert_eq!(keys_of(set.as_bytes()).unwrap().len(), 0, "{point:02x?}");
+    }
 }
 
 #[test]

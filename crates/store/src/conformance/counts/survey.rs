@@ -128,6 +128,27 @@ impl Survey {
         ids
     }
 
+    /// Responses to one version on one day that bear these tags.
+    pub(super) async fn store_tagged(
+        &self,
+        store: &TheStore,
+        tags: impl Iterator<Item = serde_json::Value>,
+    ) -> Vec<ResponseId> {
+        let mut responses = Vec::new();
+        for tags in tags {
+            let mut response = self.response(store, 0).await;
+            response.row.tags = Some(tags.to_string());
+            response.row.digest = response.row.digest_of_content();
+            response.contribution = self.contribution(&response.row);
+            responses.push(response);
+        }
+        for some in responses.chunks(50) {
+            let outcomes = store.commit(some.to_vec()).await.unwrap();
+            assert!(outcomes.iter().all(|it| *it == Outcome::Stored), "{outcomes:?}");
+        }
+        responses.iter().map(|response| response.row.response_id).collect()
+    }
+
     pub(super) async fn rows(&self, store: &TheStore) -> Vec<ResponseRow> {
         let query = all_of(&self.flow);
         store.list_responses(&ResponseQuery { limit: 100_000, ..query }).await.unwrap().rows
@@ -277,7 +298,7 @@ fn values_of(row: &ResponseRow, name: &str) -> Vec<String> {
     }
 }
 
-fn has_tag(row: &ResponseRow, name: &str, value: Option<&str>) -> bool {
+pub(super) fn has_tag(row: &ResponseRow, name: &str, value: Option<&str>) -> bool {
     let values = values_of(row, name);
     value.map_or(!values.is_empty(), |value| values.iter().any(|it| it == value))
 }

@@ -8,8 +8,8 @@ use sluice_flow::respondent::Known;
 use uuid::Uuid;
 
 use super::super::claims::known;
-use super::super::codec::{self, CONSENT, Cells, RESPONSE};
-use super::super::pool::Pool;
+use super::super::codec::{self, CONSENT, Cells, RESPONDENT, RESPONSE};
+use super::super::pool::{Params, Pool};
 use super::limit;
 use crate::{ConsentRow, Page, Respondent, RespondentRow, ResponseRow, StoreResult};
 
@@ -20,7 +20,12 @@ pub(in super::super) async fn by_id(
     let Some(app_id) = app_of(pool, respondent).await? else {
         return Ok(None);
     };
-    let row = RespondentRow { app_id, respondent_id: respondent };
+    let sql =
+        format!("SELECT {RESPONDENT} FROM respondents WHERE app_id = $1 AND respondent_id = $2");
+    let params: Params = &[&app_id.uuid(), &respondent.uuid()];
+    let Some(row) = pool.one(&sql, params, codec::respondent).await? else {
+        return Ok(None);
+    };
     let mut found = around(pool, app_id, vec![row]).await?.pop();
     if let Some(found) = &mut found {
         let counts = "SELECT responses.flow_id, count(*) FROM consents \
@@ -58,12 +63,22 @@ pub(in super::super) async fn list(
     app: AppId,
     page: Page<RespondentId>,
 ) -> StoreResult<Vec<Respondent>> {
-    let sql = "SELECT app_id, respondent_id FROM respondents \
-         WHERE app_id = $1 AND respondent_id > $2 ORDER BY respondent_id LIMIT $3";
+    let sql = format!(
+        "SELECT {RESPONDENT} FROM respondents \
+         WHERE app_id = $1 AND respondent_id > $2 ORDER BY respondent_id LIMIT $3"
+    );
     let after = page.after.map_or(Uuid::nil(), RespondentId::uuid);
     let rows =
-        pool.many(sql, &[&app.uuid(), &after, &limit(page.limit)], codec::respondent).await?;
+        pool.many(&sql, &[&app.uuid(), &after, &limit(page.limit)], codec::respondent).await?;
     around(pool, app, rows).await
+}
+
+pub(in super::super) async fn erasing(pool: &Pool, rows: usize) -> StoreResult<Vec<RespondentRow>> {
+    let sql = format!(
+        "SELECT {RESPONDENT} FROM respondents WHERE erasing IS NOT NULL \
+         ORDER BY app_id, respondent_id LIMIT $1"
+    );
+    pool.many(&sql, &[&limit(rows)], codec::respondent).await
 }
 
 /// Profiles, in their order, with what is known of each and when it was seen.

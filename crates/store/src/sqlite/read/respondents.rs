@@ -16,6 +16,7 @@ pub(in super::super) fn by_id(
     let sql = format!("SELECT {RESPONDENT} FROM respondents WHERE respondent_id = ?1");
     let found = one(&instant, &sql, [bytes!(respondent)], codec::respondent)?;
     let Some(row) = found else { return Ok(None) };
+    let (app, id) = (row.app_id, row.respondent_id);
     let mut respondent = around(&instant, row)?;
     respondent.flows = many(
         &instant,
@@ -23,7 +24,7 @@ pub(in super::super) fn by_id(
          ON responses.response_id = consents.response_id \
          WHERE consents.app_id = ?1 AND consents.respondent_id = ?2 \
          GROUP BY responses.flow_id ORDER BY responses.flow_id",
-        params![bytes!(row.app_id), bytes!(row.respondent_id)],
+        params![bytes!(app), bytes!(id)],
         |cells| Ok((cells.id(FlowId::from_uuid)?, cells.revision()?)),
     )?;
     Ok(Some(respondent))
@@ -61,6 +62,17 @@ pub(in super::super) fn list(
     let params = params![bytes!(app), after, limit(page.limit)];
     let rows = many(&instant, &sql, params, codec::respondent)?;
     rows.into_iter().map(|row| around(&instant, row)).collect()
+}
+
+pub(in super::super) fn erasing(
+    connection: &Connection,
+    rows: usize,
+) -> Result<Vec<RespondentRow>> {
+    let sql = format!(
+        "SELECT {RESPONDENT} FROM respondents WHERE erasing IS NOT NULL \
+         ORDER BY app_id, respondent_id LIMIT ?1"
+    );
+    many(connection, &sql, [limit(rows)], codec::respondent)
 }
 
 /// A profile with what is known of it and when it was seen.

@@ -9,7 +9,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use sluice_engine::rows::FlowState;
 use sluice_engine::{AdminError, Editing};
-use sluice_flow::definition::{Change, check, difference};
+use sluice_flow::definition::{Change, Fault, check, difference};
 use sluice_flow::id::FlowId;
 use sluice_flow::lifecycle::GRACE_DEFAULT_SECONDS;
 
@@ -81,7 +81,8 @@ pub(super) async fn review(
 ) -> Answer {
     let editing = console.engine.editing(&visitor.actor, flow).await?;
     let around = Around::app(&console, &visitor, editing.state.flow.app_id).await?;
-    let content = reviewed(&editing, None);
+    let warnings = console.engine.draft_warnings(&editing.definition);
+    let content = reviewed(&editing, &warnings, None);
     let title = format!("Publish {}", editing.state.flow.name);
     let frame = Frame::new(&visitor, &around, Place::Flow(&editing.state, Tab::Edit), &title);
     Ok(frame.width(Width::Narrow).page(Kind::Shown, content))
@@ -106,13 +107,14 @@ pub(super) async fn publish(
     let editing = console.engine.editing(&visitor.actor, flow).await?;
     let around = Around::app(&console, &visitor, editing.state.flow.app_id).await?;
     let kind = if why.is_some() { Kind::Conflict } else { Kind::Unfinished };
-    let content = reviewed(&editing, why.as_deref());
+    let warnings = console.engine.draft_warnings(&editing.definition);
+    let content = reviewed(&editing, &warnings, why.as_deref());
     let frame =
         Frame::new(&visitor, &around, Place::Flow(&editing.state, Tab::Edit), "Not published");
     Ok(frame.width(Width::Narrow).page(kind, content))
 }
 
-fn reviewed(editing: &Editing, why: Option<&str>) -> Markup {
+fn reviewed(editing: &Editing, warnings: &[Fault], why: Option<&str>) -> Markup {
     let state = &editing.state;
     let base = format!("/console/flows/{}", state.flow.flow_id);
     let changes = changes_of(editing);
@@ -120,6 +122,7 @@ fn reviewed(editing: &Editing, why: Option<&str>) -> Markup {
     html! {
         @if let Some(why) = why { div.errors role="alert" tabindex="-1" { p { "Nothing was published: " (why) "." } } }
         @if !editing.faults.is_empty() { (faulty(editing, &base)) }
+        @for warning in warnings { p.note.warn { "Warning: " (warning.message) "." } }
         section.card {
             h2 { @if state.current.is_some() { "What changes" } @else { "The first version" } }
             @if !has_draft { p.muted { "There is no draft: what is published is what you see." } }
@@ -169,9 +172,9 @@ fn grace_words(state: &FlowState, number: u32) -> Markup {
     let span = schedule::span_words(seconds);
     html! {
         @if seconds == 0 {
-            "People who have version " (number) " open can no longer send it once you publish: they are shown the new version with the answers that still fit."
+            "People who have version " (number) " or an older one open can no longer send it once you publish: they are shown the new version with the answers that still fit."
         } @else {
-            "People who have version " (number) " open can still send it for " (span) " after you publish. After that they are shown the new version with the answers that still fit."
+            "People who have version " (number) " open can still send it for " (span) " after you publish. After that they are shown the new version with the answers that still fit. Older versions end then at the latest."
             @if let Some(end) = state.flow.live.ends_at { " No answer is taken after " (time(end)) ", when the live window ends." }
         }
     }

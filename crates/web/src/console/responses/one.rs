@@ -112,7 +112,7 @@ impl Whole<'_> {
                     p.muted {
                         @if let Some(version) = version { "Version " (version.number) " · " }
                         (words_of(row.admission))
-                        @if row.identity_verified { " · identity verified" }
+                        @if row.identity_verified { " · user ID verified" }
                     }
                     nav.buttons aria-label="Responses" {
                         (self.step(self.newer, "prev", "Newer"))
@@ -173,11 +173,8 @@ impl Whole<'_> {
     fn about(&self) -> Markup {
         let row = self.row;
         let context = flattened(row.context.as_deref());
-        let identities: Vec<Value> = row
-            .identities
-            .as_deref()
-            .and_then(|it| serde_json::from_str(it).ok())
-            .unwrap_or_default();
+        let identities: Vec<Value> =
+            serde_json::from_str(&row.identities_with_proof()).unwrap_or_default();
         html! {
             dl.facts {
                 @for (name, texts) in entries(row.tags.as_deref().unwrap_or("{}")) {
@@ -186,7 +183,10 @@ impl Whole<'_> {
                 @if row.admission == Admission::Admitted {
                     @for identity in &identities {
                         dt { (identity["type"].as_str().unwrap_or_default()) }
-                        dd { bdi { (identity["value"].as_str().unwrap_or_default()) } }
+                        dd {
+                            bdi { (identity["value"].as_str().unwrap_or_default()) }
+                            @if identity["verified"] == true { " (verified)" }
+                        }
                     }
                 }
                 @if let Some(id) = row.respondent_id { dt { "Respondent" } dd.mono { (id) } }
@@ -219,7 +219,7 @@ impl Whole<'_> {
         let whole = serde_json::json!({
             "responseId": row.response_id, "flowId": row.flow_id, "flowVersionId": row.flow_version_id,
             "receivedAt": row.response_id.made_at(), "respondentAnalyticsAdmission": row.admission,
-            "answers": stored(Some(&row.answers)), "identities": stored(Some(row.identities.as_deref().unwrap_or("[]"))),
+            "answers": stored(Some(&row.answers)), "identities": stored(Some(&row.identities_with_proof())),
             "identityVerified": row.identity_verified, "respondentId": row.respondent_id,
             "metadata": {"tags": stored(Some(row.tags.as_deref().unwrap_or("{}")))},
             "context": stored(Some(row.context.as_deref().unwrap_or("{}"))), "flowAssignmentId": row.flow_assignment_id,

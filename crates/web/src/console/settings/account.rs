@@ -1,4 +1,4 @@
-//! The visitor's own account: who they are, and their password.
+//! The visitor's own account: who they are, their password, their second factor and their sessions.
 
 use std::sync::Arc;
 
@@ -6,27 +6,54 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use maud::{Markup, html};
+use sluice_engine::people::OwnSession;
 use sluice_engine::{AdminError, Refusal};
 use sluice_flow::definition::Fault;
 
 use super::super::Console;
 use super::super::around::Around;
 use super::super::attempts::From;
-use super::super::parts;
 use super::super::parts::field::Field;
+use super::super::parts::{self, time};
 use super::super::reply::{self, Answer, Kind, Refused};
 use super::super::request::{Form, Query};
 use super::super::session::{self, Visitor};
-use super::{error_of, instance_page};
+use super::{error_of, instance_page, second_factor};
 
 const PART: &str = "account";
 
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
+    headers: HeaderMap,
     Query(query): Query,
 ) -> Answer {
-    Ok(view(&console, &visitor, Kind::Shown, query.get("done"), &[]).await?)
+    let secret = session::secret(&headers).unwrap_or_default();
+    Ok(view(&console, &visitor, secret, Kind::Shown, query.get("done"), &[]).await?)
+}
+
+/// Ends one session of the visitor.
+pub(super) async fn end_session(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    headers: HeaderMap,
+    Form(form): Form,
+) -> Answer {
+    visitor.user_id.ok_or(Refused::NoSuchPage)?;
+    let secret = session::secret(&headers).unwrap_or_default();
+    console.engine.end_own_session(secret, form.get("session").unwrap_or_default()).await?;
+    Ok(reply::see_other("/console/settings/account?done=ended"))
+}
+
+/// Ends all sessions of the visitor but this one.
+pub(super) async fn end_others(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    headers: HeaderMap,
+) -> Answer {
+    visitor.user_id.ok_or(Refused::NoSuchPage)?;
+    console.engine.end_other_sessions(session::secret(&headers).unwrap_or_default()).await?;
+    Ok(reply::see_other("/console/settings/account?done=ended"))
 }
 
 /// Sets another password. Every other session of the user ends.
@@ -51,24 +78,36 @@ pub(super) async fn change(
             Ok(reply::see_other_with(address, &session::kept(&secret)))
         }
         Err(Refusal::Invalid(faults)) => {
-            Ok(view(&console, &visitor, Kind::Unfinished, None, &faults).await?)
+            let secret = session::secret(&headers).unwrap_or_default();
+            Ok(view(&console, &visitor, secret, Kind::Unfinished, None, &faults).await?)
         }
         Err(Refusal::Store(error)) => Err(error.into()),
         Err(Refusal::Busy) => Err(Refused::Busy),
-        Err(Refusal::Wrong | Refusal::LinkOver) => Err(Refused::SignedOut { back: String::new() }),
+        Err(Refusal::Wrong(_) | Refusal::LinkOver | Refusal::CodeNeeded(_)) => {
+            Err(Refused::SignedOut { back: String::new() })
+        }
     }
 }
 
 async fn view(
     console: &Console,
     visitor: &Visitor,
+    secret: &str,
     kind: Kind,
     done: Option<&str>,
     faults: &[Fault],
 ) -> Result<Response, AdminError> {
     let around = Around::instance(console, visitor).await?;
     let content = match visitor.user_id {
-        Some(_) => form(visitor, faults, console.provider.is_some()),
+        Some(id) => {
+            let codes_left = console.engine.recovery_codes_left(id).await?;
+            let sessions = console.engine.own_sessions(secret).await?;
+            html! {
+                (form(visitor, faults, console.provider.is_some()))
+                (second_factor::section(codes_left))
+                (list(&sessions))
+            }
+        }
         None => html! {
             section.card {
                 h2 { "Your account" }
@@ -77,6 +116,42 @@ async fn view(
         },
     };
     Ok(instance_page(visitor, &around, PART, kind, done, content))
+}
+
+fn list(sessions: &[OwnSession]) -> Markup {
+    html! {
+        section.card {
+            h2 { "Sessions" }
+            p { "Where you are signed in. End what you do not recognise, and change your password then." }
+            div.scroll tabindex="0" role="region" aria-label="Sessions" {
+                table.table.stacks {
+                    thead { tr { th scope="col" { "Signed in" } th scope="col" { "Last used" } th scope="col" { span.unseen { "Actions" } } } }
+                    tbody {
+                        @for session in sessions {
+                            tr {
+                                td data-label="Signed in" { (time(session.created_at)) }
+                                td data-label="Last used" { (time(session.used_at)) }
+                                td {
+                                    @if session.is_current { span.tag { "this session" } }
+                                    @else {
+                                        form method="post" action="/console/settings/account/sessions/end" {
+                                            input type="hidden" name="session" value=(session.id);
+                                            button.button.small type="submit" { "End" span.unseen { " the session of " (time(session.created_at)) } }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if sessions.len() > 1 {
+                form method="post" action="/console/settings/account/sessions/end-others" data-confirm="End all other sessions?" {
+                    button.button type="submit" { "End all others" }
+                }
+            }
+        }
+    }
 }
 
 fn form(visitor: &Visitor, faults: &[Fault], has_provider: bool) -> Markup {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::AppPatch;
 use sluice_engine::look::{HostedPatch, HostedSettings};
 use sluice_engine::rows::{AppRow, Scope};
+use sluice_engine::{AppPatch, LimitsPatch};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::AppId;
 
@@ -23,7 +23,10 @@ const PART: &str = "";
 const GRACE_HINT: &str = "How long answers to a version are still taken after the next one is published. 3,600 is an hour; empty means a day.";
 const RETENTION_HINT: &str =
     "Responses that are older are deleted for good, by the hour. Empty means that they are kept.";
-const ORIGINS_HINT: &str = "Sites that may embed the flows and call the API from a browser, one a line, such as https://shop.example. Empty means any.";
+const ORIGINS_HINT: &str = "Sites that may embed the flows and call the API from a browser, one per line, such as https://shop.example, or https://*.shop.example for all hosts below it. Empty means any.";
+const CALLS_HINT: &str = "API calls that this app may make. Twice as many may come at once. Empty means the server's limit.";
+const BYTES_HINT: &str =
+    "Answers beyond this are refused until midnight UTC. Empty means the server's limit.";
 
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
@@ -73,6 +76,8 @@ struct Typed {
     logo: String,
     without_logo: bool,
     spam: bool,
+    calls: String,
+    bytes: String,
 }
 
 impl Typed {
@@ -88,6 +93,8 @@ impl Typed {
             logo: String::new(),
             without_logo: false,
             spam: hosted.spam_protection,
+            calls: number(app.limits.calls_per_second),
+            bytes: app.limits.bytes_per_day.map(|it| it.to_string()).unwrap_or_default(),
         }
     }
 
@@ -106,6 +113,8 @@ impl Typed {
             logo: text("logo", String::new()),
             without_logo: form.has("withoutLogo"),
             spam: form.has("spamProtection"),
+            calls: text("callsPerSecond", was.calls),
+            bytes: text("bytesPerDay", was.bytes),
         }
     }
 
@@ -113,7 +122,7 @@ impl Typed {
     fn patch(&self, app: &AppRow) -> Result<AppPatch, Vec<Fault>> {
         let was = Self::of(app);
         let mut faults = Vec::new();
-        let mut number = |pointer: &str, text: &str| -> Option<u32> {
+        let mut number = |pointer: &str, text: &str| -> Option<u64> {
             let read = text.parse().ok();
             if !text.is_empty() && read.is_none() {
                 let message = "must be a whole number, or empty".to_owned();
@@ -123,9 +132,17 @@ impl Typed {
         };
         let grace = number("/graceWindowSeconds", &self.grace);
         let days = number("/retentionDays", &self.retention);
+        let calls = number("/limits/callsPerSecond", &self.calls);
+        let bytes = number("/limits/bytesPerDay", &self.bytes);
         if !faults.is_empty() {
             return Err(faults);
         }
+        // A number that does not fit is out of every range, so the engine refuses it.
+        let small = |number: Option<u64>| number.map(|it| u32::try_from(it).unwrap_or(u32::MAX));
+        let limits = LimitsPatch {
+            calls_per_second: (self.calls != was.calls).then_some(small(calls)),
+            bytes_per_day: (self.bytes != was.bytes).then_some(bytes),
+        };
         let origins = self.origins.split_whitespace().map(str::to_owned).collect();
         let color = Some(self.accent.clone()).filter(|color| !color.is_empty());
         let logo = match (self.without_logo, self.logo.is_empty()) {
@@ -140,10 +157,11 @@ impl Typed {
         };
         Ok(AppPatch {
             name: (self.name != was.name).then(|| self.name.clone()),
-            grace_window_seconds: (self.grace != was.grace).then_some(grace),
-            retention_days: (self.retention != was.retention).then_some(days),
+            grace_window_seconds: (self.grace != was.grace).then_some(small(grace)),
+            retention_days: (self.retention != was.retention).then_some(small(days)),
             allowed_origins: (self.origins != was.origins).then_some(origins),
             hosted: (hosted != HostedPatch::default()).then_some(Some(hosted)),
+            limits: (limits != LimitsPatch::default()).then_some(Some(limits)),
             ..AppPatch::default()
         })
     }
@@ -151,7 +169,8 @@ impl Typed {
 
 /// The id of the field that a pointer speaks of.
 fn field_of(pointer: &str) -> Option<String> {
-    let pointer = pointer.strip_prefix("/hosted").unwrap_or(pointer);
+    let inner = pointer.strip_prefix("/hosted").or_else(|| pointer.strip_prefix("/limits"));
+    let pointer = inner.unwrap_or(pointer);
     pointer.split('/').nth(1).map(str::to_owned)
 }
 
@@ -188,11 +207,28 @@ fn form(visitor: &Visitor, app: &AppRow, typed: &Typed, faults: &[Fault]) -> Mar
                     h2 { "Other sites" }
                     (Field { lines: 3, mono: true, ..own("allowedOrigins", "Allowed origins", Some(ORIGINS_HINT), &typed.origins) }.draw())
                 }
+                section.card {
+                    h2 { "Limits" }
+                    @if visitor.actor.may_instance(Scope::Admin) {
+                        (Field { kind: "number", ..own("callsPerSecond", "Calls per second", Some(CALLS_HINT), &typed.calls) }.draw())
+                        (Field { kind: "number", ..own("bytesPerDay", "Bytes stored per day", Some(BYTES_HINT), &typed.bytes) }.draw())
+                    } @else {
+                        p.muted { (limits(app)) " Administrators of the server can change this." }
+                    }
+                }
                 (look(app, typed, own("accentColor", "Accent colour", Some("Such as #0a7d4f. Empty means Sluice's own."), &typed.accent), error("logo")))
             }
             @if may_write { div.buttons { button.button.primary type="submit" { "Save" } } }
         }
     }
+}
+
+/// The limits of an app in words.
+fn limits(app: &AppRow) -> String {
+    let of = |own: Option<String>| own.unwrap_or_else(|| "the server's limit".to_owned());
+    let calls = of(app.limits.calls_per_second.map(|it| it.to_string()));
+    let bytes = of(app.limits.bytes_per_day.map(|it| it.to_string()));
+    format!("Calls per second: {calls}. Bytes stored per day: {bytes}.")
 }
 
 fn look(app: &AppRow, typed: &Typed, accent: Field, logo_error: Option<&str>) -> Markup {

@@ -11,6 +11,7 @@ mod person_file;
 mod places;
 mod respondents;
 mod roles;
+mod second_factor;
 mod sentences;
 mod tokens;
 mod users;
@@ -71,10 +72,21 @@ fn of_instance() -> Router<Arc<Console>> {
         .route("/console/settings/users/{userId}/name", post(users::rename))
         .route("/console/settings/users/{userId}/state", post(users::set_state))
         .route("/console/settings/users/{userId}/reset", post(users::reset))
+        .route(
+            "/console/settings/users/{userId}/second-factor/reset",
+            post(users::reset_second_factor),
+        )
         .route("/console/settings/tokens", get(tokens::show).post(tokens::create))
         .route("/console/settings/tokens/{tokenId}/revoke", post(tokens::revoke))
         .route("/console/settings/audit", get(audit::of_instance))
         .route("/console/settings/account", get(account::show).post(account::change))
+        .route("/console/settings/account/sessions/end", post(account::end_session))
+        .route("/console/settings/account/sessions/end-others", post(account::end_others))
+        .route(
+            "/console/settings/account/second-factor",
+            get(second_factor::show).post(second_factor::turn_on),
+        )
+        .route("/console/settings/account/second-factor/off", post(second_factor::turn_off))
 }
 
 async fn first(_: Visitor) -> Answer {

@@ -48,7 +48,7 @@ fn response(row: &ResponseRow) -> Value {
         "receivedAt": row.response_id.made_at(),
         "respondentAnalyticsAdmission": admission,
         "answers": as_stored(Some(&row.answers)),
-        "identities": as_stored(row.identities.as_ref()),
+        "identities": as_stored(row.identities.as_ref().map(|_| row.identities_with_proof()).as_ref()),
         "identityVerified": row.identity_verified,
         "metadata": {"tags": as_stored(row.tags.as_ref())},
         "context": as_stored(row.context.as_ref()),
@@ -59,7 +59,7 @@ fn response(row: &ResponseRow) -> Value {
 fn invitation(one: &Invitation) -> Value {
     let row = &one.row;
     json!({
-        "flowAssignmentId": row.assignment_id,
+        "flowAssignmentId": one.id(),
         "flowId": row.flow_id,
         "userId": row.invitee.user_id,
         "email": row.invitee.email,

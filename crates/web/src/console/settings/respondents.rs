@@ -93,8 +93,9 @@ pub(super) async fn erase(
             return Ok(page.await?);
         }
     };
-    console.engine.erase_respondent(&visitor.actor, respondent, answers).await?;
-    Ok(reply::see_other(&format!("/console/apps/{app}/settings/respondents?done=erased")))
+    let erased = console.engine.erase_respondent(&visitor.actor, respondent, answers).await?;
+    let done = if erased.remaining.is_some() { "erasing" } else { "erased" };
+    Ok(reply::see_other(&format!("/console/apps/{app}/settings/respondents?done={done}")))
 }
 
 /// The respondent, if they are of this app.
@@ -133,7 +134,9 @@ async fn person(
                 form method="post" action={ (base) "/" (id) "/export" } { button.button type="submit" { "Download as JSON" } }
             }
         }
-        @if may(visitor, Scope::Erase, app) { (erasure(&format!("{base}/{id}/erase"))) }
+        @if respondent.row.erasing.is_some() {
+            p.muted { "This respondent is being erased. The server continues by itself until nothing is left." }
+        } @else if may(visitor, Scope::Erase, app) { (erasure(&format!("{base}/{id}/erase"))) }
     };
     Ok(app_page(visitor, &around, PART, kind, None, content))
 }
@@ -170,7 +173,10 @@ fn list(
                     tbody {
                         @for one in found {
                             tr {
-                                td { a href={ (base) "/" (one.row.respondent_id) } { (name_of(one)) } }
+                                td {
+                                    a href={ (base) "/" (one.row.respondent_id) } { (name_of(one)) }
+                                    @if one.row.erasing.is_some() { " " span.muted { "Being erased" } }
+                                }
                                 td { @if let Some((first, _)) = one.seen { (time(first)) } }
                                 td { @if let Some((_, last)) = one.seen { (time(last)) } }
                             }

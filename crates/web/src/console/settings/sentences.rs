@@ -46,6 +46,11 @@ pub(super) fn told(row: &AuditRow) -> String {
         "user.enabled" => format!("enabled {}", text("email")),
         "user.role_changed" => role(&detail),
         "user.link_made" => format!("made a link for {} to set a password", text("email")),
+        "user.second_factor_enabled" => "turned on their second factor".to_owned(),
+        "user.second_factor_disabled" => "turned off their second factor".to_owned(),
+        "user.second_factor_reset" => format!("reset the second factor of {}", text("email")),
+        "user.second_factor_resealed" => "sealed a second factor with a new master key".to_owned(),
+        "session.code_used" => format!("used a code of the second factor ({})", text("by")),
         "user.password_set" => "set a password".to_owned(),
         "user.subject_bound" => {
             "signed in by the organisation’s sign-in for the first time".to_owned()

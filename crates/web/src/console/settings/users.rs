@@ -141,6 +141,16 @@ pub(super) async fn reset(
     Ok(View { link: Some(secret), ..View::default() }.of(&console, &visitor, user).await?)
 }
 
+/// Takes away the second factor of a user who has lost it.
+pub(super) async fn reset_second_factor(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(id): At<UserId>,
+) -> Answer {
+    console.engine.reset_second_factor(&visitor.actor, id).await?;
+    Ok(saved(id))
+}
+
 fn saved(id: UserId) -> Response {
     reply::see_other(&format!("/console/settings/users/{id}?done=saved"))
 }
@@ -357,6 +367,10 @@ fn entry(user: &UserDetail, base: &str) -> Markup {
                     p { "A new link lets them set a password." }
                 }
                 form method="post" action={ (base) "/reset" } { button.button type="submit" { "Make a link to set a password" } }
+                @if user.has_second_factor {
+                    p { "They have a second factor. If they have lost their authenticator app and their recovery codes, reset it: their password alone lets them in then, until they turn it on again." }
+                    form method="post" action={ (base) "/second-factor/reset" } data-confirm="Reset the second factor of this user?" { button.button type="submit" { "Reset the second factor" } }
+                }
                 p { "Disabling signs them out everywhere, at once. Their roles are kept for when they come back." }
                 form method="post" action={ (base) "/state" } data-confirm="Disable this user? They are signed out everywhere." {
                     input type="hidden" name="disabled" value="yes";

@@ -82,7 +82,7 @@ impl Invitations {
             section.card aria-labelledby="invitations" {
                 header {
                     h2 id="invitations" { "Invitations" }
-                    @if all > 0 && may.export {
+                    @if all > 0 && may.export && may.write {
                         form method="post" action={ "/console/flows/" (flow) "/share/invitations.csv" } {
                             button.button.small type="submit" { "Download all links (CSV)" }
                         }
@@ -160,8 +160,8 @@ fn row(flow: FlowId, may: May, invitation: &Invitation) -> Markup {
             td { (day(row.created_at)) }
             td {
                 div.buttons {
-                    // Whoever has the link answers as that person: only those see it who could make another.
-                    @if is_open && may.write {
+                    // With the link one answers as that person: it is shown to a visitor who could make another.
+                    @if let Some(link) = link.as_ref().filter(|_| is_open && may.write) {
                         span.unseen id={ "link-" (id) } { (link) }
                         button.button.small type="button" data-copy={ "link-" (id) } { "Copy link" span.unseen { " of " (name) } }
                         form method="post" action={ "/console/flows/" (flow) "/share/invitations/" (id) "/revoke" }

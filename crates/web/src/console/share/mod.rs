@@ -2,7 +2,7 @@
 //! invitations.
 
 mod calls;
-mod code;
+pub(super) mod code;
 mod invitations;
 mod link;
 

@@ -54,6 +54,7 @@ pub(super) const WORDS: Words = Words {
         robot: "Bitte senden Sie noch einmal ab. Wir bitten darum, wenn ein Formular sehr schnell abgesendet wird, um Roboter fernzuhalten.",
         limited: "Aus Ihrem Netz kamen gerade sehr viele Antworten. Es wurde nichts gespeichert. Bitte warten Sie eine Minute und senden Sie noch einmal ab; Ihre Antworten sind noch da.",
         unavailable: "Ihre Antworten konnten gerade nicht gespeichert werden. Bitte senden Sie gleich noch einmal ab; sie sind noch da.",
+        full: "Heute können keine weiteren Antworten gespeichert werden. Bitte senden Sie später noch einmal ab; Ihre Antworten sind noch da.",
     },
     state: States {
         missing: Said {

@@ -54,6 +54,7 @@ pub(super) const WORDS: Words = Words {
         robot: "Please send once more. We ask this where a form is sent very quickly, to keep robots out.",
         limited: "Many answers have come from your network just now. Nothing was stored. Please wait a minute and send again; your answers are still here.",
         unavailable: "Your answers could not be stored just now. Please send again in a moment; they are still here.",
+        full: "No more answers can be stored today. Please send again later; your answers are still here.",
     },
     state: States {
         missing: Said {

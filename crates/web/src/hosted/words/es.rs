@@ -53,6 +53,7 @@ pub(super) const WORDS: Words = Words {
         robot: "Por favor, envíe otra vez. Lo pedimos cuando un formulario se envía muy deprisa, para evitar robots.",
         limited: "Han llegado muchas respuestas desde su red. No se ha guardado nada. Espere un minuto y envíe otra vez; sus respuestas siguen aquí.",
         unavailable: "Sus respuestas no se han podido guardar. Envíe otra vez en un momento; siguen aquí.",
+        full: "Hoy no se pueden guardar más respuestas. Envíe otra vez más tarde; sus respuestas siguen aquí.",
     },
     state: States {
         missing: Said {

@@ -54,6 +54,7 @@ pub(super) const WORDS: Words = Words {
         robot: "Merci d’envoyer encore une fois. Nous le demandons quand un formulaire est envoyé très vite, pour écarter les robots.",
         limited: "Beaucoup de réponses viennent d’arriver de votre réseau. Rien n’a été enregistré. Attendez une minute et envoyez à nouveau ; vos réponses sont toujours là.",
         unavailable: "Vos réponses n’ont pas pu être enregistrées. Envoyez à nouveau dans un instant ; elles sont toujours là.",
+        full: "Plus aucune réponse ne peut être enregistrée aujourd’hui. Envoyez à nouveau plus tard ; vos réponses sont toujours là.",
     },
     state: States {
         missing: Said {

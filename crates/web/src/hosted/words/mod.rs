@@ -89,6 +89,8 @@ pub(super) struct Notice {
     pub(super) robot: &'static str,
     pub(super) limited: &'static str,
     pub(super) unavailable: &'static str,
+    /// The app has stored as much as it may in one day.
+    pub(super) full: &'static str,
 }
 
 /// In place of the form.

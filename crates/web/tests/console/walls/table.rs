@@ -6,6 +6,7 @@
 //! - `s` they are sent to the sign-in page
 //! - `x` they may not (403)
 //! - `0` there is no such thing for them (404)
+//! - `?` what the line sends is wrong for them (422)
 
 use sluice_engine::rows::{Role, Scope};
 
@@ -58,12 +59,18 @@ const READS_ANY: &str = "s +++ ++ +++ +++ ++xx+";
 const READS: &str = "s +++ 00 +++ +++ ++xx+";
 const WRITES: &str = "s x++ 00 x++ x++ x+xx+";
 const EXPORTS: &str = "s x++ 00 x++ xx+ xx+x+";
+/// What lets its reader answer for people.
+const WRITES_AND_EXPORTS: &str = "s x++ 00 x++ xx+ xxxx+";
 /// What is looked at before it is exported.
 const READS_AND_EXPORTS: &str = "s x++ 00 x++ xx+ xxxx+";
 const OWNS_APP: &str = "s xx+ 00 xx+ xx+ xxxx+";
 const OWNS_INSTANCE: &str = "s xxx xx xx+ xxx xxxx+";
 /// A password is a person's: tokens have none.
 const IS_A_USER: &str = "s +++ +0 +++ 000 00000";
+/// A token's session is confirmed by the token alone: a password is wrong (422).
+const IS_A_USER_OR_WRONG: &str = "s +++ +? +++ ??? ?????";
+/// The code is wrong.
+const WRONG_CODE: &str = "s ??? ?0 ??? 000 00000";
 /// A download is told of to whoever asked for it.
 const DOWNLOADED: &str = "s 0++ 00 0++ 00+ 00+0+";
 const NO_SUCH_PAGE: &str = "s 000 00 000 000 00000";
@@ -121,6 +128,15 @@ pub(super) const TABLE: &[Line] = &[
     get("/console/assets/{version}/{*file}", ANYBODY),
     get("/console/sign-in", ANYBODY),
     look("/console/sign-in", ANYBODY, "token=root-secret", "/console"),
+    // Without a ticket it begins again.
+    look("/console/sign-in/code", ANYBODY, "ticket=none&code=1", "/console/sign-in"),
+    get("/console/confirm", SIGNED_IN),
+    look(
+        "/console/confirm",
+        IS_A_USER_OR_WRONG,
+        "password=correct+horse+battery&to=/console/settings/account",
+        "/console/settings/account",
+    ),
     look("/console/sign-out", ANYBODY, "", "/console/sign-in"),
     get("/console/welcome", ANYBODY),
     post(
@@ -200,7 +216,7 @@ pub(super) const TABLE: &[Line] = &[
         "people=ada%40mail.example&until=",
         "/console/flows/{flowId}/share?done=invited#invitations",
     ),
-    post("/console/flows/{flowId}/share/invitations.csv", EXPORTS, "", ""),
+    post("/console/flows/{flowId}/share/invitations.csv", WRITES_AND_EXPORTS, "", ""),
     post(
         "/console/flows/{flowId}/share/invitations/{flowAssignmentId}/revoke",
         WRITES,
@@ -319,6 +335,12 @@ pub(super) const TABLE: &[Line] = &[
         "/console/settings/users/{userId}?done=saved",
     ),
     post("/console/settings/users/{userId}/reset", OWNS_INSTANCE, "", ""),
+    look(
+        "/console/settings/users/{userId}/second-factor/reset",
+        OWNS_INSTANCE,
+        "",
+        "/console/settings/users/{userId}?done=saved",
+    ),
     get("/console/settings/tokens", OWNS_INSTANCE),
     post("/console/settings/tokens", OWNS_INSTANCE, "name=New&scope=admin&appId=all", ""),
     post(
@@ -334,5 +356,26 @@ pub(super) const TABLE: &[Line] = &[
         IS_A_USER,
         "old=correct+horse+battery&password=quite+another+horse",
         "/console/settings/account?done=password",
+    ),
+    look(
+        "/console/settings/account/sessions/end",
+        IS_A_USER,
+        "session=none",
+        "/console/settings/account?done=ended",
+    ),
+    look(
+        "/console/settings/account/sessions/end-others",
+        IS_A_USER,
+        "",
+        "/console/settings/account?done=ended",
+    ),
+    get("/console/settings/account/second-factor", IS_A_USER),
+    // A right code is tested in accounts.rs.
+    look("/console/settings/account/second-factor", WRONG_CODE, "", ""),
+    look(
+        "/console/settings/account/second-factor/off",
+        IS_A_USER,
+        "",
+        "/console/settings/account?done=saved",
     ),
 ];

@@ -111,6 +111,9 @@ async fn submission_answers() {
     let answers = json!({"nps": "9", "use": ["api", "ui"]});
     let row = stored(&site, version, "answers", answers.clone()).await;
     assert_eq!(read(Some(row.answers)), answers, "a string, and an array of strings");
+    let other_form = json!({"nps": ["9"], "use": "api"});
+    let row = stored(&site, version, "answers", other_form).await;
+    assert_eq!(read(Some(row.answers)), json!({"nps": "9", "use": ["api"]}), "one form is stored");
     for (wrong, code, path) in [
         (json!({"nps": 9}), "invalid_type", json!(["answers", "nps"])),
         (json!({"nps": "9", "use": [1]}), "invalid_type", json!(["answers", "use", 0])),
@@ -174,8 +177,7 @@ async fn submission_context() {
     let row = stored(&site, version, "context", context.clone()).await;
     assert_eq!(read(row.context), context);
     stored(&site, version, "context", Value::Null).await;
-    let data = with(&site, version, "context", json!([])).await;
-    assert_first_issue(&data, "invalid_type", &json!(["context"]));
+    assert_eq!(stored(&site, version, "context", json!([])).await.context, None);
 }
 
 #[tokio::test]
@@ -195,15 +197,9 @@ async fn context_page() {
     let page = json!({"path": "/pricing", "referrer": "https://example.com/", "search": "?q=1"});
     let row = stored(&site, version, "context", json!({"page": page})).await;
     assert_eq!(read(row.context)["page"], page);
-    for (name, wrong, code) in [
-        ("path", json!(1), "invalid_type"),
-        ("referrer", json!(1), "invalid_type"),
-        ("search", json!(1), "invalid_type"),
-        ("search", json!("q=1"), "invalid_value"),
-    ] {
-        let data = with(&site, version, "context", json!({"page": {name: wrong}})).await;
-        assert_first_issue(&data, code, &json!(["context", "page", name]));
-    }
+    let wrong = json!({"path": "/", "referrer": 1, "search": "q=1"});
+    let row = stored(&site, version, "context", json!({"page": wrong})).await;
+    assert_eq!(read(row.context)["page"], json!({"path": "/", "search": "?q=1"}));
 }
 
 #[tokio::test]
@@ -211,8 +207,8 @@ async fn context_locale() {
     let (site, version) = site().await;
     let row = stored(&site, version, "context", json!({"locale": "de-CH"})).await;
     assert_eq!(read(row.context), json!({"locale": "de-CH"}));
-    let data = with(&site, version, "context", json!({"locale": "no tag"})).await;
-    assert_first_issue(&data, "invalid_value", &json!(["context", "locale"]));
+    let row = stored(&site, version, "context", json!({"locale": "no tag"})).await;
+    assert_eq!(row.context, None);
 }
 
 #[tokio::test]
@@ -220,8 +216,8 @@ async fn context_user_agent() {
     let (site, version) = site().await;
     let row = stored(&site, version, "context", json!({"userAgent": "Mozilla/5.0"})).await;
     assert_eq!(read(row.context), json!({"userAgent": "Mozilla/5.0"}));
-    let data = with(&site, version, "context", json!({"userAgent": 1})).await;
-    assert_first_issue(&data, "invalid_type", &json!(["context", "userAgent"]));
+    let row = stored(&site, version, "context", json!({"userAgent": 1})).await;
+    assert_eq!(row.context, None);
 }
 
 // Submission result.

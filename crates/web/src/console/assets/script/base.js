@@ -52,6 +52,9 @@ applyTheme(shownTheme());
 // On a wide screen the side bar is always in view; what is not open is not there for a screen reader.
 const menu = document.querySelector("details.menu");
 if (menu && matchMedia("(min-width: 56.01rem)").matches) menu.open = true;
+// On a narrow screen the tab of the page may be the last of a row that scrolls.
+const tab = document.querySelector(".tabs [aria-current]");
+if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - tab.parentElement.clientWidth + tab.offsetWidth;
 localTimes(document);
 for (const zone of document.querySelectorAll("[data-zone]")) {
   zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -11,8 +11,15 @@ function hostOrigin() {
   if (!isFramed) return null;
   const allowed = JSON.parse(document.getElementById("page").dataset.origins ?? "[]");
   const origin = location.ancestorOrigins?.[0] ?? (document.referrer && new URL(document.referrer).origin);
-  const isAllowed = allowed.length === 0 || allowed.includes(origin);
+  const isAllowed = allowed.length === 0 || allowed.some((entry) => stands(entry, origin));
   return origin && origin !== "null" && isAllowed ? origin : null;
+}
+
+/** Whether an entry of the app's origins stands for this one; `https://*.example.com` for all below. */
+function stands(entry, origin) {
+  const [start, end] = entry.split("*");
+  if (end === undefined) return entry === origin;
+  return origin?.startsWith(start) && origin.endsWith(end) && origin.length > start.length + end.length;
 }
 
 function tellHost(type, more = {}) {

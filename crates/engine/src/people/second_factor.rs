@@ -1,0 +1,332 @@
+//! A second factor of users who sign in with a password: codes of an authenticator app, and recovery codes.
+//!
+//! The shared secret is sealed with the master key; recovery codes are 80 random bits each, stored as hashes. A code
+//! works once: its use is written at the revision of people, so two requests with the same code cannot both succeed,
+//! on any node. Users who sign in with an OpenID provider are not asked: their second factors are up to the provider.
+
+use serde_json::json;
+use sluice_flow::id::UserId;
+use sluice_flow::time::Timestamp;
+use sluice_store::{
+    PeopleWrite, Scope, SecondFactor, StoreError, StoreResult, User, UserKey, UserRow,
+};
+
+use super::totp::{SECRET_BYTES, base32, secret_from_base32, step_of};
+use super::users::Entry;
+use super::{Refusal, Secret};
+use crate::actor::Actor;
+use crate::admin::{AdminError, AdminResult};
+use crate::apps::{CONFLICT_RETRIES, fault};
+use crate::engine::Engine;
+use crate::ids::fill_random;
+use crate::tokens::hash_of;
+use crate::verify::{NotOpened, Place};
+
+/// Recovery codes that a user is given.
+pub const RECOVERY_CODES: usize = 10;
+const RECOVERY_BYTES: usize = 10;
+/// How long a right password is remembered while the code is asked for.
+const TICKET_MILLIS: i64 = 5 * 60 * 1000;
+/// Users that are read at a time.
+const PAGE_USERS: usize = 500;
+
+/// A secret that an authenticator app is to be given.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Enrolment {
+    /// In base32.
+    pub secret: String,
+    /// `otpauth://totp/…`, for a QR code.
+    pub uri: String,
+}
+
+impl std::fmt::Debug for Enrolment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Enrolment(…)")
+    }
+}
+
+impl Enrolment {
+    /// A new secret for the user with this address.
+    pub fn new(email: &str) -> Self {
+        let mut bytes = [0; SECRET_BYTES];
+        fill_random(&mut bytes);
+        Self::with(base32(&bytes), email)
+    }
+
+    /// The same secret again; none where it is not one.
+    pub fn again(secret: &str, email: &str) -> Option<Self> {
+        secret_from_base32(secret).map(|_| Self::with(secret.to_owned(), email))
+    }
+
+    fn with(secret: String, email: &str) -> Self {
+        let kept = |it: char| it.is_ascii_alphanumeric() || "@.-_".contains(it);
+        let label: String = email.chars().map(|it| if kept(it) { it } else { '_' }).collect();
+        let uri = format!("otpauth://totp/Sluice:{label}?secret={secret}&issuer=Sluice");
+        Self { secret, uri }
+    }
+}
+
+impl Engine {
+    /// Turns the second factor on, after a code has shown that the app has the secret. Returns the recovery codes.
+    pub async fn turn_on_second_factor(
+        &self,
+        actor: &Actor,
+        id: UserId,
+        secret: &str,
+        code: &str,
+    ) -> AdminResult<Vec<String>> {
+        actor.need_fresh()?;
+        let wrong = |message| AdminError::Invalid(vec![fault("/code", message)]);
+        let bytes =
+            secret_from_base32(secret).ok_or_else(|| wrong("belongs to no secret; begin again"))?;
+        let used_step = step_of(&bytes, code, self.now(), -1).ok_or_else(|| {
+            wrong("is not the current code; check that the clock of your phone is right, and type the code that is shown now")
+        })?;
+        let sealed = self.verifying.vault.seal(Place::SecondFactor(id), secret).map_err(|why| {
+            AdminError::conflict("no_master_key", format!("the secret cannot be sealed: {why}"))
+        })?;
+        let codes: Vec<String> = (0..RECOVERY_CODES).map(|_| recovery_code()).collect();
+        let recovery = codes.iter().map(|code| hash_of(code)).collect();
+        let factor = SecondFactor { sealed, used_step, recovery };
+        let change = |user: &User| {
+            if user.row.password.is_none() {
+                let detail = "you sign in without a password; second factors are set up at your organisation's sign-in service";
+                return Err(AdminError::conflict("no_password", detail));
+            }
+            Ok(Some(factor.clone()))
+        };
+        self.change_factor(actor, id, "user.second_factor_enabled", change).await?;
+        Ok(codes)
+    }
+
+    /// Turns the user's own second factor off.
+    pub async fn turn_off_second_factor(&self, actor: &Actor, id: UserId) -> AdminResult<()> {
+        actor.need_fresh()?;
+        self.change_factor(actor, id, "user.second_factor_disabled", |_| Ok(None)).await
+    }
+
+    /// Takes away the second factor of a user who has lost it.
+    pub async fn reset_second_factor(&self, actor: &Actor, id: UserId) -> AdminResult<()> {
+        actor.need_instance(Scope::Admin)?;
+        actor.need_fresh()?;
+        self.change_factor(actor, id, "user.second_factor_reset", |_| Ok(None)).await
+    }
+
+    /// How many recovery codes a user has left; none without a second factor.
+    pub async fn recovery_codes_left(&self, id: UserId) -> StoreResult<Option<usize>> {
+        let user = self.store.find_user(&UserKey::Id(id)).await?;
+        Ok(user.and_then(|user| user.row.second_factor).map(|factor| factor.recovery.len()))
+    }
+
+    async fn change_factor(
+        &self,
+        actor: &Actor,
+        id: UserId,
+        action: &'static str,
+        change: impl Fn(&User) -> AdminResult<Option<SecondFactor>>,
+    ) -> AdminResult<()> {
+        for _ in 0..CONFLICT_RETRIES {
+            let revision = self.store.people_revision().await?;
+            let found = self.user(id).await?;
+            let second_factor = change(&found)?;
+            if second_factor == found.row.second_factor {
+                return Ok(());
+            }
+            let detail = json!({"email": found.row.email});
+            let row = UserRow { second_factor, ..found.row };
+            let entry = Entry { action, app_id: None, detail };
+            let writes = vec![PeopleWrite::User(row)];
+            if self.write_people(actor, revision, id, writes, entry).await? {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// Proof for [`Engine::sign_in_with_code`] that the password was right.
+    pub(super) fn ticket(&self, user: &User) -> Result<Secret, Refusal> {
+        let until = self.now().as_millis() + TICKET_MILLIS;
+        let text = format!("{} {} {until}", user.row.user_id, user.row.epoch);
+        let sealed = self.verifying.vault.seal(Place::SignIn, &text);
+        sealed.map(Secret).map_err(|why| StoreError::Failed(why.into()).into())
+    }
+
+    /// Whose ticket it is, if it is valid.
+    pub fn ticket_holder(&self, ticket: &str) -> Option<UserId> {
+        self.ticket_parts(ticket).map(|(user, _)| user)
+    }
+
+    fn ticket_parts(&self, ticket: &str) -> Option<(UserId, u32)> {
+        let text = self.verifying.vault.open(Place::SignIn, ticket).ok()?;
+        let mut parts = text.split(' ');
+        let (user, epoch) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let until = Timestamp::from_millis(parts.next()?.parse().ok()?);
+        (self.now() < until).then_some((user, epoch))
+    }
+
+    /// Begins a session of a user whose password was right, with a code of their second factor.
+    pub async fn sign_in_with_code(
+        &self,
+        ticket: &str,
+        code: &str,
+        replaces: Option<&str>,
+    ) -> Result<Secret, Refusal> {
+        let (id, epoch) = self.ticket_parts(ticket).ok_or(Refusal::LinkOver)?;
+        let user = self.use_code(id, Some(epoch), code).await?;
+        Ok(self.begin_user_session(&user, "password and code", replaces).await?)
+    }
+
+    /// Accepts a code of the second factor once. Without an epoch any is right.
+    pub(super) async fn use_code(
+        &self,
+        id: UserId,
+        epoch: Option<u32>,
+        code: &str,
+    ) -> Result<User, Refusal> {
+        for _ in 0..CONFLICT_RETRIES {
+            let revision = self.store.people_revision().await?;
+            let found = self.store.find_user(&UserKey::Id(id)).await?;
+            let user = found.filter(|it| {
+                it.row.disabled_at.is_none() && epoch.is_none_or(|epoch| it.row.epoch == epoch)
+            });
+            let user = user.ok_or(Refusal::LinkOver)?;
+            // It may have been reset since the password was given.
+            let Some(factor) = user.row.second_factor.clone() else { return Ok(user) };
+            let (factor, by) = self.used(id, factor, code)?.ok_or(Refusal::Wrong(Some(id)))?;
+            let left = factor.recovery.len();
+            let row = UserRow { second_factor: Some(factor), ..user.row };
+            let entry = Entry {
+                action: "session.code_used",
+                app_id: None,
+                detail: json!({"by": by, "recoveryCodesLeft": left}),
+            };
+            let user = User { row: row.clone(), grants: user.grants };
+            let actor = Actor::of_user(&user);
+            if self.write_people(&actor, revision, id, vec![PeopleWrite::User(row)], entry).await? {
+                return Ok(user);
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// The second factor after a code was used, and what kind of code it was; none where the code is wrong.
+    fn used(
+        &self,
+        id: UserId,
+        factor: SecondFactor,
+        code: &str,
+    ) -> Result<Option<(SecondFactor, &'static str)>, Refusal> {
+        let hash = hash_of(&in_groups(code));
+        if factor.recovery.contains(&hash) {
+            let recovery = factor.recovery.into_iter().filter(|it| *it != hash).collect();
+            return Ok(Some((SecondFactor { recovery, ..factor }, "recovery code")));
+        }
+        let opened = self.verifying.vault.open(Place::SecondFactor(id), &factor.sealed);
+        let secret = opened.map_err(|why| StoreError::Failed(why.to_string().into()))?;
+        let bytes = secret_from_base32(&secret).unwrap_or_default();
+        let step = step_of(&bytes, code, self.now(), factor.used_step);
+        Ok(step.map(|used_step| (SecondFactor { used_step, ..factor }, "app")))
+    }
+
+    /// Users whose second factor cannot be opened with the master keys at hand, each with the reason.
+    pub(crate) async fn closed_second_factors(&self) -> StoreResult<Vec<(UserId, NotOpened)>> {
+        let mut closed = Vec::new();
+        for (id, factor) in self.second_factors().await? {
+            let opened = self.verifying.vault.open(Place::SecondFactor(id), &factor.sealed);
+            closed.extend(opened.err().map(|why| (id, why)));
+        }
+        Ok(closed)
+    }
+
+    /// Seals every second factor with the master key that is first now. Returns how many were sealed, and how many that
+    /// could not be opened were taken away.
+    pub(crate) async fn reseal_second_factors(
+        &self,
+        actor: &Actor,
+        revoke: bool,
+    ) -> AdminResult<(usize, usize)> {
+        let vault = &self.verifying.vault;
+        let (mut resealed, mut revoked) = (0, 0);
+        for (id, factor) in self.second_factors().await? {
+            if vault.is_current(&factor.sealed) {
+                continue;
+            }
+            match vault.open(Place::SecondFactor(id), &factor.sealed) {
+                Ok(secret) => {
+                    let failed = |why: String| StoreError::Failed(why.into());
+                    let sealed = vault.seal(Place::SecondFactor(id), &secret).map_err(failed)?;
+                    // What was changed meanwhile is sealed with the key of that moment.
+                    let change = |user: &User| {
+                        let now = user.row.second_factor.clone();
+                        Ok(now.map(|now| match now.sealed == factor.sealed {
+                            true => SecondFactor { sealed: sealed.clone(), ..now },
+                            false => now,
+                        }))
+                    };
+                    self.change_factor(actor, id, "user.second_factor_resealed", change).await?;
+                    resealed += 1;
+                }
+                Err(_) if revoke => {
+                    self.reset_second_factor(actor, id).await?;
+                    revoked += 1;
+                }
+                Err(why) => {
+                    let what = format!("the second factor of {id} cannot be opened: {why}");
+                    return Err(StoreError::Failed(what.into()).into());
+                }
+            }
+        }
+        Ok((resealed, revoked))
+    }
+
+    async fn second_factors(&self) -> StoreResult<Vec<(UserId, SecondFactor)>> {
+        let (mut after, mut found) = (None, Vec::new());
+        loop {
+            let page = sluice_store::Page { after, limit: PAGE_USERS };
+            let users = self.store.list_users(None, page).await?;
+            let Some(last) = users.last() else { return Ok(found) };
+            after = Some(last.row.user_id);
+            let rows = users.into_iter().map(|user| user.row);
+            found.extend(rows.filter_map(|row| row.second_factor.map(|it| (row.user_id, it))));
+        }
+    }
+}
+
+/// Four groups of four letters and digits.
+fn recovery_code() -> String {
+    let mut bytes = [0; RECOVERY_BYTES];
+    fill_random(&mut bytes);
+    in_groups(&base32(&bytes))
+}
+
+/// A recovery code as it is shown, `abcd-efgh-…`, however it was typed.
+fn in_groups(code: &str) -> String {
+    let letters = code.bytes().filter(u8::is_ascii_alphanumeric).map(|it| it.to_ascii_lowercase());
+    let mut shown = String::new();
+    for (at, letter) in letters.enumerate() {
+        if at > 0 && at % 4 == 0 {
+            shown.push('-');
+        }
+        shown.push(char::from(letter));
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recovery_code_works_however_its_groups_are_typed() {
+        let code = recovery_code();
+        assert_eq!(code.len(), 19, "{code}");
+        for typed in [
+            code.clone(),
+            code.to_uppercase(),
+            code.replace('-', ""),
+            format!(" {} ", code.replace('-', " ")),
+        ] {
+            assert_eq!(in_groups(&typed), code, "{typed}");
+        }
+    }
+}

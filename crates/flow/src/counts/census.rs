@@ -1,0 +1,159 @@
+//! The most frequent tags of any number of responses, found in bounded memory.
+//!
+//! Names and values have a counter each. When there are too many counters, one and the same number is subtracted from all
+//! of them and those that reach zero are dropped (the method of Misra and Gries). So a name is lost only if it makes up less
+//! than 1 in 512 of all names that were sent, however the others are ordered in time; a value, less than 1 in 8,192.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use super::bytes::Damaged;
+use super::contribution::{Delta, Head, entries};
+use super::sheet::Sheet;
+use super::tags::{TAG_NAMES_MAX, TAG_NAMES_ROOM, TAG_VALUES_MAX, TAG_VALUES_ROOM, TagTally, Tags};
+
+/// Counters for names and for values. Half of them, at most, are left when there are more.
+const NAME_COUNTERS_MAX: usize = 16 * TAG_NAMES_ROOM;
+const VALUE_COUNTERS_MAX: usize = 16 * TAG_VALUES_ROOM;
+
+/// Counts the tags of the responses of one version and day, to choose those that a [`Sheet`] counts separately.
+#[derive(Debug, Default)]
+pub struct TagCensus {
+    names: Counters,
+    /// Each as its name and its value with a zero between.
+    values: Counters,
+}
+
+impl TagCensus {
+    /// Counts the tags of the responses that a delta adds.
+    pub fn add(&mut self, delta: &Delta) -> Result<(), Damaged> {
+        let mut reader = entries(delta.as_bytes());
+        while let Some(head) = reader.next_head()? {
+            let mut before = None;
+            for (name, value) in Head::read(head)?.tags {
+                // A name counts once for a response, however many values it has. They stand side by side.
+                if before.replace(name) != Some(name) {
+                    self.names.add(name.to_owned());
+                }
+                if let Some(value) = value {
+                    self.values.add(format!("{name}\0{value}"));
+                }
+            }
+            reader.answers().skip()?;
+        }
+        self.names.limit(NAME_COUNTERS_MAX);
+        self.values.limit(VALUE_COUNTERS_MAX);
+        Ok(())
+    }
+
+    /// Whether a sheet has no room for all of these tags.
+    pub fn is_over(&self) -> bool {
+        self.names.is_over(TAG_NAMES_ROOM) || self.values.is_over(TAG_VALUES_ROOM)
+    }
+
+    /// An empty sheet for the same responses. If it has no room for all of their tags, it counts the most frequent
+    /// separately.
+    pub fn sheet(&self) -> Sheet {
+        if !self.is_over() {
+            return Sheet::default();
+        }
+        let names = self.names.by_frequency().take(TAG_NAMES_MAX);
+        let mut chosen: BTreeMap<String, TagTally> =
+            names.map(|name| (name.to_owned(), TagTally::default())).collect();
+        for (name, value) in self.values.by_frequency().filter_map(|it| it.split_once('\0')) {
+            if let Some(tally) = chosen.get_mut(name)
+                && tally.values.len() < TAG_VALUES_MAX
+            {
+                tally.values.insert(value.to_owned(), 0);
+            }
+        }
+        Sheet::of_tags(Tags::only(chosen))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    counts: HashMap<String, u64>,
+    has_dropped: bool,
+}
+
+impl Counters {
+    fn add(&mut self, key: String) {
+        *self.counts.entry(key).or_default() += 1;
+    }
+
+    fn limit(&mut self, max: usize) {
+        if self.counts.len() <= max {
+            return;
+        }
+        let mut counts: Vec<u64> = self.counts.values().copied().collect();
+        let (_, least, _) = counts.select_nth_unstable_by_key(max / 2, |count| Reverse(*count));
+        self.counts.retain(|_, count| {
+            *count = count.saturating_sub(*least);
+            *count > 0
+        });
+        self.has_dropped = true;
+    }
+
+    fn is_over(&self, room: usize) -> bool {
+        self.has_dropped || self.counts.len() > room
+    }
+
+    /// The most frequent first; of equal ones, in their order.
+    fn by_frequency(&self) -> impl Iterator<Item = &str> {
+        let mut counts: Vec<_> = self.counts.iter().collect();
+        counts.sort_by_key(|(key, count)| (Reverse(**count), *key));
+        counts.into_iter().map(|(key, _)| key.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Contribution, Gathered};
+    use super::*;
+    use crate::submission::Admission;
+
+    fn delta(tags: &str) -> Delta {
+        let mut delta = Delta::default();
+        delta.add(&Contribution::of_stored(None, "{}", Some(tags), Admission::Admitted));
+        delta
+    }
+
+    /// The tags of these responses as a recount counts them.
+    fn recounted(all: &[Delta]) -> Sheet {
+        let mut census = TagCensus::default();
+        all.iter().for_each(|delta| census.add(delta).unwrap());
+        let mut sheet = census.sheet();
+        for delta in all {
+            sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
+        }
+        sheet
+    }
+
+    #[test]
+    fn a_tag_that_comes_last_and_often_is_chosen_among_any_number_of_others() {
+        let mut all: Vec<_> =
+            (0..3_000).map(|n| delta(&format!(r#"{{"junk {n}":"x"}}"#))).collect();
+        for _ in 0..20 {
+            all.extend((0..60).map(|n| delta(&format!(r#"{{"often {n}":"x"}}"#))));
+        }
+        all.extend((0..40_000).map(|n| delta(&format!(r#"{{"plan":"junk {n}"}}"#))));
+        all.extend((0..100).map(|_| delta(r#"{"plan":"pro","source":"mail"}"#)));
+        let sheet = recounted(&all);
+        let tally = |name: &str| sheet.tags().find(|(its, _)| *its == name).unwrap().1;
+        assert_eq!((tally("plan").values["pro"], tally("plan").all()), (100, 40_100));
+        assert_eq!(tally("source").values["mail"], 100);
+        assert_eq!(sheet.tags().count(), TAG_NAMES_MAX);
+        assert!(sheet.may_hide("junk 1", "x") && sheet.may_hide("plan", "junk 1"));
+    }
+
+    #[test]
+    fn a_name_with_many_values_counts_once_for_a_response() {
+        let mut census = TagCensus::default();
+        census.add(&delta(r#"{"a":["1","2","3"],"b":"1"}"#)).unwrap();
+        census.add(&delta(r#"{"b":"1"}"#)).unwrap();
+        assert_eq!(census.names.by_frequency().collect::<Vec<_>>(), ["b", "a"]);
+        assert!(!census.is_over());
+        assert_eq!(census.sheet(), Sheet::default());
+    }
+}

@@ -1,0 +1,295 @@
+//! What an HTTP/2 connection is doing: which of its streams wait for the client, and since when it has none.
+//!
+//! HTTP/2 limits each stream by a window that the client opens. While the window is closed, hyper holds the
+//! reply and polls neither the handler nor the body, so no timeout of theirs can end it. Here each part of a
+//! reply records how many of its bytes leave ([`Part`]), and [`Activity::overdue`] reports a stream that moves
+//! too slowly. A client must read [`STREAM_BYTES_MIN`] of each stream within the write stall timeout, or all
+//! there is to read; otherwise opening the window by a byte now and then would keep a stream open indefinitely.
+//!
+//! HTTP/1 has one reply at a time on its socket, which `Guarded` watches; its replies are not tracked.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use axum::response::Response;
+use bytes::{Buf, Bytes};
+use futures_util::future::BoxFuture;
+use http::{Request, Version};
+use hyper::body::{Frame, Incoming, SizeHint};
+use tokio::time::{Instant, sleep};
+
+use super::Site;
+use crate::Limits;
+
+/// How many times within a timeout the streams are checked, so that one ends at most a quarter late.
+const CHECKS_PER_TIMEOUT: u32 = 4;
+/// What a client must read of a stream within the write stall timeout, in bytes; 546 a second with 30 seconds.
+pub(super) const STREAM_BYTES_MIN: usize = 16 * 1024;
+
+/// Why a connection should end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overdue {
+    /// A stream had unsent data for the write stall timeout, while its client read less than
+    /// [`STREAM_BYTES_MIN`] of it.
+    Stalled,
+    /// There was no open stream for the idle timeout.
+    Idle,
+}
+
+/// The streams of one connection.
+#[derive(Debug)]
+pub(super) struct Activity {
+    is_http2: AtomicBool,
+    streams: Mutex<Streams>,
+}
+
+#[derive(Debug)]
+struct Streams {
+    next: u64,
+    /// Few: hyper admits `STREAMS_MAX` at once.
+    open: Vec<(u64, Arc<Mutex<Progress>>)>,
+    idle_since: Instant,
+}
+
+impl Activity {
+    pub(super) fn new() -> Self {
+        let streams = Streams { next: 0, open: Vec::new(), idle_since: Instant::now() };
+        Self { is_http2: AtomicBool::new(false), streams: Mutex::new(streams) }
+    }
+
+    /// Starts the checks; called when the client has sent the preface of HTTP/2.
+    pub(super) fn begin_http2(&self) {
+        self.is_http2.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until the connection should end. Never returns for HTTP/1.
+    ///
+    /// Poll it after the connection, in the same task: nothing wakes it when the protocol becomes known.
+    pub(super) async fn overdue(&self, limits: &Limits) -> Overdue {
+        poll_fn(|_| match self.is_http2.load(Ordering::Relaxed) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        })
+        .await;
+        let timeout = limits.write_stall_timeout.min(limits.idle_timeout);
+        loop {
+            sleep(timeout / CHECKS_PER_TIMEOUT).await;
+            if let Some(overdue) = self.check(limits) {
+                return overdue;
+            }
+        }
+    }
+
+    fn check(&self, limits: &Limits) -> Option<Overdue> {
+        let mut streams = self.streams();
+        let now = Instant::now();
+        if streams.open.is_empty() {
+            let is_idle = now - streams.idle_since >= limits.idle_timeout;
+            return is_idle.then(|| {
+                // The connection has as long again to end in order.
+                streams.idle_since = now;
+                Overdue::Idle
+            });
+        }
+        let mut open = streams.open.iter();
+        open.any(|(_, it)| locked(it).waited(now) >= limits.write_stall_timeout)
+            .then_some(Overdue::Stalled)
+    }
+
+    fn open_stream(self: &Arc<Self>) -> Arc<Stream> {
+        let mut streams = self.streams();
+        let id = streams.next;
+        streams.next += 1;
+        let progress = Arc::new(Mutex::new(Progress::new()));
+        streams.open.push((id, Arc::clone(&progress)));
+        Arc::new(Stream { id, activity: Arc::clone(self), progress })
+    }
+
+    fn streams(&self) -> MutexGuard<'_, Streams> {
+        locked(&self.streams)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How far the reply of one stream has come since [`STREAM_BYTES_MIN`] last left.
+#[derive(Debug)]
+struct Progress {
+    /// Parts that were handed out and have not left yet.
+    parts: usize,
+    /// Bytes that left.
+    bytes: usize,
+    /// How long parts waited, up to `since`. Time without any does not count, but does not reset it either: the
+    /// parts of a reply may be small, and a client could read one at a time.
+    waited: Duration,
+    since: Instant,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self { parts: 0, bytes: 0, waited: Duration::ZERO, since: Instant::now() }
+    }
+
+    fn waited(&self, now: Instant) -> Duration {
+        let waiting = if self.parts > 0 { now - self.since } else { Duration::ZERO };
+        self.waited + waiting
+    }
+
+    fn add_part(&mut self) {
+        if self.parts == 0 {
+            self.since = Instant::now();
+        }
+        self.parts += 1;
+    }
+
+    fn moved(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        if self.bytes >= STREAM_BYTES_MIN {
+            *self = Self { parts: self.parts, ..Self::new() };
+        }
+    }
+
+    fn remove_part(&mut self) {
+        let now = Instant::now();
+        self.waited = self.waited(now);
+        self.since = now;
+        self.parts -= 1;
+    }
+}
+
+/// A request under way on HTTP/2. It ends with the last part of its reply.
+#[derive(Debug)]
+struct Stream {
+    id: u64,
+    activity: Arc<Activity>,
+    progress: Arc<Mutex<Progress>>,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let mut streams = self.activity.streams();
+        streams.open.retain(|(id, _)| *id != self.id);
+        if streams.open.is_empty() {
+            streams.idle_since = Instant::now();
+        }
+    }
+}
+
+/// The service of one connection: the site's replies, tracked on HTTP/2.
+#[derive(Debug)]
+pub(super) struct Tracked<S> {
+    site: S,
+    activity: Arc<Activity>,
+}
+
+impl<S: Site> Tracked<S> {
+    pub(super) fn new(site: S, activity: Arc<Activity>) -> Self {
+        Self { site, activity }
+    }
+}
+
+impl<S: Site> hyper::service::Service<Request<Incoming>> for Tracked<S> {
+    type Response = http::Response<TrackedBody>;
+    type Error = Infallible;
+    type Future = TrackedReply;
+
+    fn call(&self, request: Request<Incoming>) -> TrackedReply {
+        let is_http2 = request.version() == Version::HTTP_2;
+        let stream = is_http2.then(|| self.activity.open_stream());
+        TrackedReply { reply: self.site.clone().call(request), stream }
+    }
+}
+
+pub(super) struct TrackedReply {
+    reply: BoxFuture<'static, Result<Response, Infallible>>,
+    stream: Option<Arc<Stream>>,
+}
+
+impl Future for TrackedReply {
+    type Output = Result<http::Response<TrackedBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let reply = ready!(self.reply.as_mut().poll(context));
+        let stream = self.stream.take();
+        Poll::Ready(reply.map(|reply| reply.map(|body| TrackedBody { body, stream })))
+    }
+}
+
+/// The body of a reply.
+#[derive(Debug)]
+pub(super) struct TrackedBody {
+    body: Body,
+    stream: Option<Arc<Stream>>,
+}
+
+impl HttpBody for TrackedBody {
+    type Data = Part;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Part>, axum::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        Poll::Ready(frame.map(|frame| {
+            frame.map(|frame| frame.map_data(|bytes| Part::new(bytes, self.stream.clone())))
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A part of a reply, until its last byte has left.
+#[derive(Debug)]
+pub(super) struct Part {
+    bytes: Bytes,
+    stream: Option<Arc<Stream>>,
+}
+
+impl Part {
+    fn new(bytes: Bytes, stream: Option<Arc<Stream>>) -> Self {
+        if let Some(stream) = &stream {
+            locked(&stream.progress).add_part();
+        }
+        Self { bytes, stream }
+    }
+}
+
+impl Buf for Part {
+    fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.bytes.chunk()
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+        if let Some(stream) = &self.stream {
+            locked(&stream.progress).moved(count);
+        }
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let Some(stream) = &self.stream {
+            locked(&stream.progress).remove_part();
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Real HTTP/2 clients on a connection in memory, in simulated time: it moves on only while everybody waits.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Path;
+use axum::routing::get;
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use h2::client::{Builder as Client, SendRequest};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::activity::STREAM_BYTES_MIN;
+use super::*;
+
+/// Longer than anything here may take, in simulated time.
+const LONG: Duration = Duration::from_secs(3600);
+const BODY: &str = "a reply of some forty bytes, or about so";
+
+#[derive(Clone)]
+struct Fixed(Router);
+
+impl Service<Request<Incoming>> for Fixed {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(
+        &mut self,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Result<(), Infallible>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+        Box::pin(self.0.call(request))
+    }
+}
+
+impl Site for Fixed {
+    fn for_peer(&self, _: IpAddr) -> Self {
+        self.clone()
+    }
+
+    fn connection_refused(&self) {}
+
+    fn stop(&self) {}
+}
+
+/// Several times what a client must read within the write stall timeout, in bytes.
+const LONG_BODY: usize = 100_000;
+
+/// A reply of that length in parts of this many bytes.
+async fn long(Path(part): Path<usize>) -> Body {
+    let parts = (0..LONG_BODY / part).map(move |_| Ok::<_, Infallible>(vec![b'x'; part]));
+    Body::from_stream(stream::iter(parts))
+}
+
+/// Every two minutes a word, ten times.
+async fn rarely() -> Body {
+    Body::from_stream(stream::iter(0..10).then(async |_| {
+        sleep(Duration::from_secs(120)).await;
+        Ok::<_, Infallible>(Bytes::from_static(b"word "))
+    }))
+}
+
+struct Connected {
+    requests: SendRequest<Bytes>,
+    /// Ends when the server closes the connection; an error if not in order.
+    client: JoinHandle<Result<(), h2::Error>>,
+    /// Ends with the connection.
+    server: JoinHandle<()>,
+}
+
+async fn connect(window: u32) -> Connected {
+    let router = Router::new()
+        .route("/", get(async || BODY))
+        .route("/rarely", get(rarely))
+        .route("/long/{part}", get(long));
+    let limits = Limits::default();
+    let server = Server {
+        builder: builder(&limits),
+        site: Fixed(router),
+        limits,
+        stop: watch::Sender::new(()),
+    };
+    let (ours, theirs) = tokio::io::duplex(1 << 20);
+    let connection = server.connection(ours, [203, 0, 113, 7].into());
+    let server = tokio::spawn(async move {
+        connection.await;
+        drop(server);
+    });
+    let (requests, client) =
+        Client::new().initial_window_size(window).handshake(theirs).await.unwrap();
+    let client = tokio::spawn(client);
+    Connected { requests, client, server }
+}
+
+fn request_for(path: &str) -> Request<()> {
+    Request::get(format!("http://x{path}")).body(()).unwrap()
+}
+
+async fn get_from(requests: &mut SendRequest<Bytes>, path: &str) -> h2::RecvStream {
+    let (reply, _) = requests.send_request(request_for(path), true).unwrap();
+    let reply = reply.await.unwrap();
+    assert_eq!(reply.status(), 200);
+    reply.into_body()
+}
+
+#[tokio::test(start_paused = true)]
+async fn replies_behind_a_closed_window_end_their_connection() {
+    // Closed from the start, or after a part of the reply has left.
+    for window in [0, 10] {
+        let Connected { mut requests, server, .. } = connect(window).await;
+        let started = Instant::now();
+        let mut held = Vec::new();
+        for _ in 0..50 {
+            held.push(get_from(&mut requests, "/").await);
+        }
+        timeout(LONG, server).await.expect("the connection must end").unwrap();
+        let took = started.elapsed();
+        assert!(took >= Limits::default().write_stall_timeout, "cut after {took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_stalled_stream_is_enough_though_others_move() {
+    let Connected { mut requests, server, .. } = connect(0).await;
+    let stalled = get_from(&mut requests, "/").await;
+    let others = async {
+        // Each is given up by the client, until there is no connection any more.
+        while let Ok((reply, _)) = requests.send_request(request_for("/"), true) {
+            drop(reply.await);
+            sleep(Duration::from_secs(1)).await;
+        }
+    };
+    tokio::select! {
+        ended = timeout(LONG, server) => ended.expect("the connection must end").unwrap(),
+        () = others => {}
+    }
+    drop(stalled);
+}
+
+/// Reads a window of this many bytes in this time, and opens it for as many again: how much it got.
+async fn read_slowly(path: &str, window: u32, time: Duration) -> (usize, Connected) {
+    let mut connected = connect(window).await;
+    let mut body = get_from(&mut connected.requests, path).await;
+    let mut read = 0;
+    while let Some(Ok(data)) = body.data().await {
+        read += data.len();
+        sleep(time * u32::try_from(data.len()).unwrap() / window).await;
+        if body.flow_control().release_capacity(data.len()).is_err() {
+            break;
+        }
+    }
+    (read, connected)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_slowly_but_steadily_gets_all() {
+    // 600 bytes a second, of a reply in large parts and in small ones.
+    for (path, window, seconds) in
+        [("/long/50000", 600, 1), ("/long/100", 600, 1), ("/long/1000", 6000, 10)]
+    {
+        let started = Instant::now();
+        let (read, connected) = read_slowly(path, window, Duration::from_secs(seconds)).await;
+        assert_eq!(read, LONG_BODY, "{path}");
+        assert!(started.elapsed() > Limits::default().write_stall_timeout * 5);
+        assert!(!connected.server.is_finished());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_opens_its_window_by_a_few_bytes_at_a_time_is_disconnected() {
+    // One byte every 12 seconds, a whole part of the reply each time, and 400 bytes a second.
+    for (path, window, seconds) in
+        [("/long/50000", 1, 12), ("/long/100", 100, 12), ("/long/1000", 400, 1)]
+    {
+        let started = Instant::now();
+        let (read, connected) = read_slowly(path, window, Duration::from_secs(seconds)).await;
+        assert!(read < STREAM_BYTES_MIN, "{path}: {read} bytes");
+        timeout(LONG, connected.server).await.expect("the connection must end").unwrap();
+        let (took, allowed) = (started.elapsed(), Limits::default().write_stall_timeout);
+        assert!(took >= allowed && took <= allowed * 2, "{path}: cut after {took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_is_closed_in_order() {
+    for requests_before in [0, 3] {
+        let Connected { mut requests, client, server } = connect(65_535).await;
+        for _ in 0..requests_before {
+            let mut body = get_from(&mut requests, "/").await;
+            assert_eq!(body.data().await.unwrap().unwrap(), BODY);
+        }
+        let started = Instant::now();
+        let ended = timeout(LONG, client).await.expect("the connection must end").unwrap();
+        assert!(ended.is_ok(), "GOAWAY without an error: {ended:?}");
+        assert!(started.elapsed() >= Limits::default().idle_timeout - Duration::from_secs(1));
+        server.await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_the_server_has_nothing_to_add_to_is_neither_stalled_nor_idle() {
+    let Connected { mut requests, server, .. } = connect(65_535).await;
+    let mut body = get_from(&mut requests, "/rarely").await;
+    let mut read = Vec::new();
+    while let Some(data) = body.data().await {
+        let data = data.unwrap();
+        body.flow_control().release_capacity(data.len()).unwrap();
+        read.extend_from_slice(&data);
+    }
+    assert_eq!(read, b"word ".repeat(10));
+    assert!(!server.is_finished());
+}
