@@ -68,5 +68,5 @@ fn a_second_signal_ends_the_wait_at_once() {
     let begin = Instant::now();
     server.signal("-INT");
     assert_eq!(server.wait(), Some(130));
-    assert!(begin.elapsed() < Duration::from_secs(2));
+    assert!(begin.elapsed() < Duration::from_secs(10));
 }

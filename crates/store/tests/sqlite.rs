@@ -358,7 +358,7 @@ async fn a_write_behind_anothers_long_write_fails_in_time_and_recovers() {
     let began = Instant::now();
     let result = store.commit(vec![response(&app, 1, 1, "{}")]).await;
     assert!(matches!(result, Err(StoreError::Failed(_))), "{result:?}");
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(30));
     assert!(matches!(store.check().await, Err(StoreError::Failed(_))), "and it is not ready");
     assert!(store.find_app(app.app_id).await.unwrap().is_some(), "reads go on");
     other.execute_batch("ROLLBACK").unwrap();

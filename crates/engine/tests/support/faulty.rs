@@ -34,6 +34,8 @@ pub struct FaultyStore {
     inner: Arc<dyn Store>,
     mood: std::sync::Mutex<Mood>,
     pub commits: AtomicUsize,
+    /// Lookups that met `Mood::Hanging`.
+    pub hung: AtomicUsize,
     pub key_lookups: AtomicUsize,
     pub invitation_lookups: AtomicUsize,
 }
@@ -44,6 +46,7 @@ impl FaultyStore {
             inner,
             mood: std::sync::Mutex::new(Mood::Well),
             commits: AtomicUsize::new(0),
+            hung: AtomicUsize::new(0),
             key_lookups: AtomicUsize::new(0),
             invitation_lookups: AtomicUsize::new(0),
         }
@@ -57,6 +60,7 @@ impl FaultyStore {
     async fn hang(&self) -> StoreResult<()> {
         let mood = *self.mood.lock().unwrap();
         let Mood::Hanging(deadline) = mood else { return Ok(()) };
+        self.hung.fetch_add(1, Ordering::SeqCst);
         tokio::time::sleep(deadline).await;
         Err(StoreError::Failed("no answer within the deadline".into()))
     }

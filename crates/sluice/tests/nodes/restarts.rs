@@ -15,7 +15,7 @@ const CLIENTS: usize = 6;
 /// Load before each restart.
 const LOAD: Duration = Duration::from_millis(700);
 /// From a server that answers again to the next acknowledgement on each node.
-const RECOVERED_MAX: Duration = Duration::from_secs(5);
+const RECOVERED_MAX: Duration = Duration::from_secs(30);
 /// Between two tries of a client.
 const PAUSE: Duration = Duration::from_millis(20);
 
