@@ -216,7 +216,7 @@ test("the title, the ending and the consent are edited", async () => {
   await show(page, "texts");
   await at(page, "/title").fill("Dinner");
   await at(page, "/description").fill("Two minutes.");
-  await at(page, "/respondentAnalytics").selectOption("never");
+  await at(page, "/respondentAnalytics").selectOption("ask");
   await at(page, "/ending/title").fill("Bye");
   await at(page, "/ending/redirectUrl").fill("https://example.com/");
   const texts = async () => {
@@ -224,7 +224,7 @@ test("the title, the ending and the consent are edited", async () => {
     return { title, description, respondentAnalytics, ending };
   };
   await becomes(texts,
-    { title: "Dinner", description: "Two minutes.", respondentAnalytics: "never", ending: { title: "Bye", redirectUrl: "https://example.com/" } });
+    { title: "Dinner", description: "Two minutes.", respondentAnalytics: "ask", ending: { title: "Bye", redirectUrl: "https://example.com/" } });
 });
 
 test("the JSON and the forms are one", async () => {

@@ -30,7 +30,7 @@ fn the_least_definition_is_served_with_its_defaults() {
         r#"{"flowVersionId":"fv_0000000000000000000001","flowId":"fl_0000000000000000000002",
         "payloadGeneration":"4","kind":"survey","number":3,
         "publishedAt":"2025-11-15T02:00:00.000Z","title":"Hello","defaultLocale":"en",
-        "locales":["en"],"respondentAnalytics":"ask","questions":[],"ending":{"redirectUrl":null}}"#,
+        "locales":["en"],"respondentAnalytics":"never","questions":[],"ending":{"redirectUrl":null}}"#,
     );
 }
 
@@ -108,7 +108,7 @@ fn every_type_is_served_with_its_own_fields() {
         r#"{"flowVersionId":"fv_0000000000000000000001","flowId":"fl_0000000000000000000002",
         "payloadGeneration":"4","kind":"survey","number":3,
         "publishedAt":"2025-11-15T02:00:00.000Z","title":"All","defaultLocale":"de-AT",
-        "locales":["de-AT"],"respondentAnalytics":"ask","questions":[
+        "locales":["de-AT"],"respondentAnalytics":"never","questions":[
         {"id":"q1","type":"shortText","prompt":"?","minLength":1,"maxLength":9},
         {"id":"q2","type":"email","prompt":"?"},
         {"id":"q3","type":"url","prompt":"?"},

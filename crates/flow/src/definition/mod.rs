@@ -55,8 +55,8 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RespondentAnalytics {
-    #[default]
     Ask,
+    #[default]
     Never,
 }
 

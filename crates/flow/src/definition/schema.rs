@@ -31,7 +31,7 @@ fn make() -> Value {
             "defaultLocale": {
                 "type": "string", "description": "A BCP 47 tag.", "default": DEFAULT_LOCALE
             },
-            "respondentAnalytics": {"enum": analytics, "default": "ask"},
+            "respondentAnalytics": {"enum": analytics, "default": "never"},
             "questions": {
                 "type": "array", "maxItems": QUESTIONS_MAX, "items": {"$ref": "#/$defs/question"}
             },

@@ -28,7 +28,7 @@ fn null_and_an_empty_text_are_an_absent_optional_field() {
     assert_eq!(check(&full).unwrap(), least);
     assert_eq!(check(&with("description", json!(""))).unwrap(), least);
     assert_eq!(least.default_locale(), "en");
-    assert_eq!(least.respondent_analytics(), RespondentAnalytics::Ask);
+    assert_eq!(least.respondent_analytics(), RespondentAnalytics::Never);
     assert_eq!(least.locales().collect::<Vec<_>>(), ["en"]);
 }
 

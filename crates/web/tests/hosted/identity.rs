@@ -34,7 +34,7 @@ async fn token(site: &Site) -> String {
 
 fn flow() -> Value {
     json!({
-        "title": "Secret title", "description": "Secret description",
+        "title": "Secret title", "description": "Secret description", "respondentAnalytics": "ask",
         "questions": [{"id": "secretid", "type": "singleChoice", "prompt": "Secret prompt",
                        "options": [{"id": "secretoption", "label": "Secret label"}]}],
         "ending": {"title": "Secret ending", "redirectUrl": "https://secret.example"},

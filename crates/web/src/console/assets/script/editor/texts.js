@@ -21,7 +21,7 @@ export class Texts {
       line("Title", ["title"], definition.title, { hint: "Stands above the questions." }),
       text("Description", ["description"], definition.description, { hint: "What respondents read first." }),
       field("Consent", select([["ask", "Ask whether answers may be linked to the person"], ["never", "Never ask; answers are linked to nobody"]],
-        definition.respondentAnalytics ?? "ask", (value) => this.draft.set(["respondentAnalytics"], value)), { path: ["respondentAnalytics"] }),
+        definition.respondentAnalytics ?? "never", (value) => this.draft.set(["respondentAnalytics"], value)), { path: ["respondentAnalytics"] }),
       languageField(this.draft),
       el("h2", {}, "After the last question"),
       line("Title of the ending", ["ending", "title"], ending.title, { hint: "“Thank you” where there is none." }),
