@@ -5,7 +5,7 @@
 //! process alone, and are forgotten when it ends.
 
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,7 +43,7 @@ impl Proxies {
         let lists = headers.get_all(X_FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
         let mut hops: Vec<&str> = lists.flat_map(|list| list.split(',')).map(str::trim).collect();
         while is_proxy(address) {
-            let Some(before) = hops.pop().and_then(|hop| hop.parse::<IpAddr>().ok()) else { break };
+            let Some(before) = hops.pop().and_then(hop_address) else { break };
             address = before.to_canonical();
         }
         Some(address)
@@ -120,6 +120,12 @@ impl Senders {
     }
 }
 
+/// The address of one entry of `X-Forwarded-For`. Some proxies add the port.
+fn hop_address(hop: &str) -> Option<IpAddr> {
+    let address = hop.parse::<IpAddr>().ok();
+    address.or_else(|| hop.parse::<SocketAddr>().ok().map(|socket| socket.ip()))
+}
+
 /// One household has many addresses of version 6, all of one /64.
 pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
     match address {
@@ -162,6 +168,8 @@ mod tests {
             ("10.0.0.1", "198.51.100.1", "198.51.100.1"),
             ("10.0.0.1", "198.51.100.1, 10.0.0.2", "198.51.100.1"),
             ("10.0.0.1", "6.6.6.6, 198.51.100.1, 10.0.0.2", "198.51.100.1"),
+            ("10.0.0.1", "198.51.100.1:4711, 10.0.0.2:80", "198.51.100.1"),
+            ("::1", "[2001:db8::1]:4711", "2001:db8::1"),
             ("10.0.0.1", "nonsense", "10.0.0.1"),
             ("10.0.0.1", "", "10.0.0.1"),
             ("::ffff:10.0.0.1", "198.51.100.1", "198.51.100.1"),

@@ -55,10 +55,14 @@ impl Rules for Url {
 pub fn is_url(text: &str) -> bool {
     // The parser drops white space and control characters; an address that has them is none.
     let plain = !text.chars().any(|letter| letter.is_whitespace() || letter.is_control());
+    // The parser also reads `https:example.com`, which a browser resolves against the page it is on.
+    let is_absolute = text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+    });
     plain
+        && is_absolute
         && text.chars().count() <= URL_CHARS_MAX
-        && ::url::Url::parse(text)
-            .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        && ::url::Url::parse(text).is_ok_and(|url| url.has_host())
 }
 
 #[cfg(test)]
@@ -77,6 +81,8 @@ mod tests {
             ("example.com", false),
             ("//example.com", false),
             ("https://", false),
+            ("https:example.com", false),
+            ("https:/example.com", false),
             ("ftp://example.com", false),
             ("javascript:alert(1)", false),
             ("mailto:ada@example.com", false),
