@@ -24,6 +24,7 @@ mod record;
 mod removal;
 mod respondent;
 mod row;
+mod schema;
 pub mod sqlite;
 
 use async_trait::async_trait;
