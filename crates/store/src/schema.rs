@@ -4,7 +4,21 @@
 //! a backend locks the database and runs the SQL is its own affair; which migrations are pending, and which
 //! databases are refused, is decided here for both.
 //!
-//! A migration is never edited after a release: add the next one.
+//! A migration is never edited after a release: add the next one, for both backends.
+
+/// The migrations of SQLite, oldest first.
+pub(crate) const SQLITE: &[Migration] = &[Migration {
+    version: 1,
+    name: "initial_schema",
+    sql: include_str!("sqlite/migrations/V1__initial_schema.sql"),
+}];
+
+/// The migrations of PostgreSQL, oldest first.
+pub(crate) const POSTGRES: &[Migration] = &[Migration {
+    version: 1,
+    name: "initial_schema",
+    sql: include_str!("postgres/migrations/V1__initial_schema.sql"),
+}];
 
 /// The first schema of 0.1.0 replaced the migrations that were never released. A database that has their
 /// history and not ours cannot be upgraded.

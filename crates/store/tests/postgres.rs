@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use sluice_flow::id::{ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{ConnectError, Options, PgStore};
+use sluice_store::roles::*;
 use sluice_store::{
     At, Change, FeedPosition, NewResponse, Outcome, Store, StoreError, Write, conformance,
 };

@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sluice_store::postgres::{ConnectError, Options, PgStore};
-use sluice_store::{At, Change, Record, Store as _, StoreError, Write};
+use sluice_store::roles::*;
+use sluice_store::{At, Change, Record, StoreError, Write};
 use support::rows::app_row;
 use support::{Cluster, USER};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -13,6 +13,7 @@ use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
+use sluice_store::roles::*;
 use sluice_store::sqlite::{OpenError, Options, SqliteStore};
 use sluice_store::{
     AppLimits, AppRow, At, Change, CountsQuery, FeedPosition, FlowRow, IdentityVerification,

@@ -1,4 +1,4 @@
-//! The schema of the database: which migrations it needs, and the ones this binary has.
+//! The schema of the database: which migrations it needs, and how they are applied.
 //!
 //! Of several nodes that start at once, one migrates; the others wait and find nothing left to do. The lock
 //! is a plain lock on a table, held by a second connection: it goes with its connection, so a node that is
@@ -17,7 +17,7 @@ use tokio_postgres::error::{Error, SqlState};
 use super::connect::{self, ConnectError};
 use super::failure::Told;
 use super::link::Connector;
-use crate::schema::{self, Applied, Migration, Mismatch, UNRELEASED_HISTORY};
+use crate::schema::{self, Applied, Migration, Mismatch, POSTGRES, UNRELEASED_HISTORY};
 
 /// How long to wait for another node that migrates.
 const LOCK_DEADLINE: Duration = Duration::from_secs(120);
@@ -25,13 +25,6 @@ const LOCK_DEADLINE: Duration = Duration::from_secs(120);
 const BEAT: Duration = Duration::from_secs(1);
 /// How often to try to create the table that is locked, while another node creates it too.
 const LOCK_TRIES: u32 = 5;
-
-/// Every migration, oldest first.
-const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    name: "initial_schema",
-    sql: include_str!("migrations/V1__initial_schema.sql"),
-}];
 
 const MAKE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (
     version    bigint PRIMARY KEY,
@@ -76,7 +69,7 @@ pub(super) async fn must_be_current(
     }
     let applied = connect::answered(deadline, history(client)).await?;
     let applied = applied.map_err(|error| cannot(&error))?;
-    let known = schema::newest(MIGRATIONS);
+    let known = schema::newest(POSTGRES);
     Err(match applied.last() {
         Some(newest) => ConnectError::OlderSchema { place, found: newest.version, known },
         None => ConnectError::NoSchema { place },
@@ -164,7 +157,7 @@ async fn pending(
             return Err(ConnectError::UnreleasedSchema);
         }
     }
-    schema::pending(MIGRATIONS, &applied).map_err(|mismatch| match mismatch {
+    schema::pending(POSTGRES, &applied).map_err(|mismatch| match mismatch {
         Mismatch::Newer { found, known } => ConnectError::NewerSchema { found, known },
         Mismatch::Different { version } => {
             ConnectError::OtherSchema { detail: Mismatch::detail(version) }

@@ -1,4 +1,4 @@
-//! The schema of the file: which migrations it needs, and the ones this binary has.
+//! The schema of the file: which migrations it needs, and how they are applied.
 //!
 //! Each migration and its row in the history are one transaction, so a process that is killed leaves the
 //! schema as it was before that migration, and the next start continues. The transaction takes the write
@@ -9,17 +9,10 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::open::OpenError;
-use crate::schema::{self, Applied, Migration, Mismatch, UNRELEASED_HISTORY};
+use crate::schema::{self, Applied, Migration, Mismatch, SQLITE, UNRELEASED_HISTORY};
 
 /// The mark of Sluice in the file's header; the first migration sets it.
 const APPLICATION_ID: i64 = i64::from_be_bytes([0, 0, 0, 0, b'S', b'L', b'U', b'C']);
-
-/// Every migration, oldest first.
-const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    name: "initial_schema",
-    sql: include_str!("migrations/V1__initial_schema.sql"),
-}];
 
 const MAKE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (
     version    INTEGER PRIMARY KEY,
@@ -74,7 +67,7 @@ pub(super) fn must_be_current(connection: &Connection, path: &Path) -> Result<()
         return Ok(());
     }
     let applied = history(connection).map_err(|error| OpenError::of(path, error))?;
-    let (path, known) = (path.to_owned(), schema::newest(MIGRATIONS));
+    let (path, known) = (path.to_owned(), schema::newest(SQLITE));
     Err(match applied.last() {
         Some(newest) => OpenError::OlderSchema { path, found: newest.version, known },
         None => OpenError::NoSchema { path },
@@ -95,7 +88,7 @@ fn apply(connection: &Connection, migration: &Migration) -> rusqlite::Result<()>
 /// The migrations that the file does not have yet; a history that this binary did not write is an error.
 fn pending(connection: &Connection, path: &Path) -> Result<&'static [Migration], OpenError> {
     let applied = history(connection).map_err(|error| OpenError::of(path, error))?;
-    schema::pending(MIGRATIONS, &applied).map_err(|mismatch| {
+    schema::pending(SQLITE, &applied).map_err(|mismatch| {
         let path = path.to_owned();
         match mismatch {
             Mismatch::Newer { found, known } => OpenError::NewerSchema { path, found, known },
