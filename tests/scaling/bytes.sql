@@ -1,7 +1,7 @@
 -- What a response costs: 200,000 of them in batches of 500, then bytes a row on disk and of WAL.
 --
 -- On an empty database of your own (not one that is in use):
---   psql -f crates/store/src/postgres/migrations/V1__first_schema.sql
+--   psql -f crates/store/src/postgres/migrations/V1__initial_schema.sql
 --   psql -XAtq -f tests/scaling/bytes.sql
 --   pgbench -n -c 4 -j 1 -T 10 -f tests/scaling/batch.sql          the rate; a transaction is 500 rows
 create table responses_2026_11 partition of responses for values from ('00000000-0000-0000-0000-000000000000') to ('ffffffff-ffff-ffff-ffff-ffffffffffff');

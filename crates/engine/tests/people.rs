@@ -431,7 +431,7 @@ async fn sessions_that_are_over_are_removed_by_the_hourly_look_and_by_who_signs_
     let is_stored = async |secret: &Secret| {
         use sha2::Digest as _;
         let hash: [u8; 32] = sha2::Sha256::digest(secret.0.as_bytes()).into();
-        sluice_engine::Store::find_session(&*world.faults, &hash).await.unwrap().is_some()
+        sluice_store::UserStore::find_session(&*world.faults, &hash).await.unwrap().is_some()
     };
     assert!(is_stored(&first).await && is_stored(&second).await);
     world.clock.advance_millis(12 * HOUR + 1);

@@ -18,6 +18,10 @@ use crate::tuning::Tuning;
 const START_ONCE: &str = "start this binary on it once (sluice serve --no-demo), which brings it up to \
      date; nothing was changed in it";
 
+/// What to do about a database of a build that was never released.
+const START_FRESH: &str = "use a new database (another folder with --data, or another database in the URL); export \
+     responses that you need with the build that wrote them; nothing was changed in it";
+
 /// Where responses are kept.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum StoreAddress {
@@ -196,6 +200,13 @@ fn unopened(error: OpenError) -> Failure {
             ),
             START_ONCE,
         ),
+        OpenError::UnreleasedSchema { path } => Failure::new(
+            format!(
+                "the database {} was created by a build of Sluice from before 0.1.0, and cannot be upgraded",
+                named(&path)
+            ),
+            START_FRESH,
+        ),
         OpenError::OtherSchema { path, detail } => Failure::new(
             format!("the schema of {} is not one that Sluice made: {detail}", named(&path)),
             "use the binary that wrote it, or restore it from a backup",
@@ -279,6 +290,10 @@ fn unconnected(error: ConnectError) -> Failure {
                 "the database was written by a newer Sluice (schema {found}, this one knows {known})"
             ),
             "upgrade this binary; an older one cannot read it",
+        ),
+        ConnectError::UnreleasedSchema => Failure::new(
+            "the database was created by a build of Sluice from before 0.1.0, and cannot be upgraded",
+            START_FRESH,
         ),
         ConnectError::OtherSchema { detail } => Failure::new(
             format!("the schema of the database is not one that Sluice made: {detail}"),

@@ -21,10 +21,10 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
+use sluice_store::roles::*;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    App, AppLimits, AppRow, FlowRow, IdentityVerification, Record, ResponseRow, Store as _,
-    VersionRow,
+    App, AppLimits, AppRow, FlowRow, IdentityVerification, Record, ResponseRow, VersionRow,
 };
 
 /// Records that are written in one transaction.

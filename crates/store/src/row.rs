@@ -5,15 +5,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
-use sluice_flow::id::{
-    ApiKey, AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
-};
+use sluice_flow::id::{ApiKey, AppId, AuditId, FlowId, FlowVersionId, ResponseId, TokenId};
 use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
 use sluice_flow::respondent::Claim;
-use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
-use crate::{InvitationRow, InvitationStep, Invited, PeopleWrite};
+use crate::{InvitationRow, InvitationStep, Invited, PeopleWrite, ResponseRow};
 
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
@@ -176,37 +173,6 @@ pub struct NewResponse {
     pub invitation: Option<Invited>,
     /// What it adds to the counts, by the definition of its version.
     pub contribution: Contribution,
-}
-
-/// A stored response. When it was received is in its id. The JSON columns are kept as given;
-/// an absent one is an empty value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResponseRow {
-    pub app_id: AppId,
-    pub flow_id: FlowId,
-    pub flow_version_id: FlowVersionId,
-    pub response_id: ResponseId,
-    pub admission: Admission,
-    /// JSON object.
-    pub answers: String,
-    /// JSON array of identities.
-    pub identities: Option<String>,
-    pub identity_verified: bool,
-    pub respondent_id: Option<RespondentId>,
-    /// JSON object of tags.
-    pub tags: Option<String>,
-    /// JSON object.
-    pub context: Option<String>,
-    pub flow_assignment_id: Option<String>,
-    pub digest: Digest,
-}
-
-impl ResponseRow {
-    /// How long its texts are, in bytes, all together.
-    pub(crate) fn texts_len(&self) -> usize {
-        let others = [&self.identities, &self.tags, &self.context, &self.flow_assignment_id];
-        self.answers.len() + others.into_iter().flatten().map(String::len).sum::<usize>()
-    }
 }
 
 /// What became of one response of a commit.

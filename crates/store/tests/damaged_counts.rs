@@ -11,6 +11,7 @@ use sluice_flow::id::{FlowId, ResponseId, v7};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{self, PgStore};
+use sluice_store::roles::*;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{At, Change, CountsQuery, FlowRow, NewResponse, Outcome, Record, Store, Write};
 use support::Cluster;

@@ -17,6 +17,7 @@ use sluice_flow::respondent::{Claim, IdentityType, Known};
 use sluice_flow::submission::{Admission, Identity, identities_json};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{self, PgStore};
+use sluice_store::roles::*;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
     Answers, At, AuditRow, Change, Erasure, InvitationRow, NewResponse, Outcome, Person, Store,

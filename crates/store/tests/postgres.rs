@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use sluice_flow::id::{ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{ConnectError, Options, PgStore};
+use sluice_store::roles::*;
 use sluice_store::{
     At, Change, FeedPosition, NewResponse, Outcome, Store, StoreError, Write, conformance,
 };
@@ -102,7 +103,7 @@ async fn of_several_nodes_that_start_at_once_one_migrates() {
     for node in &nodes {
         assert!(node.find_app(app_row().app_id).await.unwrap().is_some());
     }
-    let history = cluster.sql(&database, "SELECT version FROM refinery_schema_history").await;
+    let history = cluster.sql(&database, "SELECT version FROM schema_history").await;
     let history: Vec<u32> = history.iter().map(|version| version.parse().unwrap()).collect();
     assert!(!history.is_empty() && history.is_sorted_by(|one, next| one < next), "{history:?}");
 }
@@ -136,15 +137,37 @@ async fn a_newer_or_another_schema_is_refused() {
     let cluster = start();
     let database = cluster.database().await;
     open(&cluster, &database).await.close().await;
-    let add = "INSERT INTO refinery_schema_history VALUES (99, 'later', '', '1')";
+    let add = "INSERT INTO schema_history VALUES (99, 'later', '1', 0)";
     cluster.sql(&database, add).await;
     let told = refused(&cluster.url(&database)).await.to_string();
     assert!(told.contains("newer Sluice (schema 99"), "{told}");
-    let change = "DELETE FROM refinery_schema_history WHERE version = 99; \
-         UPDATE refinery_schema_history SET checksum = '1'";
+    let change = "DELETE FROM schema_history WHERE version = 99; \
+         UPDATE schema_history SET checksum = '1'";
     cluster.sql(&database, change).await;
     let error = refused(&cluster.url(&database)).await;
     assert!(matches!(error, ConnectError::OtherSchema { .. }), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_from_before_the_first_release_is_refused_with_what_to_do_and_left_alone() {
+    let cluster = start();
+    let database = cluster.database().await;
+    open(&cluster, &database).await.close().await;
+    // What every build from before 0.1.0 left: the same tables, and the history of its migrations.
+    let older = "DROP TABLE schema_history; CREATE TABLE refinery_schema_history \
+         (version int PRIMARY KEY, name varchar(255), applied_on varchar(255), checksum varchar(255)); \
+         INSERT INTO refinery_schema_history VALUES (1, 'first_schema', '', '1'), (12, 'accounts', '', '2')";
+    cluster.client(&database).await.batch_execute(older).await.unwrap();
+    let url = cluster.url(&database);
+    let read = PgStore::connect_to_read(&url, Options::default()).await;
+    for error in [refused(&url).await, read.expect_err("should be refused")] {
+        assert!(matches!(error, ConnectError::UnreleasedSchema), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains("before 0.1.0"), "{text}");
+        assert!(text.contains("use a new, empty database"), "{text}");
+    }
+    let made = "SELECT to_regclass('schema_history') IS NULL";
+    assert_eq!(cluster.sql(&database, made).await, ["t"], "nothing was created");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,7 +14,8 @@ use sluice_flow::respondent::Claim;
 use sluice_flow::submission::{Admission, Identity};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{Options, PgStore};
-use sluice_store::{At, AuditRow, Change, Expiry, ExpiryPlace, Next, Outcome, Page, Store, Write};
+use sluice_store::roles::*;
+use sluice_store::{At, AuditRow, Change, Expiry, ExpiryPlace, Next, Outcome, Page, Write};
 use support::Cluster;
 use support::rows::{app_row, flow_row, now, response};
 

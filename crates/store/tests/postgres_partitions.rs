@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use sluice_flow::id::FlowId;
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{Options, PgStore};
-use sluice_store::{At, Change, CountsQuery, Order, Outcome, Record, ResponseQuery, Store, Write};
+use sluice_store::roles::*;
+use sluice_store::{At, Change, CountsQuery, Order, Outcome, Record, ResponseQuery, Write};
 use support::Cluster;
 use support::rows::{app_row, key, now, response};
 

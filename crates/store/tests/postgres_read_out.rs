@@ -6,9 +6,10 @@
 mod cluster;
 
 use cluster::Cluster;
+use sluice_store::Record;
 use sluice_store::conformance::filling;
 use sluice_store::postgres::{Options, PgStore};
-use sluice_store::{Record, Store as _};
+use sluice_store::roles::*;
 use tokio_postgres::NoTls;
 
 const RESPONSES: u32 = 9_000;

@@ -9,7 +9,8 @@ mod support;
 use std::time::Duration;
 
 use sluice_store::postgres::{Options, PgStore};
-use sluice_store::{At, Change, NewResponse, Outcome, Store, StoreError, Write};
+use sluice_store::roles::*;
+use sluice_store::{At, Change, NewResponse, Outcome, StoreError, Write};
 use support::Cluster;
 use support::rows::{app_row, now, response};
 

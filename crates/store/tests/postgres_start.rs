@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sluice_store::postgres::{ConnectError, Options, PgStore};
-use sluice_store::{At, Change, Record, Store as _, StoreError, Write};
+use sluice_store::roles::*;
+use sluice_store::{At, Change, Record, StoreError, Write};
 use support::rows::app_row;
 use support::{Cluster, USER};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -192,14 +193,14 @@ async fn what_is_only_to_be_read_is_never_written_to() {
     assert_eq!(content(&cluster, &database).await, before);
 
     // As a binary that knew one migration less would have left it.
-    let newest = "DELETE FROM refinery_schema_history WHERE version = \
-         (SELECT max(version) FROM refinery_schema_history)";
+    let newest = "DELETE FROM schema_history WHERE version = \
+         (SELECT max(version) FROM schema_history)";
     cluster.sql(&database, newest).await;
-    let left = cluster.sql(&database, "SELECT version FROM refinery_schema_history").await;
+    let left = cluster.sql(&database, "SELECT version FROM schema_history").await;
     let error = read().await.expect_err("an older schema");
     match left.is_empty() {
         true => assert!(matches!(error, ConnectError::NoSchema { .. }), "{error:?}"),
         false => assert!(matches!(error, ConnectError::OlderSchema { .. }), "{error:?}"),
     }
-    assert_eq!(cluster.sql(&database, "SELECT version FROM refinery_schema_history").await, left);
+    assert_eq!(cluster.sql(&database, "SELECT version FROM schema_history").await, left);
 }

@@ -13,6 +13,7 @@ use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
+use sluice_store::roles::*;
 use sluice_store::sqlite::{OpenError, Options, SqliteStore};
 use sluice_store::{
     AppLimits, AppRow, At, Change, CountsQuery, FeedPosition, FlowRow, IdentityVerification,
@@ -181,13 +182,9 @@ fn a_newer_schema_is_refused_with_both_numbers() {
     drop(open(&folder));
     let path = folder.path().join("sluice.db");
     let file = Connection::open(&path).unwrap();
-    let newest = "SELECT max(version) FROM refinery_schema_history";
+    let newest = "SELECT max(version) FROM schema_history";
     let known: i64 = file.query_row(newest, [], |row| row.get(0)).unwrap();
-    file.execute(
-        "INSERT INTO refinery_schema_history VALUES (999, 'later', '2030-01-01T00:00:00Z', '1')",
-        [],
-    )
-    .unwrap();
+    file.execute("INSERT INTO schema_history VALUES (999, 'later', '1', 0)", []).unwrap();
     let error = refused(&path);
     assert!(matches!(error, OpenError::NewerSchema { found: 999, .. }), "{error:?}");
     let text = error.to_string();
@@ -201,18 +198,46 @@ fn a_schema_of_another_build_is_refused() {
     drop(open(&folder));
     let path = folder.path().join("sluice.db");
     let file = Connection::open(&path).unwrap();
-    file.execute("UPDATE refinery_schema_history SET checksum = '1'", []).unwrap();
+    file.execute("UPDATE schema_history SET checksum = '1'", []).unwrap();
     assert!(matches!(refused(&path), OpenError::OtherSchema { .. }));
 }
 
-/// A process killed between making the history and the first migration leaves this behind.
+/// What every build from before 0.1.0 left: the same tables, and the history of its migrations.
+fn make_unreleased(path: &Path) {
+    let file = Connection::open(path).unwrap();
+    file.execute_batch(
+        "DROP TABLE schema_history; CREATE TABLE refinery_schema_history \
+         (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255)); \
+         INSERT INTO refinery_schema_history VALUES (1, 'first_slice', '', '1'), (12, 'accounts', '', '2')",
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_database_from_before_the_first_release_is_refused_with_what_to_do_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(&folder));
+    let path = folder.path().join("sluice.db");
+    make_unreleased(&path);
+    let before = std::fs::read(&path).unwrap();
+    let read = SqliteStore::open_to_read(&path, Options::default());
+    for error in [refused(&path), read.expect_err("should be refused")] {
+        assert!(matches!(error, OpenError::UnreleasedSchema { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains("before 0.1.0"), "{text}");
+        assert!(text.contains("use a new folder or file"), "{text}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+/// A process that was killed after the table of the history was created, and before the first migration.
 #[tokio::test]
 async fn a_migration_that_was_cut_short_is_begun_again() {
     let folder = tempfile::tempdir().unwrap();
     let file = Connection::open(folder.path().join("sluice.db")).unwrap();
     file.execute_batch(
-        "CREATE TABLE refinery_schema_history \
-         (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255))",
+        "CREATE TABLE schema_history (version INTEGER PRIMARY KEY, name TEXT NOT NULL, \
+         checksum TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT",
     )
     .unwrap();
     drop(file);
@@ -221,27 +246,9 @@ async fn a_migration_that_was_cut_short_is_begun_again() {
     store.close().await;
 }
 
-/// The tables that migrations from this one on make.
-fn tables_since(first: u32) -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sqlite/migrations");
-    let mut tables = Vec::new();
-    for file in std::fs::read_dir(folder).unwrap() {
-        let path = file.unwrap().path();
-        let name = path.file_stem().unwrap().to_str().unwrap();
-        let version: u32 =
-            name.trim_start_matches('V').split("__").next().unwrap().parse().unwrap();
-        if version >= first {
-            let sql = std::fs::read_to_string(&path).unwrap();
-            let made = sql.split("CREATE TABLE ").skip(1);
-            tables.extend(made.map(|it| it.split(' ').next().unwrap().to_owned()));
-        }
-    }
-    tables
-}
-
-/// A database from before there were counts.
+/// Responses that are stored and not counted, as an import leaves them.
 #[tokio::test]
-async fn what_was_stored_before_the_counts_is_counted_by_a_walk() {
+async fn what_was_stored_without_counts_is_counted_by_a_scan() {
     let folder = tempfile::tempdir().unwrap();
     let (app, store) = (app_row(1), open(&folder));
     put_app(&store, &app).await;
@@ -262,14 +269,9 @@ async fn what_was_stored_before_the_counts_is_counted_by_a_walk() {
     store.commit(rows).await.unwrap();
     store.close().await;
     let file = Connection::open(folder.path().join("sluice.db")).unwrap();
-    for table in tables_since(7) {
-        file.execute_batch(&format!("DROP TABLE {table}")).unwrap();
-    }
     file.execute_batch(
-        "ALTER TABLE responses DROP COLUMN counted; DROP INDEX respondents_erasing; \
-         ALTER TABLE respondents DROP COLUMN erasing; \
-         ALTER TABLE apps DROP COLUMN calls_per_second; ALTER TABLE apps DROP COLUMN bytes_per_day; \
-         DELETE FROM refinery_schema_history WHERE version >= 7",
+        "UPDATE responses SET counted = 0; DELETE FROM counts; DELETE FROM count_deltas; \
+         INSERT INTO count_walks SELECT app_id, flow_id, zeroblob(16) FROM flows",
     )
     .unwrap();
     drop(file);

@@ -67,7 +67,7 @@ impl FaultyStore {
 }
 
 #[async_trait]
-impl Store for FaultyStore {
+impl IntakeStore for FaultyStore {
     async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
         self.commits.fetch_add(1, Ordering::SeqCst);
         let mood = *self.mood.lock().unwrap();
@@ -89,6 +89,9 @@ impl Store for FaultyStore {
     fn lanes(&self) -> usize {
         self.inner.lanes()
     }
+    fn disk_space(&self) -> Option<DiskSpace> {
+        self.inner.disk_space()
+    }
     async fn find_by_idempotency_key(
         &self,
         app: AppId,
@@ -96,17 +99,40 @@ impl Store for FaultyStore {
     ) -> StoreResult<Option<(ResponseId, Option<Digest>)>> {
         self.inner.find_by_idempotency_key(app, key).await
     }
+    async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>> {
+        self.key_lookups.fetch_add(1, Ordering::SeqCst);
+        self.hang().await?;
+        self.inner.find_app_by_key(key).await
+    }
+    async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
+        self.hang().await?;
+        self.inner.find_version(version).await
+    }
+    async fn are_invited(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+        invitees: Vec<Invitee>,
+    ) -> StoreResult<Vec<bool>> {
+        self.inner.are_invited(app, flow, now, invitees).await
+    }
+    async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
+        self.inner.changes(after).await
+    }
+    async fn changed(&self) {
+        self.inner.changed().await;
+    }
+}
+
+#[async_trait]
+impl AdminStore for FaultyStore {
     async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
         self.inner.apply(at, change).await?;
         match *self.mood.lock().unwrap() {
             Mood::LosingTrack => Err(StoreError::Unknown("sync failed".into())),
             _ => Ok(()),
         }
-    }
-    async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>> {
-        self.key_lookups.fetch_add(1, Ordering::SeqCst);
-        self.hang().await?;
-        self.inner.find_app_by_key(key).await
     }
     async fn find_app(&self, app: AppId) -> StoreResult<Option<App>> {
         self.hang().await?;
@@ -128,10 +154,6 @@ impl Store for FaultyStore {
     async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
         self.inner.list_flows(query).await
     }
-    async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
-        self.hang().await?;
-        self.inner.find_version(version).await
-    }
     async fn list_versions(
         &self,
         app: AppId,
@@ -141,6 +163,19 @@ impl Store for FaultyStore {
     ) -> StoreResult<Vec<VersionRow>> {
         self.inner.list_versions(app, flow, before, limit).await
     }
+    async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {
+        self.inner.find_token(hash).await
+    }
+    async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
+        self.inner.list_tokens().await
+    }
+    async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
+        self.inner.list_audit(query).await
+    }
+}
+
+#[async_trait]
+impl ResponseStore for FaultyStore {
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
         let mood = *self.mood.lock().unwrap();
         if let Mood::HidingResponses(deadline) = mood {
@@ -155,6 +190,18 @@ impl Store for FaultyStore {
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         self.inner.find_response(response).await
     }
+    async fn list_responses_of(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ResponseRow>> {
+        self.inner.list_responses_of(app, respondent, page).await
+    }
+}
+
+#[async_trait]
+impl RespondentStore for FaultyStore {
     async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>> {
         self.inner.find_respondent(respondent).await
     }
@@ -183,31 +230,15 @@ impl Store for FaultyStore {
     ) -> StoreResult<Vec<ConsentRow>> {
         self.inner.list_consents(app, respondent, page).await
     }
-    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
-        self.inner.make_blocks(place, now).await
-    }
-    async fn list_responses_of(
-        &self,
-        app: AppId,
-        respondent: RespondentId,
-        page: Page<ResponseId>,
-    ) -> StoreResult<Vec<ResponseRow>> {
-        self.inner.list_responses_of(app, respondent, page).await
-    }
     async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
         self.inner.erase(erasure).await
     }
-    async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
-        self.inner.list_erasing(limit).await
+    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
+        self.invitation_lookups.fetch_add(1, Ordering::SeqCst);
+        self.inner.find_invitation(id).await
     }
-    async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
-        match *self.mood.lock().unwrap() {
-            Mood::FailingToExpire(app) if app == expiry.app_id => {
-                return Err(StoreError::Failed("no answer within the deadline".into()));
-            }
-            _ => {}
-        }
-        self.inner.expire(expiry).await
+    async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
+        self.inner.list_invitations(query).await
     }
     async fn list_invitations_of(
         &self,
@@ -217,13 +248,6 @@ impl Store for FaultyStore {
     ) -> StoreResult<Vec<InvitationRow>> {
         self.inner.list_invitations_of(app, known, page).await
     }
-    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
-        self.invitation_lookups.fetch_add(1, Ordering::SeqCst);
-        self.inner.find_invitation(id).await
-    }
-    async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
-        self.inner.list_invitations(query).await
-    }
     async fn count_invitations(
         &self,
         app: AppId,
@@ -232,21 +256,10 @@ impl Store for FaultyStore {
     ) -> StoreResult<InvitationCounts> {
         self.inner.count_invitations(app, flow, now).await
     }
-    async fn are_invited(
-        &self,
-        app: AppId,
-        flow: FlowId,
-        now: Timestamp,
-        invitees: Vec<Invitee>,
-    ) -> StoreResult<Vec<bool>> {
-        self.inner.are_invited(app, flow, now, invitees).await
-    }
-    async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {
-        self.inner.find_token(hash).await
-    }
-    async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
-        self.inner.list_tokens().await
-    }
+}
+
+#[async_trait]
+impl UserStore for FaultyStore {
     async fn people_revision(&self) -> StoreResult<u64> {
         self.inner.people_revision().await
     }
@@ -270,9 +283,10 @@ impl Store for FaultyStore {
     ) -> StoreResult<Vec<SessionRow>> {
         self.inner.list_sessions(user, epoch, limit).await
     }
-    async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
-        self.inner.list_audit(query).await
-    }
+}
+
+#[async_trait]
+impl CountStore for FaultyStore {
     async fn read_counts(
         &self,
         app: AppId,
@@ -281,6 +295,9 @@ impl Store for FaultyStore {
     ) -> StoreResult<FlowCounts> {
         self.inner.read_counts(app, flow, query).await
     }
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        self.inner.count_by_day(app, from).await
+    }
     async fn count_by_version(
         &self,
         app: AppId,
@@ -288,26 +305,30 @@ impl Store for FaultyStore {
     ) -> StoreResult<Vec<(FlowVersionId, i64)>> {
         self.inner.count_by_version(app, flow).await
     }
-    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
-        self.inner.count_by_day(app, from).await
-    }
     async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {
         self.inner.recount(app, flow).await
     }
+}
+
+#[async_trait]
+impl UpkeepStore for FaultyStore {
+    async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
+        self.inner.list_erasing(limit).await
+    }
+    async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
+        match *self.mood.lock().unwrap() {
+            Mood::FailingToExpire(app) if app == expiry.app_id => {
+                return Err(StoreError::Failed("no answer within the deadline".into()));
+            }
+            _ => {}
+        }
+        self.inner.expire(expiry).await
+    }
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        self.inner.make_blocks(place, now).await
+    }
     async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
         self.inner.tend_counts(limit).await
-    }
-    async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
-        self.inner.changes(after).await
-    }
-    async fn changed(&self) {
-        self.inner.changed().await;
-    }
-    async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
-        self.inner.read_out(after, limit).await
-    }
-    async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
-        self.inner.write_in(records).await
     }
     async fn check(&self) -> StoreResult<()> {
         match *self.mood.lock().unwrap() {
@@ -323,5 +344,15 @@ impl Store for FaultyStore {
     }
     async fn close(&self) {
         self.inner.close().await;
+    }
+}
+
+#[async_trait]
+impl MovingStore for FaultyStore {
+    async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
+        self.inner.read_out(after, limit).await
+    }
+    async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
+        self.inner.write_in(records).await
     }
 }

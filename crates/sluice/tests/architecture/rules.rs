@@ -29,7 +29,7 @@ pub(crate) fn backend_outside_its_module(source: &Source) -> Vec<String> {
 
 pub(crate) fn sql_outside_store(source: &Source) -> Vec<String> {
     let may = source.path.starts_with("crates/store/");
-    unless(!source.ships() || may, || source.lines_naming(&["rusqlite", "refinery"]))
+    unless(!source.ships() || may, || source.lines_naming(&["rusqlite", "tokio_postgres"]))
 }
 
 pub(crate) fn sibling_transport_import(source: &Source) -> Vec<String> {

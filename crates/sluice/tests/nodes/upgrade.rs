@@ -5,7 +5,7 @@ use reqwest::Method;
 use super::support::{assert_complains, http, run, submission, submit};
 use super::{Node, Site};
 
-const HISTORY: &str = "SELECT version FROM refinery_schema_history ORDER BY version";
+const HISTORY: &str = "SELECT version FROM schema_history ORDER BY version";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_nodes_that_start_at_once_on_an_empty_database_one_migrates() {
@@ -62,6 +62,6 @@ fn newer_schema(site: &Site) {
         site.cluster.psql(&site.database, &add);
     }
     let add = "CREATE TABLE later (id uuid PRIMARY KEY); CREATE INDEX ON responses (app_id, later); \
-         INSERT INTO refinery_schema_history VALUES (99, 'later', '', '1')";
+         INSERT INTO schema_history VALUES (99, 'later', '1', 0)";
     site.cluster.psql(&site.database, add);
 }

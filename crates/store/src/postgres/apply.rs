@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sluice_flow::id::AppId;
 
-use super::codec::Cells;
+use super::codec::{Cells, ReadCells as _};
 use super::commit::queue_of;
 use super::counts;
 use super::failure::Stop;

@@ -11,7 +11,7 @@ use sluice_flow::time::Timestamp;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::codec::Cells;
+use super::codec::{Cells, ReadCells as _};
 use super::failure::Stop;
 use super::pool::Pool;
 use super::read::limit;

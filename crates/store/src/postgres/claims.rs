@@ -15,7 +15,7 @@ use sluice_flow::respondent::{
 };
 use uuid::Uuid;
 
-use super::codec::{self, Cells};
+use super::codec::{self, Cells, ReadCells as _};
 use super::failure::Stop;
 use super::pool::Params;
 use super::read::limit;

@@ -1,88 +1,80 @@
 //! Many responses as columns: one array each, so that any number of rows is one statement.
 
 use sluice_flow::id::AppId;
-use sluice_flow::submission::Admission;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use crate::codec::{COLUMNS, Column, Get};
 use crate::{IdempotencyKey, ResponseRow};
 
-/// The columns beside `app_id`, in the order of [`Columns::params`].
-pub(super) const NAMES: &str = "flow_id, flow_version_id, response_id, admitted, answers, \
-     identities, identity_verified, respondent_id, tags, context, flow_assignment_id, digest, \
-     idempotency_key";
+/// A column as a parameter: an array of its values.
+type Array<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+
+/// The columns beside `app_id`, which is the same for all rows of a statement.
+fn columns() -> impl Iterator<Item = &'static Column> {
+    COLUMNS.iter().filter(|column| column.name != "app_id")
+}
+
+/// The names of the columns beside `app_id` and `counted`, in the order of [`Columns::params`].
+pub(super) fn names() -> Vec<&'static str> {
+    columns().map(|column| column.name).chain(["idempotency_key"]).collect()
+}
 
 /// The rows as a table named `given`; `$1` is the app.
-pub(super) const GIVEN: &str = "unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::boolean[], \
-     $6::text[], $7::text[], $8::boolean[], $9::uuid[], $10::text[], $11::text[], $12::text[], \
-     $13::bytea[], $14::bytea[]) AS given (flow_id, flow_version_id, response_id, admitted, answers, \
-     identities, identity_verified, respondent_id, tags, context, flow_assignment_id, digest, \
-     idempotency_key)";
+pub(super) fn given() -> String {
+    let types = columns().map(|column| match column.get {
+        Get::Id(_) => "uuid",
+        Get::Flag(_) => "boolean",
+        Get::Text(_) => "text",
+        Get::Bytes(_) => "bytea",
+    });
+    let arrays: Vec<_> = types
+        .chain(["bytea"])
+        .enumerate()
+        .map(|(index, name)| format!("${}::{name}[]", index + 2))
+        .collect();
+    format!("unnest({}) AS given ({})", arrays.join(", "), names().join(", "))
+}
 
 /// The rows of one app.
-#[derive(Debug)]
 pub(super) struct Columns<'a> {
     app: Uuid,
-    flow_id: Vec<Uuid>,
-    flow_version_id: Vec<Uuid>,
-    response_id: Vec<Uuid>,
-    admitted: Vec<bool>,
-    answers: Vec<&'a str>,
-    identities: Vec<Option<&'a str>>,
-    identity_verified: Vec<bool>,
-    respondent_id: Vec<Option<Uuid>>,
-    tags: Vec<Option<&'a str>>,
-    context: Vec<Option<&'a str>>,
-    flow_assignment_id: Vec<Option<&'a str>>,
-    digest: Vec<&'a [u8]>,
-    idempotency_key: Vec<Option<&'a [u8]>>,
+    rows: usize,
+    arrays: Vec<Array<'a>>,
 }
 
 impl<'a> Columns<'a> {
     pub(super) fn of(app: AppId, rows: &[(&'a ResponseRow, Option<&'a IdempotencyKey>)]) -> Self {
-        macro_rules! column {
-            ($row:ident => $value:expr) => {
-                rows.iter().map(|($row, _)| $value).collect()
-            };
-        }
+        let array = |column: &Column| -> Array<'a> {
+            match column.get {
+                Get::Id(get) => Box::new(rows.iter().map(|(row, _)| get(row)).collect::<Vec<_>>()),
+                Get::Flag(get) => {
+                    Box::new(rows.iter().map(|(row, _)| get(row)).collect::<Vec<_>>())
+                }
+                Get::Text(get) => {
+                    Box::new(rows.iter().map(|(row, _)| get(row)).collect::<Vec<_>>())
+                }
+                Get::Bytes(get) => {
+                    Box::new(rows.iter().map(|(row, _)| get(row)).collect::<Vec<_>>())
+                }
+            }
+        };
+        let keys = rows.iter().map(|(_, key)| key.map(|key| key.as_slice()));
+        let keys: Array = Box::new(keys.collect::<Vec<_>>());
         Self {
             app: app.uuid(),
-            flow_id: column!(row => row.flow_id.uuid()),
-            flow_version_id: column!(row => row.flow_version_id.uuid()),
-            response_id: column!(row => row.response_id.uuid()),
-            admitted: column!(row => row.admission == Admission::Admitted),
-            answers: column!(row => row.answers.as_str()),
-            identities: column!(row => row.identities.as_deref()),
-            identity_verified: column!(row => row.identity_verified),
-            respondent_id: column!(row => row.respondent_id.map(|id| id.uuid())),
-            tags: column!(row => row.tags.as_deref()),
-            context: column!(row => row.context.as_deref()),
-            flow_assignment_id: column!(row => row.flow_assignment_id.as_deref()),
-            digest: column!(row => row.digest.as_slice()),
-            idempotency_key: rows.iter().map(|(_, key)| key.map(|key| key.as_slice())).collect(),
+            rows: rows.len(),
+            arrays: columns().map(array).chain([keys]).collect(),
         }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.response_id.len()
+        self.rows
     }
 
-    pub(super) fn params(&self) -> [&(dyn ToSql + Sync); 14] {
-        [
-            &self.app,
-            &self.flow_id,
-            &self.flow_version_id,
-            &self.response_id,
-            &self.admitted,
-            &self.answers,
-            &self.identities,
-            &self.identity_verified,
-            &self.respondent_id,
-            &self.tags,
-            &self.context,
-            &self.flow_assignment_id,
-            &self.digest,
-            &self.idempotency_key,
-        ]
+    pub(super) fn params(&self) -> Vec<&(dyn ToSql + Sync)> {
+        let app: &(dyn ToSql + Sync) = &self.app;
+        let arrays = self.arrays.iter().map(|array| -> &(dyn ToSql + Sync) { &**array });
+        [app].into_iter().chain(arrays).collect()
     }
 }

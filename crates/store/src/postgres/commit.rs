@@ -34,7 +34,7 @@ use uuid::Uuid;
 
 use super::blocks;
 use super::claims::{self, Links};
-use super::codec::Cells;
+use super::codec::{Cells, ReadCells as _};
 use super::counts;
 use super::failure::Stop;
 use super::invitations::{self, Locked};

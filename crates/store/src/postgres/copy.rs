@@ -6,19 +6,19 @@
 //! there rows go in by a statement ([`super::columns`]).
 
 use bytes::{BufMut, Bytes, BytesMut};
-use sluice_flow::submission::Admission;
 
-use super::columns::NAMES;
 use crate::NewResponse;
+use crate::codec::{COLUMNS, Get, RESPONSE};
 
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
-const FIELDS: i16 = 15;
+/// The columns of a row, its idempotency key, and `counted`.
+const FIELDS: i16 = COLUMNS.len() as i16 + 2;
 /// What a row takes beside its texts.
 const ROW_BYTES: usize = 256;
 
 /// The statement that the bytes are for.
 pub(super) fn statement() -> String {
-    format!("COPY responses (app_id, {NAMES}, counted) FROM STDIN (FORMAT binary)")
+    format!("COPY responses ({RESPONSE}, idempotency_key, counted) FROM STDIN (FORMAT binary)")
 }
 
 /// These responses, whole, with the beginning and the end of the form.
@@ -31,22 +31,16 @@ pub(super) fn of<'a>(responses: impl Iterator<Item = &'a NewResponse> + Clone) -
     for response in responses {
         let row = &response.row;
         out.0.put_i16(FIELDS);
-        out.field(Some(row.app_id.uuid().as_bytes()));
-        out.field(Some(row.flow_id.uuid().as_bytes()));
-        out.field(Some(row.flow_version_id.uuid().as_bytes()));
-        out.field(Some(row.response_id.uuid().as_bytes()));
-        out.truth(row.admission == Admission::Admitted);
-        out.field(Some(row.answers.as_bytes()));
-        out.text(&row.identities);
-        out.truth(row.identity_verified);
-        let respondent_id = row.respondent_id.map(|id| id.uuid().into_bytes());
-        out.field(respondent_id.as_ref().map(|id| &id[..]));
-        out.text(&row.tags);
-        out.text(&row.context);
-        out.text(&row.flow_assignment_id);
-        out.field(Some(&row.digest));
+        for column in COLUMNS {
+            match column.get {
+                Get::Id(get) => out.field(get(row).as_ref().map(|id| &id.as_bytes()[..])),
+                Get::Flag(get) => out.flag(get(row)),
+                Get::Text(get) => out.field(get(row).map(str::as_bytes)),
+                Get::Bytes(get) => out.field(Some(get(row))),
+            }
+        }
         out.field(response.idempotency_key.as_ref().map(|key| &key[..]));
-        out.truth(true);
+        out.flag(true);
     }
     out.0.put_i16(-1);
     out.0.freeze()
@@ -66,11 +60,7 @@ impl Form {
         }
     }
 
-    fn text(&mut self, text: &Option<String>) {
-        self.field(text.as_ref().map(String::as_bytes));
-    }
-
-    fn truth(&mut self, truth: bool) {
-        self.field(Some(&[u8::from(truth)]));
+    fn flag(&mut self, flag: bool) {
+        self.field(Some(&[u8::from(flag)]));
     }
 }

@@ -13,7 +13,7 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
-use super::codec::{self, Cells, RESPONSE};
+use super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::failure::Stop;
 use super::pool::{Params, Pool};
 use super::read::limit;

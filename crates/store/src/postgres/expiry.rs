@@ -11,7 +11,7 @@ use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
-use super::codec::Cells;
+use super::codec::{Cells, ReadCells as _};
 use super::failure::Stop;
 use super::pool::{Params, Pool};
 use super::read::limit;

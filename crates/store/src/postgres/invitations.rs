@@ -12,7 +12,7 @@ use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
-use super::codec::Cells;
+use super::codec::{self, Cells, INVITATION, ReadCells as _};
 use super::failure::Stop;
 use super::pool::{Params, Pool};
 use super::read::limit;
@@ -21,26 +21,6 @@ use crate::{
     InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, Page,
     ResponseRow, StoreError, StoreResult, state_in_sql,
 };
-
-pub(super) const INVITATION: &str = "app_id, flow_id, assignment_id, user_id, email, created_at, \
-     expires_at, opened_at, completed_at, revoked_at, response_id";
-
-pub(super) fn invitation(cells: &mut Cells) -> StoreResult<InvitationRow> {
-    Ok(InvitationRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        flow_id: cells.id(FlowId::from_uuid)?,
-        assignment_id: cells.id(AssignmentId::from_uuid)?,
-        invitee: Invitee { user_id: cells.take()?, email: cells.take()? },
-        created_at: cells.time()?,
-        times: InvitationTimes {
-            expires_at: cells.optional_time()?,
-            opened_at: cells.optional_time()?,
-            completed_at: cells.optional_time()?,
-            revoked_at: cells.optional_time()?,
-        },
-        response_id: cells.take::<Option<Uuid>>()?.map(ResponseId::from_uuid),
-    })
-}
 
 /// What makes a row one that takes a response at `$1`.
 const OPEN: &str = "completed_at IS NULL AND revoked_at IS NULL \
@@ -275,7 +255,7 @@ pub(super) async fn of_person(
     let (users, emails) = keys(known);
     let after = page.after.map_or(Uuid::nil(), AssignmentId::uuid);
     let params: Params = &[&app.uuid(), &users, &emails, &after, &limit(page.limit)];
-    pool.many(&OF_PERSON, params, invitation).await
+    pool.many(&OF_PERSON, params, codec::invitation).await
 }
 
 /// The first of a person's invitations, as they are in a transaction.
@@ -289,7 +269,7 @@ pub(super) async fn first_of_person(
     let params: Params = &[&app.uuid(), &users, &emails, &Uuid::nil(), &limit(rows)];
     let found = transaction.query(&OF_PERSON, params).await?;
     let rows: StoreResult<Vec<_>> =
-        found.iter().map(|row| invitation(&mut Cells::of(row))).collect();
+        found.iter().map(|row| codec::invitation(&mut Cells::of(row))).collect();
     Ok(rows?)
 }
 
@@ -308,7 +288,7 @@ pub(super) async fn lock(
     );
     let mut locked = Locked::new();
     for row in transaction.query(&sql, &[&app.uuid(), &ids]).await? {
-        let row = invitation(&mut Cells::of(&row))?;
+        let row = codec::invitation(&mut Cells::of(&row))?;
         locked.insert(row.assignment_id, (row.flow_id, row.times));
     }
     Ok(locked)
@@ -345,7 +325,7 @@ pub(super) async fn complete<'a>(
 
 pub(super) async fn by_id(pool: &Pool, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
     let sql = format!("SELECT {INVITATION} FROM invitations WHERE assignment_id = $1");
-    pool.one(&sql, &[&id.uuid()], invitation).await
+    pool.one(&sql, &[&id.uuid()], codec::invitation).await
 }
 
 pub(super) async fn list(pool: &Pool, query: InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
@@ -360,7 +340,7 @@ pub(super) async fn list(pool: &Pool, query: InvitationQuery) -> StoreResult<Vec
     match query.state {
         None => {
             let sql = format!("SELECT {INVITATION} FROM invitations WHERE {walk} {order}");
-            pool.many(&sql, &[&ids.0, &ids.1, &created_at, &id, &rows], invitation).await
+            pool.many(&sql, &[&ids.0, &ids.1, &created_at, &id, &rows], codec::invitation).await
         }
         Some(state) => {
             let filter = state_in_sql("$6");
@@ -368,7 +348,7 @@ pub(super) async fn list(pool: &Pool, query: InvitationQuery) -> StoreResult<Vec
                 "SELECT {INVITATION} FROM invitations WHERE {walk} AND {filter} = $7 {order}"
             );
             let params: Params = &[&ids.0, &ids.1, &created_at, &id, &rows, &now, &state.as_str()];
-            pool.many(&sql, params, invitation).await
+            pool.many(&sql, params, codec::invitation).await
         }
     }
 }

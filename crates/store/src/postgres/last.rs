@@ -17,7 +17,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{CopyInSink, Error, Statement};
 use uuid::Uuid;
 
-use super::columns::{Columns, GIVEN, NAMES};
+use super::columns::{Columns, given, names};
 use super::pool::Lease;
 use super::transaction::NotCommitted;
 use super::{copy, counts};
@@ -26,8 +26,10 @@ use crate::{NewResponse, StoreError};
 
 pub(super) static STORE: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "INSERT INTO responses (app_id, {NAMES}, counted) SELECT apps.app_id, given.*, true \
-         FROM apps, {GIVEN} WHERE apps.app_id = $1"
+        "INSERT INTO responses (app_id, {}, counted) SELECT apps.app_id, given.*, true \
+         FROM apps, {} WHERE apps.app_id = $1",
+        names().join(", "),
+        given()
     )
 });
 pub(super) static COPY: LazyLock<String> = LazyLock::new(copy::statement);

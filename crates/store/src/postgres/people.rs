@@ -4,7 +4,7 @@ use sluice_flow::id::{AppId, UserId};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
-use super::codec::{self, Cells};
+use super::codec::{self, Cells, GRANT, LINK, ReadCells as _, SESSION, USER};
 use super::failure::Stop;
 use super::pool::{Params, Pool};
 use super::put::or_nil;
@@ -12,46 +12,13 @@ use super::read::limit;
 use super::transaction::Transaction;
 use crate::{
     GrantRow, Holder, LinkRow, Page, PeopleWrite, SecondFactor, SecretHash, SessionRow, StoreError,
-    StoreResult, Subject, User, UserKey, UserRow, joined,
+    StoreResult, User, UserKey, UserRow, joined,
 };
 
-pub(super) const USER: &str = "users.user_id, users.email, users.name, users.password, \
-     users.issuer, users.subject, users.totp_secret, users.totp_step, users.recovery_codes, \
-     users.epoch, users.created_at, users.disabled_at";
-
-pub(super) fn user(cells: &mut Cells) -> StoreResult<UserRow> {
-    Ok(UserRow {
-        user_id: cells.id(UserId::from_uuid)?,
-        email: cells.take()?,
-        name: cells.take()?,
-        password: cells.take()?,
-        subject: match (cells.take()?, cells.take()?) {
-            (Some(issuer), Some(subject)) => Some(Subject { issuer, subject }),
-            _ => None,
-        },
-        second_factor: second_factor(cells)?,
-        epoch: cells.number()?,
-        created_at: cells.time()?,
-        disabled_at: cells.optional_time()?,
-    })
-}
-
-fn second_factor(cells: &mut Cells) -> StoreResult<Option<SecondFactor>> {
-    let columns = (cells.take()?, cells.take()?, cells.take()?);
-    SecondFactor::from_columns(columns).map_err(|why| StoreError::Corrupt(why.to_owned()))
-}
-
-pub(super) const GRANT: &str = "grants.app_id, grants.user_id, grants.role";
-
-pub(super) fn grant(cells: &mut Cells) -> StoreResult<GrantRow> {
-    let app_id = cells.id_or_nil(AppId::from_uuid)?;
-    Ok(GrantRow { app_id, user_id: cells.id(UserId::from_uuid)?, role: cells.word()? })
-}
-
 fn user_and_grant(cells: &mut Cells) -> StoreResult<(UserRow, Option<GrantRow>)> {
-    let row = user(cells)?;
+    let row = codec::user(cells)?;
     let has_grant: bool = cells.take()?;
-    Ok((row, has_grant.then(|| grant(cells)).transpose()?))
+    Ok((row, has_grant.then(|| codec::grant(cells)).transpose()?))
 }
 
 pub(super) async fn revision(pool: &Pool) -> StoreResult<u64> {
@@ -109,19 +76,17 @@ pub(super) async fn list(
 }
 
 pub(super) async fn link(pool: &Pool, hash: &SecretHash) -> StoreResult<Option<LinkRow>> {
-    let sql = "SELECT user_id, hash, expires_at FROM links WHERE hash = $1";
-    pool.one(sql, &[&hash.as_slice()], |cells: &mut Cells| {
-        Ok(LinkRow {
-            user_id: cells.id(UserId::from_uuid)?,
-            hash: cells.hash()?,
-            expires_at: cells.time()?,
-        })
-    })
-    .await
+    let sql = format!("SELECT {LINK} FROM links WHERE hash = $1");
+    pool.one(&sql, &[&hash.as_slice()], codec::link).await
 }
 
 pub(super) async fn session(pool: &Pool, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
-    pool.one(&format!("{SESSIONS} WHERE hash = $1"), &[&hash.as_slice()], session_row).await
+    pool.one(
+        &format!("SELECT {SESSION} FROM sessions WHERE hash = $1"),
+        &[&hash.as_slice()],
+        codec::session,
+    )
+    .await
 }
 
 pub(super) async fn sessions(
@@ -131,31 +96,9 @@ pub(super) async fn sessions(
     rows: usize,
 ) -> StoreResult<Vec<SessionRow>> {
     let sql = format!(
-        "{SESSIONS} WHERE user_id = $1 AND epoch = $2 ORDER BY used_at DESC, hash LIMIT $3"
+        "SELECT {SESSION} FROM sessions WHERE user_id = $1 AND epoch = $2 ORDER BY used_at DESC, hash LIMIT $3"
     );
-    pool.many(&sql, &[&user.uuid(), &i64::from(epoch), &limit(rows)], session_row).await
-}
-
-const SESSIONS: &str = "SELECT hash, user_id, epoch, token_hash, created_at, used_at, expires_at, \
-     confirmed_at FROM sessions";
-
-fn session_row(cells: &mut Cells) -> StoreResult<SessionRow> {
-    let hash = cells.hash()?;
-    let user = cells.take::<Option<Uuid>>()?.map(UserId::from_uuid);
-    let (epoch, token) = (cells.optional_number()?, cells.optional_hash()?);
-    let holder = match (user, epoch, token) {
-        (Some(user_id), Some(epoch), None) => Holder::User { user_id, epoch },
-        (None, None, Some(token)) => Holder::Token(token),
-        _ => return Err(StoreError::Corrupt("a session is of nobody".to_owned())),
-    };
-    Ok(SessionRow {
-        hash,
-        holder,
-        created_at: cells.time()?,
-        used_at: cells.time()?,
-        expires_at: cells.time()?,
-        confirmed_at: cells.time()?,
-    })
+    pool.many(&sql, &[&user.uuid(), &i64::from(epoch), &limit(rows)], codec::session).await
 }
 
 pub(super) async fn put(transaction: &Transaction, write: &PeopleWrite) -> Result<(), Stop> {

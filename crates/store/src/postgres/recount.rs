@@ -15,7 +15,7 @@ use sluice_flow::id::{AppId, FlowId, ResponseId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
-use super::codec::{self, Cells, RESPONSE};
+use super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::counts::{self, Lock};
 use super::failure::Stop;
 use super::pool::{Params, Pool};

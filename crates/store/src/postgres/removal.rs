@@ -15,7 +15,7 @@ use sluice_flow::respondent::Known;
 use uuid::Uuid;
 
 use super::apply::{LOCK, QUEUE};
-use super::codec::{self, Cells, RESPONDENT, RESPONSE};
+use super::codec::{self, Cells, RESPONDENT, RESPONSE, ReadCells as _};
 use super::commit::queue_of;
 use super::counts::{self, Gone};
 use super::failure::Stop;

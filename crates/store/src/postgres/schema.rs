@@ -1,12 +1,12 @@
-//! The schema and its history: what this binary knows, and what the database says of itself.
+//! The schema of the database: which migrations it needs, and how they are applied.
 //!
-//! Of several nodes that start at once one migrates, with a plain lock on a table, held by a second
-//! connection; the others wait for it and find nothing left to do. All pending migrations and their
-//! entries in the history are one transaction, so a node that is killed half way leaves the schema as
-//! it was, its lock goes with its connection, and the next node begins again.
+//! Of several nodes that start at once, one migrates; the others wait and find nothing left to do. The lock
+//! is a plain lock on a table, held by a second connection: it goes with its connection, so a node that is
+//! killed blocks no other. Each migration and its row in the history are one transaction, so a node that is
+//! killed leaves the schema as it was before that migration, and the next node continues.
 //!
-//! A migration may take long, and so may another node's. A server that hangs must not: whatever is
-//! waited for without a deadline is waited for only while the other connection is answered.
+//! A migration may take long, and so may another node's. A server that hangs must not: a wait without a
+//! deadline lasts only while the server answers on the other connection.
 
 use std::time::Duration;
 
@@ -17,62 +17,74 @@ use tokio_postgres::error::{Error, SqlState};
 use super::connect::{self, ConnectError};
 use super::failure::Told;
 use super::link::Connector;
+use crate::schema::{self, Applied, Migration, Mismatch, POSTGRES, UNRELEASED_HISTORY};
 
 /// How long to wait for another node that migrates.
 const LOCK_DEADLINE: Duration = Duration::from_secs(120);
-/// How often the other connection asks for a sign of life meanwhile.
+/// How often the other connection is asked for a sign of life meanwhile.
 const BEAT: Duration = Duration::from_secs(1);
-/// How often to try to make the table that is locked, while another node makes it too.
+/// How often to try to create the table that is locked, while another node creates it too.
 const LOCK_TRIES: u32 = 5;
 
-mod embedded {
-    refinery::embed_migrations!("src/postgres/migrations");
-}
+const MAKE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (
+    version    bigint PRIMARY KEY,
+    name       text NOT NULL,
+    checksum   text NOT NULL,
+    applied_at bigint NOT NULL
+)";
 
-/// Brings the schema to what this binary knows, or says why that cannot be.
+/// Applies the migrations that the database does not have yet.
 pub(super) async fn bring_up_to_date(
     client: &mut Client,
     connector: &Connector,
     deadline: Duration,
 ) -> Result<(), ConnectError> {
-    if is_current(client, deadline).await? {
+    if pending(client, deadline).await?.is_empty() {
         return Ok(());
     }
     let (lock, _driver) = connect::first(connector, deadline).await?;
     attended(client, deadline, take_lock(&lock, deadline)).await??;
-    // Another node may have done it while this one waited.
-    if is_current(client, deadline).await? {
+    // Another node may have migrated while this one waited.
+    let pending = pending(client, deadline).await?;
+    if pending.is_empty() {
         return Ok(());
     }
     let unlimited = client.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0");
     connect::answered(deadline, unlimited).await?.map_err(|error| cannot(&error))?;
-    let runner = embedded::migrations::runner().set_grouped(true);
-    let done = attended(&lock, deadline, runner.run_async(client)).await?;
-    done.map(|_| ()).map_err(|error| {
-        let source = std::error::Error::source(&error)
-            .and_then(|source| source.downcast_ref::<Error>())
-            .map(|source| Told::of(source).to_string());
-        ConnectError::Migration { reason: source.unwrap_or_else(|| error.to_string()) }
-    })
+    for migration in pending {
+        let applied = attended(&lock, deadline, apply(client, migration)).await?;
+        applied.map_err(|error| cannot(&error))?;
+    }
+    Ok(())
 }
 
-/// Looks whether the schema is the one that this binary knows, and changes nothing.
+/// Refuses a schema that would have to be created or migrated; changes nothing.
 pub(super) async fn must_be_current(
     client: &Client,
     place: String,
     deadline: Duration,
 ) -> Result<(), ConnectError> {
-    if is_current(client, deadline).await? {
+    if pending(client, deadline).await?.is_empty() {
         return Ok(());
     }
-    let found = applied(client, deadline).await?.last().map(|(version, _)| i64::from(*version));
-    let runner = embedded::migrations::runner();
-    let versions = runner.get_migrations().iter().map(refinery::Migration::version);
-    let known = versions.max().map_or(0, i64::from);
-    Err(match found {
-        Some(found) => ConnectError::OlderSchema { place, found, known },
+    let applied = connect::answered(deadline, history(client)).await?;
+    let applied = applied.map_err(|error| cannot(&error))?;
+    let known = schema::newest(POSTGRES);
+    Err(match applied.last() {
+        Some(newest) => ConnectError::OlderSchema { place, found: newest.version, known },
         None => ConnectError::NoSchema { place },
     })
+}
+
+async fn apply(client: &mut Client, migration: &Migration) -> Result<(), Error> {
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(MAKE_HISTORY).await?;
+    transaction.batch_execute(migration.sql).await?;
+    let record = "INSERT INTO schema_history (version, name, checksum, applied_at) \
+         VALUES ($1, $2, $3, (extract(epoch FROM now()) * 1000)::bigint)";
+    let (version, checksum) = (&migration.version, &migration.checksum());
+    transaction.execute(record, &[version, &migration.name, checksum]).await?;
+    transaction.commit().await
 }
 
 /// Waits for something that may take long, for as long as another connection is answered.
@@ -132,42 +144,41 @@ pub(super) fn made_by_another(error: &Error) -> bool {
     )
 }
 
-/// Whether every known migration is there; a history that this binary did not write is an error.
-async fn is_current(client: &Client, deadline: Duration) -> Result<bool, ConnectError> {
-    let applied = applied(client, deadline).await?;
-    let runner = embedded::migrations::runner();
-    let mut known: Vec<_> = runner.get_migrations().iter().collect();
-    known.sort_by_key(|migration| migration.version());
-    let newest_known = known.last().map_or(0, |migration| i64::from(migration.version()));
-    let newest_applied = applied.last().map_or(0, |(version, _)| i64::from(*version));
-    if newest_applied > newest_known {
-        return Err(ConnectError::NewerSchema { found: newest_applied, known: newest_known });
-    }
-    for ((version, checksum), migration) in applied.iter().zip(&known) {
-        if i64::from(*version) != i64::from(migration.version())
-            || *checksum != migration.checksum().to_string()
-        {
-            let detail = format!("migration {version} differs");
-            return Err(ConnectError::OtherSchema { detail });
+/// The migrations that the database does not have yet; a history that this binary did not write is an error.
+async fn pending(
+    client: &Client,
+    deadline: Duration,
+) -> Result<&'static [Migration], ConnectError> {
+    let applied = connect::answered(deadline, history(client)).await?;
+    let applied = applied.map_err(|error| cannot(&error))?;
+    if applied.is_empty() {
+        let unreleased = connect::answered(deadline, has_table(client, UNRELEASED_HISTORY)).await?;
+        if unreleased.map_err(|error| cannot(&error))? {
+            return Err(ConnectError::UnreleasedSchema);
         }
     }
-    Ok(applied.len() == known.len())
+    schema::pending(POSTGRES, &applied).map_err(|mismatch| match mismatch {
+        Mismatch::Newer { found, known } => ConnectError::NewerSchema { found, known },
+        Mismatch::Different { version } => {
+            ConnectError::OtherSchema { detail: Mismatch::detail(version) }
+        }
+    })
 }
 
-async fn applied(client: &Client, deadline: Duration) -> Result<Vec<(i32, String)>, ConnectError> {
-    let history = connect::answered(deadline, history(client)).await?;
-    history.map_err(|error| cannot(&error))
-}
-
-/// The versions in the database's history with their checksums, oldest first.
-async fn history(client: &Client) -> Result<Vec<(i32, String)>, Error> {
-    let exists = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
-    if !client.query_one(exists, &[]).await?.try_get::<_, bool>(0)? {
+/// The migrations that were applied to the database, oldest first.
+async fn history(client: &Client) -> Result<Vec<Applied>, Error> {
+    if !has_table(client, "schema_history").await? {
         return Ok(Vec::new());
     }
-    let all = "SELECT version, checksum FROM refinery_schema_history ORDER BY version";
+    let all = "SELECT version, checksum FROM schema_history ORDER BY version";
     let rows = client.query(all, &[]).await?;
-    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+    let applied =
+        rows.iter().map(|row| Ok(Applied { version: row.try_get(0)?, checksum: row.try_get(1)? }));
+    applied.collect()
+}
+
+async fn has_table(client: &Client, name: &str) -> Result<bool, Error> {
+    client.query_one("SELECT to_regclass($1) IS NOT NULL", &[&name]).await?.try_get(0)
 }
 
 fn cannot(error: &Error) -> ConnectError {

@@ -10,7 +10,7 @@ use sluice_flow::id::AppId;
 
 use super::blocks;
 use super::claims::{put_consent, put_identity, put_respondent};
-use super::columns::{Columns, GIVEN, NAMES};
+use super::columns::{Columns, given, names};
 use super::counts;
 use super::failure::Stop;
 use super::invitations;
@@ -97,11 +97,13 @@ async fn put_app(transaction: &Transaction, app: &App) -> Result<(), Stop> {
 }
 
 static PUT_RESPONSES: LazyLock<String> = LazyLock::new(|| {
-    let replaced: Vec<_> =
-        NAMES.split(", ").map(str::trim).map(|name| format!("{name} = excluded.{name}")).collect();
+    let names = names();
+    let replaced: Vec<_> = names.iter().map(|name| format!("{name} = excluded.{name}")).collect();
     format!(
-        "INSERT INTO responses (app_id, {NAMES}) SELECT $1, given.* FROM {GIVEN} \
+        "INSERT INTO responses (app_id, {}) SELECT $1, given.* FROM {} \
          ON CONFLICT (app_id, response_id) DO UPDATE SET {}, counted = false",
+        names.join(", "),
+        given(),
         replaced.join(", ")
     )
 });

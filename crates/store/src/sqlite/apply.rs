@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 
-use super::codec::{self, Cells, bytes};
+use super::codec::{self, Cells, ReadCells as _, bytes};
 use super::counts::Going;
 use super::invitations;
 use super::people;

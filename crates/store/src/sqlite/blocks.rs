@@ -5,7 +5,7 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 
-use super::codec::{Cells, bytes};
+use super::codec::{Cells, ReadCells as _, bytes};
 use super::read::{limit, many};
 use super::transaction::{Stop, Then};
 use crate::blocks::{

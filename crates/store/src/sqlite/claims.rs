@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, RespondentId};
 use sluice_flow::respondent::{Claim, Holder, IDENTITIES_PER_RESPONDENT_MAX, Known, link};
 
-use super::codec::{self, Cells, bytes};
+use super::codec::{self, Cells, ReadCells as _, bytes};
 use crate::{ConsentRow, IdentityRow, RespondentRow, ResponseRow};
 
 const HOLDER: &str = "SELECT respondent_id, EXISTS (SELECT 1 FROM identities AS all_of \

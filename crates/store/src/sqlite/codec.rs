@@ -1,25 +1,25 @@
-//! Rows to and from SQL values.
+//! Cells of SQLite, and the shared readers for them.
 //!
-//! Columns are read in order by [`Cells`], so each row type has its list of columns and its reader
-//! side by side, and a query may join two lists. What cannot be read back is an error of the
-//! conversion, which the caller sees as [`crate::StoreError::Corrupt`].
+//! What cannot be read back is an error of the conversion, which the caller sees as
+//! [`crate::StoreError::Corrupt`].
 
 use std::fmt;
 
 use rusqlite::types::{FromSql, FromSqlError, ValueRef};
 use rusqlite::{Result, Row};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
-use sluice_flow::lifecycle::VersionTimes;
-use sluice_flow::respondent::Known;
-use sluice_flow::submission::Admission;
-use sluice_flow::time::{Timestamp, Window};
+use uuid::Uuid;
 
-use sluice_flow::id::{AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId};
-
+use crate::codec::{self, readers};
 use crate::{
-    App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, IdentityKeyRow, IdentityRow, KeyRow,
-    RespondentRow, ResponseRow, TokenRow, UsedKeyRow, VersionRow,
+    App, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow,
+    KeyRow, LinkRow, RespondentRow, ResponseRow, SessionRow, TokenRow, UsedKeyRow, UserRow,
+    VersionRow,
+};
+
+pub(super) use crate::codec::{
+    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, RESPONDENT,
+    RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, of_table,
 };
 
 /// The bytes of an id, as they are stored.
@@ -46,64 +46,58 @@ impl<'a, 'stmt> Cells<'a, 'stmt> {
         self.next += 1;
         self.row.get(index)
     }
+}
 
-    pub(super) fn revision(&mut self) -> Result<u64> {
-        self.take::<i64>().map(i64::cast_unsigned)
+impl ReadCells for Cells<'_, '_> {
+    type Error = rusqlite::Error;
+
+    fn text(&mut self) -> Result<String> {
+        self.take()
     }
 
-    /// An id of its bytes; `make` is the id type's own way in.
-    pub(super) fn id<U: TryFrom<Vec<u8>>, T>(&mut self, make: fn(U) -> T) -> Result<T> {
-        self.optional_id(make)?.ok_or_else(|| self.unreadable("an id is missing"))
+    fn optional_text(&mut self) -> Result<Option<String>> {
+        self.take()
     }
 
-    pub(super) fn optional_id<U, T>(&mut self, make: fn(U) -> T) -> Result<Option<T>>
-    where
-        U: TryFrom<Vec<u8>>,
-    {
+    fn integer(&mut self) -> Result<i64> {
+        self.take()
+    }
+
+    fn optional_integer(&mut self) -> Result<Option<i64>> {
+        self.take()
+    }
+
+    fn flag(&mut self) -> Result<bool> {
+        self.take()
+    }
+
+    fn uuid(&mut self) -> Result<Uuid> {
+        self.optional_uuid()?.ok_or_else(|| self.unreadable("an id is missing"))
+    }
+
+    fn optional_uuid(&mut self) -> Result<Option<Uuid>> {
         match self.take::<Option<Vec<u8>>>()? {
             None => Ok(None),
-            Some(bytes) => match U::try_from(bytes) {
-                Ok(bits) => Ok(Some(make(bits))),
+            Some(bytes) => match Uuid::from_slice(&bytes) {
+                Ok(id) => Ok(Some(id)),
                 Err(_) => Err(self.unreadable("an id is not 16 bytes")),
             },
         }
     }
 
-    pub(super) fn time(&mut self) -> Result<Timestamp> {
-        self.take().map(Timestamp::from_millis)
+    fn hash(&mut self) -> Result<[u8; 32]> {
+        self.take()
     }
 
-    pub(super) fn optional_time(&mut self) -> Result<Option<Timestamp>> {
-        Ok(self.take::<Option<i64>>()?.map(Timestamp::from_millis))
+    fn optional_hash(&mut self) -> Result<Option<[u8; 32]>> {
+        self.take()
     }
 
-    /// A value that is kept as JSON.
-    fn json<T: DeserializeOwned>(&mut self) -> Result<T> {
-        let text: String = self.take()?;
-        serde_json::from_str(&text).map_err(|error| self.unreadable(error))
+    fn optional_bytes(&mut self) -> Result<Option<Vec<u8>>> {
+        self.take()
     }
 
-    /// The same, of a cell that may be empty.
-    fn optional_json<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
-        let text: Option<String> = self.take()?;
-        let read = |text: String| serde_json::from_str(&text);
-        text.map(read).transpose().map_err(|error| self.unreadable(error))
-    }
-
-    /// A value that is kept as one word, as serde names it.
-    pub(super) fn word<T: DeserializeOwned>(&mut self) -> Result<T> {
-        let word: String = self.take()?;
-        serde_json::from_value(serde_json::Value::String(word))
-            .map_err(|error| self.unreadable(error))
-    }
-
-    fn key<T: std::str::FromStr<Err: fmt::Display>>(&mut self) -> Result<T> {
-        let text: String = self.take()?;
-        text.parse().map_err(|error| self.unreadable(error))
-    }
-
-    /// The cell that was read last does not hold what it should.
-    pub(super) fn unreadable(&self, why: impl fmt::Display) -> rusqlite::Error {
+    fn unreadable(&self, why: impl fmt::Display) -> rusqlite::Error {
         let index = self.next.saturating_sub(1);
         let kind = self
             .row
@@ -114,207 +108,35 @@ impl<'a, 'stmt> Cells<'a, 'stmt> {
     }
 }
 
-/// The word that serde has for a value of an enum.
 pub(super) fn word<T: Serialize>(value: &T) -> Result<String> {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => Ok(word),
-        Ok(other) => Err(unwritable(format!("{other} is no word"))),
-        Err(error) => Err(unwritable(error)),
-    }
+    codec::word(value).map_err(unwritable)
 }
 
 pub(super) fn json<T: Serialize>(value: &T) -> Result<String> {
-    serde_json::to_string(value).map_err(unwritable)
+    codec::json(value).map_err(unwritable)
 }
 
-fn unwritable(why: impl fmt::Display) -> rusqlite::Error {
-    rusqlite::Error::ToSqlConversionFailure(Box::new(std::io::Error::other(why.to_string())))
+fn unwritable(why: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(why))
 }
 
-pub(super) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
-     apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, \
-     apps.token_lifetime_seconds, apps.hosted, apps.calls_per_second, apps.bytes_per_day, \
-     apps.created_at, apps.revision, apps.public_revision";
-
-pub(super) fn app(cells: &mut Cells) -> Result<App> {
-    let row = AppRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        name: cells.take()?,
-        identity_verification: cells.word()?,
-        allowed_origins: cells.json()?,
-        grace_window_seconds: cells.take()?,
-        retention_days: cells.take()?,
-        token_lifetime_seconds: cells.take()?,
-        hosted: cells.take()?,
-        limits: AppLimits {
-            calls_per_second: cells.take()?,
-            bytes_per_day: cells.take::<Option<i64>>()?.map(i64::cast_unsigned),
-        },
-        created_at: cells.time()?,
-    };
-    Ok(App { row, revision: cells.revision()?, public_revision: cells.revision()? })
-}
-
-pub(super) const KEY: &str = "app_id, api_key, created_at, revoked_at";
-
-pub(super) fn key(cells: &mut Cells) -> Result<KeyRow> {
-    Ok(KeyRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        api_key: cells.key()?,
-        created_at: cells.time()?,
-        revoked_at: cells.optional_time()?,
-    })
-}
-
-pub(super) const IDENTITY_KEY: &str = "app_id, kid, kind, material, issuer, created_at, revoked_at";
-
-pub(super) fn identity_key(cells: &mut Cells) -> Result<IdentityKeyRow> {
-    Ok(IdentityKeyRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        kid: cells.take()?,
-        kind: cells.word()?,
-        material: cells.take()?,
-        issuer: cells.take()?,
-        created_at: cells.time()?,
-        revoked_at: cells.optional_time()?,
-    })
-}
-
-pub(super) const FLOW: &str = "flows.app_id, flows.flow_id, flows.kind, flows.name, \
-     flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.created_at, \
-     flows.archived_at";
-
-pub(super) fn flow(cells: &mut Cells) -> Result<FlowRow> {
-    Ok(FlowRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        flow_id: cells.id(FlowId::from_uuid)?,
-        kind: cells.word()?,
-        name: cells.take()?,
-        live: Window { starts_at: cells.optional_time()?, ends_at: cells.optional_time()? },
-        grace_window_seconds: cells.take()?,
-        created_at: cells.time()?,
-        archived_at: cells.optional_time()?,
-    })
-}
-
-pub(super) const VERSION: &str = "versions.app_id, versions.flow_id, versions.flow_version_id, \
-     versions.number, versions.published_at, versions.superseded_at, versions.grace_ends_at, \
-     versions.retired_at, versions.created_at, versions.updated_at, versions.definition";
-
-pub(super) fn version(cells: &mut Cells) -> Result<VersionRow> {
-    Ok(VersionRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        flow_id: cells.id(FlowId::from_uuid)?,
-        flow_version_id: cells.id(FlowVersionId::from_uuid)?,
-        number: cells.take()?,
-        times: VersionTimes {
-            published_at: cells.optional_time()?,
-            superseded_at: cells.optional_time()?,
-            grace_ends_at: cells.optional_time()?,
-            retired_at: cells.optional_time()?,
-        },
-        created_at: cells.time()?,
-        updated_at: cells.time()?,
-        definition: cells.take()?,
-    })
-}
-
-pub(super) const RESPONSE: &str = "app_id, flow_id, flow_version_id, response_id, admitted, \
-     answers, identities, identity_verified, respondent_id, tags, context, flow_assignment_id, \
-     digest";
-
-pub(super) fn response(cells: &mut Cells) -> Result<ResponseRow> {
-    Ok(ResponseRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        flow_id: cells.id(FlowId::from_uuid)?,
-        flow_version_id: cells.id(FlowVersionId::from_uuid)?,
-        response_id: cells.id(ResponseId::from_uuid)?,
-        admission: Admission::of_admitted(cells.take()?),
-        answers: cells.take()?,
-        identities: cells.take()?,
-        identity_verified: cells.take()?,
-        respondent_id: cells.optional_id(RespondentId::from_uuid)?,
-        tags: cells.take()?,
-        context: cells.take()?,
-        flow_assignment_id: cells.take()?,
-        digest: cells.take()?,
-    })
-}
-
-/// A list of columns with the name of their table before each.
-pub(super) fn of_table(table: &str, columns: &str) -> String {
-    let named = columns.split(", ").map(|name| format!("{table}.{}", name.trim()));
-    named.collect::<Vec<_>>().join(", ")
-}
-
-pub(super) const RESPONDENT: &str = "app_id, respondent_id, erasing";
-
-pub(super) fn respondent(cells: &mut Cells) -> Result<RespondentRow> {
-    let app_id = cells.id(AppId::from_uuid)?;
-    Ok(RespondentRow {
-        app_id,
-        respondent_id: cells.id(RespondentId::from_uuid)?,
-        erasing: cells.optional_json()?,
-    })
-}
-
-pub(super) const IDENTITY: &str = "app_id, type, value, respondent_id";
-
-pub(super) fn identity(cells: &mut Cells) -> Result<IdentityRow> {
-    Ok(IdentityRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        known: Known { of: cells.word()?, value: cells.take()? },
-        respondent_id: cells.id(RespondentId::from_uuid)?,
-    })
-}
-
-pub(super) const CONSENT: &str = "app_id, response_id, respondent_id, flow_id, flow_version_id";
-
-pub(super) fn consent(cells: &mut Cells) -> Result<ConsentRow> {
-    Ok(ConsentRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        response_id: cells.id(ResponseId::from_uuid)?,
-        respondent_id: cells.id(RespondentId::from_uuid)?,
-        flow_id: cells.id(FlowId::from_uuid)?,
-        flow_version_id: cells.id(FlowVersionId::from_uuid)?,
-    })
-}
-
-pub(super) const USED_KEY: &str = "app_id, response_id, key";
-
-pub(super) fn used_key(cells: &mut Cells) -> Result<UsedKeyRow> {
-    Ok(UsedKeyRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        response_id: cells.id(ResponseId::from_uuid)?,
-        key: cells.take()?,
-    })
-}
-
-pub(super) const TOKEN: &str =
-    "token_id, name, hash, scopes, app_id, created_at, expires_at, revoked_at";
-
-pub(super) fn token(cells: &mut Cells) -> Result<TokenRow> {
-    Ok(TokenRow {
-        token_id: cells.id(TokenId::from_uuid)?,
-        name: cells.take()?,
-        hash: cells.take()?,
-        scopes: cells.json()?,
-        app_id: cells.optional_id(AppId::from_uuid)?,
-        created_at: cells.time()?,
-        expires_at: cells.optional_time()?,
-        revoked_at: cells.optional_time()?,
-    })
-}
-
-pub(super) const AUDIT: &str = "audit_id, app_id, actor, action, subject, detail";
-
-pub(super) fn audit(cells: &mut Cells) -> Result<AuditRow> {
-    Ok(AuditRow {
-        audit_id: cells.id(AuditId::from_uuid)?,
-        app_id: cells.optional_id(AppId::from_uuid)?,
-        actor: cells.take()?,
-        action: cells.take()?,
-        subject: cells.take()?,
-        detail: cells.take()?,
-    })
+readers! {
+    Cells, Result:
+    app -> App,
+    key -> KeyRow,
+    identity_key -> IdentityKeyRow,
+    flow -> FlowRow,
+    version -> VersionRow,
+    response -> ResponseRow,
+    respondent -> RespondentRow,
+    identity -> IdentityRow,
+    consent -> ConsentRow,
+    used_key -> UsedKeyRow,
+    token -> TokenRow,
+    audit -> AuditRow,
+    invitation -> InvitationRow,
+    user -> UserRow,
+    grant -> GrantRow,
+    link -> LinkRow,
+    session -> SessionRow,
 }

@@ -3,20 +3,19 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Result, ToSql, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, ResponseId};
-use sluice_flow::submission::Admission;
+use uuid::Uuid;
 
 use super::claims;
-use super::codec::{Cells, bytes};
+use super::codec::{Cells, ReadCells as _, bytes};
 use super::transaction::{Stop, Then};
 use super::{counts, invitations};
+use crate::codec::{COLUMNS, Get, RESPONSE};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
 
-const COLUMNS: &str = "app_id, flow_id, flow_version_id, response_id, admitted, answers, \
-     identities, identity_verified, respondent_id, tags, context, flow_assignment_id, digest, \
-     idempotency_key";
-const COLUMN_COUNT: usize = 14;
+/// The columns of a row and its idempotency key.
+const PARAMETERS: usize = COLUMNS.len() + 1;
 
 /// How many rows go into one statement: as many as there are, in the largest pieces.
 ///
@@ -28,9 +27,9 @@ const PIECES: [usize; 3] = [32, 8, 1];
 static STORE_PIECES: LazyLock<[String; PIECES.len()]> = LazyLock::new(|| {
     PIECES.map(|rows| {
         // What is stored here is counted in the same transaction.
-        let row = format!("({}, 1)", ["?"; COLUMN_COUNT].join(", "));
+        let row = format!("({}, 1)", ["?"; PARAMETERS].join(", "));
         let rows = vec![row; rows].join(", ");
-        format!("INSERT INTO responses ({COLUMNS}, counted) VALUES {rows}")
+        format!("INSERT INTO responses ({RESPONSE}, idempotency_key, counted) VALUES {rows}")
     })
 });
 
@@ -89,7 +88,7 @@ fn store(connection: &Connection, mut rows: &[&ResponseRow]) -> Result<()> {
         let mut insert = connection.prepare_cached(sql)?;
         while let Some((piece, rest)) = rows.split_at_checked(count) {
             for (index, row) in piece.iter().enumerate() {
-                bind(&mut insert, index * COLUMN_COUNT, row, None)?;
+                bind(&mut insert, index * PARAMETERS, row, None)?;
             }
             insert.raw_execute()?;
             rows = rest;
@@ -164,7 +163,7 @@ fn store_linked(connection: &Connection, response: &NewResponse) -> Result<()> {
     put(&mut insert, &row, response.idempotency_key.as_ref()).map(|_| ())
 }
 
-/// Runs a statement that takes one response, in the order of [`COLUMNS`].
+/// Runs a statement that takes one response: [`COLUMNS`] and the idempotency key.
 pub(super) fn put(
     insert: &mut CachedStatement,
     row: &ResponseRow,
@@ -181,27 +180,16 @@ fn bind(
     row: &ResponseRow,
     idempotency_key: Option<&IdempotencyKey>,
 ) -> Result<()> {
-    let respondent_id = row.respondent_id.map(|id| bytes!(id));
-    let columns: [&dyn ToSql; COLUMN_COUNT] = [
-        &bytes!(row.app_id),
-        &bytes!(row.flow_id),
-        &bytes!(row.flow_version_id),
-        &bytes!(row.response_id),
-        &(row.admission == Admission::Admitted),
-        &row.answers,
-        &row.identities,
-        &row.identity_verified,
-        &respondent_id,
-        &row.tags,
-        &row.context,
-        &row.flow_assignment_id,
-        &row.digest,
-        &idempotency_key,
-    ];
-    for (index, column) in columns.into_iter().enumerate() {
-        insert.raw_bind_parameter(before + index + 1, column)?;
+    for (index, column) in COLUMNS.iter().enumerate() {
+        let at = before + index + 1;
+        match column.get {
+            Get::Id(get) => insert.raw_bind_parameter(at, get(row).map(Uuid::into_bytes)),
+            Get::Flag(get) => insert.raw_bind_parameter(at, get(row)),
+            Get::Text(get) => insert.raw_bind_parameter(at, get(row)),
+            Get::Bytes(get) => insert.raw_bind_parameter(at, get(row)),
+        }?;
     }
-    Ok(())
+    insert.raw_bind_parameter(before + PARAMETERS, idempotency_key)
 }
 
 fn public_revision(connection: &Connection, app: AppId) -> Result<Option<u64>> {

@@ -11,7 +11,7 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
-use super::codec::{self, Cells, RESPONSE, bytes};
+use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::read::{limit, many};
 use super::transaction::{Stop, Then};
 use super::{blocks, recount};

@@ -8,7 +8,7 @@ use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 
 use super::apply::put_audit;
-use super::codec::{self, Cells, RESPONSE, bytes};
+use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::counts::Going;
 use super::read::{limit, many};
 use super::transaction::{Stop, Then};

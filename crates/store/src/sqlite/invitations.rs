@@ -2,36 +2,16 @@
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, AssignmentId, FlowId, RespondentId, ResponseId};
-use sluice_flow::invitation::{EMAIL, InvitationTimes, Invitee, USER_ID, day_of};
+use sluice_flow::invitation::{EMAIL, Invitee, USER_ID, day_of};
 use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::time::Timestamp;
 
-use super::codec::{Cells, bytes};
+use super::codec::{self, Cells, INVITATION, ReadCells as _, bytes};
 use super::read::{limit, many, one};
 use crate::{
     InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, Page,
     ResponseRow, state_in_sql,
 };
-
-pub(super) const INVITATION: &str = "app_id, flow_id, assignment_id, user_id, email, created_at, \
-     expires_at, opened_at, completed_at, revoked_at, response_id";
-
-pub(super) fn invitation(cells: &mut Cells) -> Result<InvitationRow> {
-    Ok(InvitationRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        flow_id: cells.id(FlowId::from_uuid)?,
-        assignment_id: cells.id(AssignmentId::from_uuid)?,
-        invitee: Invitee { user_id: cells.take()?, email: cells.take()? },
-        created_at: cells.time()?,
-        times: InvitationTimes {
-            expires_at: cells.optional_time()?,
-            opened_at: cells.optional_time()?,
-            completed_at: cells.optional_time()?,
-            revoked_at: cells.optional_time()?,
-        },
-        response_id: cells.optional_id(ResponseId::from_uuid)?,
-    })
-}
 
 /// What makes a row one that takes a response at `?1`.
 const OPEN: &str = "completed_at IS NULL AND revoked_at IS NULL \
@@ -215,7 +195,7 @@ pub(super) fn of_person(
             IdentityType::Email => (None, Some(&known.value)),
         };
         let params = params![after, bytes!(app), user, email, limit(page.limit)];
-        all.extend(many(connection, &sql, params, invitation)?);
+        all.extend(many(connection, &sql, params, codec::invitation)?);
     }
     all.sort_by_key(|row| row.assignment_id);
     all.dedup_by_key(|row| row.assignment_id);
@@ -249,7 +229,7 @@ pub(super) fn complete(connection: &Connection, response: &NewResponse) -> Resul
 
 pub(super) fn by_id(connection: &Connection, id: AssignmentId) -> Result<Option<InvitationRow>> {
     let sql = format!("SELECT {INVITATION} FROM invitations WHERE assignment_id = ?1");
-    one(connection, &sql, [bytes!(id)], invitation)
+    one(connection, &sql, [bytes!(id)], codec::invitation)
 }
 
 pub(super) fn list(connection: &Connection, query: InvitationQuery) -> Result<Vec<InvitationRow>> {
@@ -272,7 +252,7 @@ pub(super) fn list(connection: &Connection, query: InvitationQuery) -> Result<Ve
         query.state.map(|state| state.as_str()),
         limit(query.limit),
     ];
-    many(connection, &sql, params, invitation)
+    many(connection, &sql, params, codec::invitation)
 }
 
 pub(super) fn count(
@@ -319,12 +299,8 @@ mod tests {
     #[test]
     fn invitations_are_found_and_listed_along_an_index() {
         let connection = Connection::open_in_memory().unwrap();
-        for migration in [
-            include_str!("migrations/V1__first_slice.sql"),
-            include_str!("migrations/V3__invitations.sql"),
-            include_str!("migrations/V5__ended_invitations.sql"),
-        ] {
-            connection.execute_batch(migration).unwrap();
+        for migration in crate::schema::SQLITE {
+            connection.execute_batch(migration.sql).unwrap();
         }
         for (sql, steps) in [
             (

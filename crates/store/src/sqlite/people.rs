@@ -4,54 +4,21 @@ use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, UserId};
 use sluice_flow::time::Timestamp;
 
-use super::codec::{self, Cells, bytes};
+use super::codec::{self, Cells, GRANT, LINK, ReadCells as _, SESSION, USER, bytes};
 use super::read::{limit, many, one};
 use super::transaction::Stop;
 use crate::{
     GrantRow, Holder, LinkRow, Page, PeopleWrite, SecondFactor, SecretHash, SessionRow, StoreError,
-    Subject, User, UserKey, UserRow, joined,
+    User, UserKey, UserRow, joined,
 };
 
 /// The app of a grant that is of all.
 const NO_APP: [u8; 16] = [0; 16];
 
-pub(super) const USER: &str = "users.user_id, users.email, users.name, users.password, \
-     users.issuer, users.subject, users.totp_secret, users.totp_step, users.recovery_codes, \
-     users.epoch, users.created_at, users.disabled_at";
-
-pub(super) fn user(cells: &mut Cells) -> Result<UserRow> {
-    Ok(UserRow {
-        user_id: cells.id(UserId::from_uuid)?,
-        email: cells.take()?,
-        name: cells.take()?,
-        password: cells.take()?,
-        subject: match (cells.take()?, cells.take()?) {
-            (Some(issuer), Some(subject)) => Some(Subject { issuer, subject }),
-            _ => None,
-        },
-        second_factor: second_factor(cells)?,
-        epoch: cells.take()?,
-        created_at: cells.time()?,
-        disabled_at: cells.optional_time()?,
-    })
-}
-
-fn second_factor(cells: &mut Cells) -> Result<Option<SecondFactor>> {
-    let columns = (cells.take()?, cells.take()?, cells.take()?);
-    SecondFactor::from_columns(columns).map_err(|why| cells.unreadable(why))
-}
-
-pub(super) const GRANT: &str = "grants.app_id, grants.user_id, grants.role";
-
-pub(super) fn grant(cells: &mut Cells) -> Result<GrantRow> {
-    let app_id = Some(cells.id(AppId::from_uuid)?).filter(|app| !app.uuid().is_nil());
-    Ok(GrantRow { app_id, user_id: cells.id(UserId::from_uuid)?, role: cells.word()? })
-}
-
 fn user_and_grant(cells: &mut Cells) -> Result<(UserRow, Option<GrantRow>)> {
-    let row = user(cells)?;
+    let row = codec::user(cells)?;
     let has_grant: bool = cells.take()?;
-    Ok((row, has_grant.then(|| grant(cells)).transpose()?))
+    Ok((row, has_grant.then(|| codec::grant(cells)).transpose()?))
 }
 
 pub(super) fn revision(connection: &Connection) -> Result<u64> {
@@ -117,18 +84,16 @@ pub(super) fn list(
 }
 
 pub(super) fn link(connection: &Connection, hash: &SecretHash) -> Result<Option<LinkRow>> {
-    let sql = "SELECT user_id, hash, expires_at FROM links WHERE hash = ?1";
-    one(connection, sql, [hash], |cells| {
-        Ok(LinkRow {
-            user_id: cells.id(UserId::from_uuid)?,
-            hash: cells.take()?,
-            expires_at: cells.time()?,
-        })
-    })
+    one(connection, &format!("SELECT {LINK} FROM links WHERE hash = ?1"), [hash], codec::link)
 }
 
 pub(super) fn session(connection: &Connection, hash: &SecretHash) -> Result<Option<SessionRow>> {
-    one(connection, &format!("{SESSIONS} WHERE hash = ?1"), [hash], session_row)
+    one(
+        connection,
+        &format!("SELECT {SESSION} FROM sessions WHERE hash = ?1"),
+        [hash],
+        codec::session,
+    )
 }
 
 pub(super) fn sessions(
@@ -138,31 +103,9 @@ pub(super) fn sessions(
     rows: usize,
 ) -> Result<Vec<SessionRow>> {
     let sql = format!(
-        "{SESSIONS} WHERE user_id = ?1 AND epoch = ?2 ORDER BY used_at DESC, hash LIMIT ?3"
+        "SELECT {SESSION} FROM sessions WHERE user_id = ?1 AND epoch = ?2 ORDER BY used_at DESC, hash LIMIT ?3"
     );
-    many(connection, &sql, params![bytes!(user), epoch, limit(rows)], session_row)
-}
-
-const SESSIONS: &str = "SELECT hash, user_id, epoch, token_hash, created_at, used_at, expires_at, \
-     confirmed_at FROM sessions";
-
-fn session_row(cells: &mut Cells) -> Result<SessionRow> {
-    let hash = cells.take()?;
-    let user = cells.optional_id(UserId::from_uuid)?;
-    let (epoch, token): (Option<u32>, Option<SecretHash>) = (cells.take()?, cells.take()?);
-    let holder = match (user, epoch, token) {
-        (Some(user_id), Some(epoch), None) => Holder::User { user_id, epoch },
-        (None, None, Some(token)) => Holder::Token(token),
-        _ => return Err(cells.unreadable("a session is of nobody")),
-    };
-    Ok(SessionRow {
-        hash,
-        holder,
-        created_at: cells.time()?,
-        used_at: cells.time()?,
-        expires_at: cells.time()?,
-        confirmed_at: cells.time()?,
-    })
+    many(connection, &sql, params![bytes!(user), epoch, limit(rows)], codec::session)
 }
 
 pub(super) fn put(connection: &Connection, write: &PeopleWrite) -> Result<(), Stop> {

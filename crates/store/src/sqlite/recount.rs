@@ -10,7 +10,7 @@ use sluice_flow::counts::{Damaged, TAGS_RECOUNT_RESPONSES_MAX};
 use sluice_flow::id::{AppId, FlowId, ResponseId};
 use sluice_flow::time::Day;
 
-use super::codec::{self, Cells, RESPONSE, bytes};
+use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::counts;
 use super::read::{limit, many, one};
 use super::transaction::{Stop, Then};

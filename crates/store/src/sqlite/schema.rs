@@ -1,131 +1,116 @@
-//! The schema and its history: what this binary knows, and what the file says of itself.
+//! The schema of the file: which migrations it needs, and how they are applied.
 //!
-//! All pending migrations and their entries in the history are one transaction, so a process that
-//! is killed half way leaves the old schema, and the next start begins again.
+//! Each migration and its row in the history are one transaction, so a process that is killed leaves the
+//! schema as it was before that migration, and the next start continues. The transaction takes the write
+//! lock first: of several processes that start at once, one migrates while the others wait.
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::open::OpenError;
+use crate::schema::{self, Applied, Migration, Mismatch, SQLITE, UNRELEASED_HISTORY};
 
-/// The mark in the file's header that says whose it is; the first migration sets it.
+/// The mark of Sluice in the file's header; the first migration sets it.
 const APPLICATION_ID: i64 = i64::from_be_bytes([0, 0, 0, 0, b'S', b'L', b'U', b'C']);
 
-mod embedded {
-    refinery::embed_migrations!("src/sqlite/migrations");
-}
+const MAKE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (
+    version    INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL,
+    checksum   TEXT NOT NULL,
+    applied_at INTEGER NOT NULL
+) STRICT";
 
-/// Refuses a file that is another program's, before anything, even a setting, is written to it.
+/// Refuses a file that this binary must not write to: one of another program, or of a schema from before
+/// 0.1.0. Nothing is written before this check, not even a setting.
 pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), OpenError> {
-    let look = || -> rusqlite::Result<bool> {
+    let is_ours = || -> rusqlite::Result<bool> {
         let mark: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
         let tables: i64 = connection.query_row(
             "SELECT count(*) FROM sqlite_schema \
-             WHERE name NOT LIKE 'refinery%' AND name NOT LIKE 'sqlite%'",
+             WHERE name <> 'schema_history' AND name NOT LIKE 'sqlite%'",
             [],
             |row| row.get(0),
         )?;
         Ok(mark == APPLICATION_ID || tables == 0)
     };
-    match look() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(OpenError::NotOurs { path: path.to_owned() }),
-        Err(error) => Err(OpenError::of(path, error)),
+    let failed = |error| OpenError::of(path, error);
+    if !is_ours().map_err(failed)? {
+        return Err(OpenError::NotOurs { path: path.to_owned() });
+    }
+    let is_unreleased = history(connection).map_err(failed)?.is_empty()
+        && has_table(connection, UNRELEASED_HISTORY).map_err(failed)?;
+    match is_unreleased {
+        true => Err(OpenError::UnreleasedSchema { path: path.to_owned() }),
+        false => Ok(()),
     }
 }
 
-/// Brings the schema to what this binary knows, or says why that cannot be.
+/// Applies the migrations that the file does not have yet.
 pub(super) fn bring_up_to_date(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
-    let runner = embedded::migrations::runner().set_grouped(true);
-    if is_current(connection, &runner, path)? {
-        return Ok(());
+    while !pending(connection, path)?.is_empty() {
+        let failed = |error| OpenError::of(path, error);
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        // Another process may have applied it before this one got the lock.
+        if let Some(migration) = pending(&transaction, path)?.first() {
+            apply(&transaction, migration).map_err(failed)?;
+            transaction.commit().map_err(failed)?;
+        }
     }
-    connection.set_transaction_behavior(TransactionBehavior::Immediate);
-    match runner.run(connection) {
-        Ok(_) => Ok(()),
-        // Another process may have brought it up to date between the look and the run.
-        Err(error) => match is_current(connection, &runner, path)? {
-            true => Ok(()),
-            false => Err(cannot_migrate(path, error)),
-        },
-    }
+    Ok(())
 }
 
-/// Refuses a schema that would have to be made or brought up to date.
+/// Refuses a schema that would have to be created or migrated.
 pub(super) fn must_be_current(connection: &Connection, path: &Path) -> Result<(), OpenError> {
-    let runner = embedded::migrations::runner();
-    if is_current(connection, &runner, path)? {
+    if pending(connection, path)?.is_empty() {
         return Ok(());
     }
     let applied = history(connection).map_err(|error| OpenError::of(path, error))?;
-    let versions = runner.get_migrations().iter().map(refinery::Migration::version);
-    let (path, known) = (path.to_owned(), versions.max().map_or(0, i64::from));
+    let (path, known) = (path.to_owned(), schema::newest(SQLITE));
     Err(match applied.last() {
-        Some((found, _)) => OpenError::OlderSchema { path, found: *found, known },
+        Some(newest) => OpenError::OlderSchema { path, found: newest.version, known },
         None => OpenError::NoSchema { path },
     })
 }
 
-/// Whether every known migration is there; a history that this binary did not write is an error.
-fn is_current(
-    connection: &Connection,
-    runner: &refinery::Runner,
-    path: &Path,
-) -> Result<bool, OpenError> {
-    let applied = history(connection).map_err(|error| OpenError::of(path, error))?;
-    let mut known: Vec<_> = runner.get_migrations().iter().collect();
-    known.sort_by_key(|migration| migration.version());
-    let newest = |versions: Option<i64>| versions.unwrap_or(0);
-    let newest_known = newest(known.last().map(|migration| i64::from(migration.version())));
-    let newest_applied = newest(applied.last().map(|(version, _)| *version));
-    if newest_applied > newest_known {
-        let path = path.to_owned();
-        return Err(OpenError::NewerSchema { path, found: newest_applied, known: newest_known });
-    }
-    for ((version, checksum), migration) in applied.iter().zip(&known) {
-        if *version != i64::from(migration.version())
-            || *checksum != migration.checksum().to_string()
-        {
-            let detail = format!("migration {version} differs");
-            return Err(OpenError::OtherSchema { path: path.to_owned(), detail });
-        }
-    }
-    Ok(applied.len() == known.len())
+fn apply(connection: &Connection, migration: &Migration) -> rusqlite::Result<()> {
+    connection.execute_batch(MAKE_HISTORY)?;
+    connection.execute_batch(migration.sql)?;
+    connection.execute(
+        "INSERT INTO schema_history (version, name, checksum, applied_at) \
+         VALUES (?1, ?2, ?3, CAST(unixepoch('subsec') * 1000 AS INTEGER))",
+        params![migration.version, migration.name, migration.checksum()],
+    )?;
+    Ok(())
 }
 
-/// The versions in the file's history with their checksums, oldest first.
-fn history(connection: &Connection) -> rusqlite::Result<Vec<(i64, String)>> {
-    let exists = connection
-        .query_row(
-            "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'refinery_schema_history'",
-            [],
-            |_| Ok(()),
-        )
-        .optional()?;
-    if exists.is_none() {
+/// The migrations that the file does not have yet; a history that this binary did not write is an error.
+fn pending(connection: &Connection, path: &Path) -> Result<&'static [Migration], OpenError> {
+    let applied = history(connection).map_err(|error| OpenError::of(path, error))?;
+    schema::pending(SQLITE, &applied).map_err(|mismatch| {
+        let path = path.to_owned();
+        match mismatch {
+            Mismatch::Newer { found, known } => OpenError::NewerSchema { path, found, known },
+            Mismatch::Different { version } => {
+                OpenError::OtherSchema { path, detail: Mismatch::detail(version) }
+            }
+        }
+    })
+}
+
+/// The migrations that were applied to the file, oldest first.
+fn history(connection: &Connection) -> rusqlite::Result<Vec<Applied>> {
+    if !has_table(connection, "schema_history")? {
         return Ok(Vec::new());
     }
     connection
-        .prepare("SELECT version, checksum FROM refinery_schema_history ORDER BY version")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .prepare("SELECT version, checksum FROM schema_history ORDER BY version")?
+        .query_map([], |row| Ok(Applied { version: row.get(0)?, checksum: row.get(1)? }))?
         .collect()
 }
 
-fn cannot_migrate(path: &Path, error: refinery::Error) -> OpenError {
-    let reason = match error.kind() {
-        refinery::error::Kind::Connection(what, source) => format!("{what}: {source}"),
-        _ => error.to_string(),
-    };
-    let source = std::error::Error::source(&error)
-        .and_then(|source| source.downcast_ref::<rusqlite::Error>())
-        .and_then(rusqlite::Error::sqlite_error_code);
-    let path = path.to_owned();
-    match source {
-        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
-            OpenError::Locked { path }
-        }
-        Some(rusqlite::ErrorCode::DatabaseCorrupt) => OpenError::Damaged { path, reason },
-        _ => OpenError::Unopenable { path, reason },
-    }
+fn has_table(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
+    let found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    Ok(connection.query_row(found, [name], |_| Ok(())).optional()?.is_some())
 }

@@ -4,6 +4,7 @@
 //! other database can go on here. The feed follows, so that the next public change is a new place in it.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use rusqlite::{CachedStatement, Connection, Result, params};
 
@@ -15,20 +16,21 @@ use super::codec::bytes;
 use super::removal::put_used_key;
 use super::transaction::{Stop, Then};
 use super::{blocks, commit, counts, invitations, people};
+use crate::codec::{COLUMNS, RESPONSE};
 use crate::{App, Record};
 
-/// The columns in the order of [`commit::put`].
-const PUT_RESPONSE: &str = "INSERT INTO responses (app_id, flow_id, flow_version_id, response_id, \
-     admitted, answers, identities, identity_verified, respondent_id, tags, context, \
-     flow_assignment_id, digest, idempotency_key) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
-     ON CONFLICT (response_id) DO UPDATE SET app_id = excluded.app_id, \
-     flow_id = excluded.flow_id, flow_version_id = excluded.flow_version_id, \
-     admitted = excluded.admitted, answers = excluded.answers, \
-     identities = excluded.identities, identity_verified = excluded.identity_verified, \
-     respondent_id = excluded.respondent_id, tags = excluded.tags, context = excluded.context, \
-     flow_assignment_id = excluded.flow_assignment_id, digest = excluded.digest, \
-     idempotency_key = excluded.idempotency_key, counted = 0";
+/// With the parameters of [`commit::put`].
+static PUT_RESPONSE: LazyLock<String> = LazyLock::new(|| {
+    let values = vec!["?"; COLUMNS.len() + 1].join(", ");
+    let names = COLUMNS.iter().map(|column| column.name).filter(|name| *name != "response_id");
+    let replaced: Vec<_> = names.map(|name| format!("{name} = excluded.{name}")).collect();
+    format!(
+        "INSERT INTO responses ({RESPONSE}, idempotency_key) VALUES ({values}) \
+         ON CONFLICT (response_id) DO UPDATE SET {}, \
+         idempotency_key = excluded.idempotency_key, counted = 0",
+        replaced.join(", ")
+    )
+});
 
 pub(super) fn records(connection: &Connection, records: &[Record]) -> Result<((), Then), Stop> {
     if records.is_empty() {
@@ -42,7 +44,7 @@ pub(super) fn records(connection: &Connection, records: &[Record]) -> Result<(()
         counts::begin_walk(connection, app, flow)?;
         blocks::forget(connection, app, flow)?;
     }
-    let mut put_response = connection.prepare_cached(PUT_RESPONSE)?;
+    let mut put_response = connection.prepare_cached(&PUT_RESPONSE)?;
     for record in records {
         put(connection, &mut put_response, record)?;
     }

@@ -4,7 +4,7 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
-use super::super::codec::Cells;
+use super::super::codec::{Cells, ReadCells as _};
 use super::super::pool::{Params, Pool};
 use crate::counting::{Counted, DamagedDay, Reading};
 use crate::{CountsQuery, DayTotal, FlowCounts, StoreError, StoreResult};

@@ -7,7 +7,7 @@
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use uuid::Uuid;
 
-use super::super::codec::{self, Cells, FLOW, FLOW_APP, VERSION};
+use super::super::codec::{self, Cells, FLOW, FLOW_APP, ReadCells as _, VERSION};
 use super::super::pool::Pool;
 use super::limit;
 use crate::{FlowQuery, FlowState, Order, StoreResult, VersionRow, VersionState};

@@ -3,7 +3,7 @@
 use sluice_flow::id::AppId;
 use uuid::Uuid;
 
-use super::super::codec::{self, AUDIT, Cells, TOKEN};
+use super::super::codec::{self, AUDIT, Cells, ReadCells as _, TOKEN};
 use super::super::pool::Pool;
 use super::limit;
 use crate::{

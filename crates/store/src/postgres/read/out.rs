@@ -12,12 +12,10 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, IDENTITY, IDENTITY_KEY, KEY, RESPONDENT, RESPONSE,
-    TOKEN, USED_KEY, VERSION,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
+    RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION,
 };
 use super::super::failure::Stop;
-use super::super::invitations::{self, INVITATION};
-use super::super::people::{self, GRANT, USER};
 use super::super::pool::{Params, Pool};
 use super::super::transaction::Transaction;
 use super::limit;
@@ -131,10 +129,10 @@ fn select(table: Table) -> (String, Read) {
         }),
         Table::Responses => ("responses", RESPONSE, &["flow_id", "response_id"], response),
         Table::Invitations => ("invitations", INVITATION, &["assignment_id"], |it| {
-            invitations::invitation(it).map(Record::Invitation)
+            codec::invitation(it).map(Record::Invitation)
         }),
-        Table::Users => ("users", USER, &["user_id"], |it| people::user(it).map(Record::User)),
-        Table::Grants => ("grants", GRANT, &["user_id"], |it| people::grant(it).map(Record::Grant)),
+        Table::Users => ("users", USER, &["user_id"], |it| codec::user(it).map(Record::User)),
+        Table::Grants => ("grants", GRANT, &["user_id"], |it| codec::grant(it).map(Record::Grant)),
     };
     let key_column = match table {
         Table::Responses => ", idempotency_key",
@@ -167,8 +165,8 @@ fn select(table: Table) -> (String, Read) {
 }
 
 /// The columns without a fixed length, as [`Record::weight_bytes`] weighs them.
-fn texts(table: Table) -> &'static [&'static str] {
-    match table {
+fn texts(table: Table) -> Vec<&'static str> {
+    let columns: &[_] = match table {
         Table::Apps => &["name", "allowed_origins"],
         Table::Keys | Table::Respondents | Table::Consents | Table::UsedKeys => &[],
         Table::IdentityKeys => &["kid", "material", "issuer"],
@@ -177,11 +175,12 @@ fn texts(table: Table) -> &'static [&'static str] {
         Table::Versions => &["definition"],
         Table::Tokens => &["name", "scopes"],
         Table::Audit => &["actor", "action", "subject", "detail"],
-        Table::Responses => &["answers", "identities", "tags", "context", "flow_assignment_id"],
+        Table::Responses => return codec::text_columns().collect(),
         Table::Invitations => &["user_id", "email"],
         Table::Users => &["email", "name", "password", "issuer", "subject"],
         Table::Grants => &[],
-    }
+    };
+    columns.to_vec()
 }
 
 fn response(cells: &mut Cells) -> StoreResult<Record> {

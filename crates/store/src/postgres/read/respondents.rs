@@ -8,7 +8,7 @@ use sluice_flow::respondent::Known;
 use uuid::Uuid;
 
 use super::super::claims::known;
-use super::super::codec::{self, CONSENT, Cells, RESPONDENT, RESPONSE};
+use super::super::codec::{self, CONSENT, Cells, RESPONDENT, RESPONSE, ReadCells as _};
 use super::super::pool::{Params, Pool};
 use super::limit;
 use crate::{ConsentRow, Page, Respondent, RespondentRow, ResponseRow, StoreResult};

@@ -10,7 +10,7 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::super::blocks;
-use super::super::codec::{self, Cells, RESPONSE};
+use super::super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::super::pool::Pool;
 use super::limit;
 use crate::blocks::{BLOCK_ROWS, BLOCKS_WALKED};

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 
-use super::super::codec::{self, Cells, FLOW, VERSION, bytes};
+use super::super::codec::{self, Cells, FLOW, ReadCells as _, VERSION, bytes};
 use super::{limit, many, one};
 use crate::{FlowQuery, FlowRow, FlowState, Order, VersionRow, VersionState};
 

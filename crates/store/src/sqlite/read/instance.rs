@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::AppId;
 
-use super::super::codec::{self, AUDIT, TOKEN, bytes};
+use super::super::codec::{self, AUDIT, ReadCells as _, TOKEN, bytes};
 use super::{limit, many, one};
 use crate::{AuditQuery, AuditRow, Changes, FeedPosition, TokenHash, TokenRow};
 

@@ -7,11 +7,9 @@
 use rusqlite::{Connection, Params, Result, params};
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, IDENTITY, IDENTITY_KEY, KEY, RESPONDENT, RESPONSE,
-    TOKEN, USED_KEY, VERSION,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
+    RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION,
 };
-use super::super::invitations::{self, INVITATION};
-use super::super::people::{self, GRANT, USER};
 use super::limit;
 use crate::{Place, Record, Table};
 
@@ -106,15 +104,15 @@ impl Page {
                 })
             }
             Table::Invitations => self.add(connection, &sql, params![app, key, rows], |cells| {
-                invitations::invitation(cells).map(Record::Invitation)
+                codec::invitation(cells).map(Record::Invitation)
             }),
             // Users are of no app, so that beyond any app there are none.
             Table::Users if *app != NO_APP => Ok(()),
             Table::Users => self.add(connection, &sql, params![key, rows], |cells| {
-                people::user(cells).map(Record::User)
+                codec::user(cells).map(Record::User)
             }),
             Table::Grants => self.add(connection, &sql, params![app, key, rows], |cells| {
-                people::grant(cells).map(Record::Grant)
+                codec::grant(cells).map(Record::Grant)
             }),
         }
     }

@@ -4,7 +4,9 @@ use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, FlowId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
 
-use super::super::codec::{self, CONSENT, Cells, IDENTITY, RESPONDENT, RESPONSE, bytes};
+use super::super::codec::{
+    self, CONSENT, Cells, IDENTITY, RESPONDENT, RESPONSE, ReadCells as _, bytes,
+};
 use super::{limit, many, one};
 use crate::{ConsentRow, Page, Respondent, RespondentRow, ResponseRow};
 

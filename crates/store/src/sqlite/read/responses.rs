@@ -123,7 +123,9 @@ mod tests {
     #[test]
     fn every_list_walks_the_index_of_its_flow_and_sorts_nothing() {
         let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(include_str!("../migrations/V1__first_slice.sql")).unwrap();
+        for migration in crate::schema::SQLITE {
+            connection.execute_batch(migration.sql).unwrap();
+        }
         for order in [Order::Asc, Order::Desc] {
             let sql = format!("EXPLAIN QUERY PLAN {}", walking(RESPONSE, order));
             let mut explain = connection.prepare(&sql).unwrap();

@@ -1,0 +1,261 @@
+//! The rows of every table but the responses: their columns and readers.
+
+use sluice_flow::id::{
+    AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,
+};
+use sluice_flow::invitation::{InvitationTimes, Invitee};
+use sluice_flow::lifecycle::VersionTimes;
+use sluice_flow::respondent::Known;
+use sluice_flow::time::Window;
+
+use super::ReadCells;
+use crate::{
+    App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, Holder, IdentityKeyRow,
+    IdentityRow, InvitationRow, KeyRow, LinkRow, RespondentRow, SecondFactor, SessionRow, Subject,
+    TokenRow, UsedKeyRow, UserRow, VersionRow,
+};
+
+pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
+     apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, \
+     apps.token_lifetime_seconds, apps.hosted, apps.calls_per_second, apps.bytes_per_day, \
+     apps.created_at, apps.revision, apps.public_revision";
+
+pub(crate) fn app<C: ReadCells>(cells: &mut C) -> Result<App, C::Error> {
+    let row = AppRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        name: cells.text()?,
+        identity_verification: cells.word()?,
+        allowed_origins: cells.json()?,
+        grace_window_seconds: cells.optional_number()?,
+        retention_days: cells.optional_number()?,
+        token_lifetime_seconds: cells.optional_number()?,
+        hosted: cells.optional_text()?,
+        limits: AppLimits {
+            calls_per_second: cells.optional_number()?,
+            bytes_per_day: cells.optional_integer()?.map(i64::cast_unsigned),
+        },
+        created_at: cells.time()?,
+    };
+    Ok(App { row, revision: cells.revision()?, public_revision: cells.revision()? })
+}
+
+pub(crate) const KEY: &str = "app_id, api_key, created_at, revoked_at";
+
+pub(crate) fn key<C: ReadCells>(cells: &mut C) -> Result<KeyRow, C::Error> {
+    Ok(KeyRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        api_key: cells.parsed()?,
+        created_at: cells.time()?,
+        revoked_at: cells.optional_time()?,
+    })
+}
+
+pub(crate) const IDENTITY_KEY: &str = "app_id, kid, kind, material, issuer, created_at, revoked_at";
+
+pub(crate) fn identity_key<C: ReadCells>(cells: &mut C) -> Result<IdentityKeyRow, C::Error> {
+    Ok(IdentityKeyRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        kid: cells.text()?,
+        kind: cells.word()?,
+        material: cells.text()?,
+        issuer: cells.optional_text()?,
+        created_at: cells.time()?,
+        revoked_at: cells.optional_time()?,
+    })
+}
+
+pub(crate) const FLOW: &str = "flows.app_id, flows.flow_id, flows.kind, flows.name, \
+     flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.created_at, \
+     flows.archived_at";
+
+pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
+    Ok(FlowRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        kind: cells.word()?,
+        name: cells.text()?,
+        live: Window { starts_at: cells.optional_time()?, ends_at: cells.optional_time()? },
+        grace_window_seconds: cells.optional_number()?,
+        created_at: cells.time()?,
+        archived_at: cells.optional_time()?,
+    })
+}
+
+pub(crate) const VERSION: &str = "versions.app_id, versions.flow_id, versions.flow_version_id, \
+     versions.number, versions.published_at, versions.superseded_at, versions.grace_ends_at, \
+     versions.retired_at, versions.created_at, versions.updated_at, versions.definition";
+
+pub(crate) fn version<C: ReadCells>(cells: &mut C) -> Result<VersionRow, C::Error> {
+    Ok(VersionRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        flow_version_id: cells.id(FlowVersionId::from_uuid)?,
+        number: cells.number()?,
+        times: VersionTimes {
+            published_at: cells.optional_time()?,
+            superseded_at: cells.optional_time()?,
+            grace_ends_at: cells.optional_time()?,
+            retired_at: cells.optional_time()?,
+        },
+        created_at: cells.time()?,
+        updated_at: cells.time()?,
+        definition: cells.text()?,
+    })
+}
+
+pub(crate) const RESPONDENT: &str = "app_id, respondent_id, erasing";
+
+pub(crate) fn respondent<C: ReadCells>(cells: &mut C) -> Result<RespondentRow, C::Error> {
+    let app_id = cells.id(AppId::from_uuid)?;
+    Ok(RespondentRow {
+        app_id,
+        respondent_id: cells.id(RespondentId::from_uuid)?,
+        erasing: cells.optional_json()?,
+    })
+}
+
+pub(crate) const IDENTITY: &str = "app_id, type, value, respondent_id";
+
+pub(crate) fn identity<C: ReadCells>(cells: &mut C) -> Result<IdentityRow, C::Error> {
+    Ok(IdentityRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        known: Known { of: cells.word()?, value: cells.text()? },
+        respondent_id: cells.id(RespondentId::from_uuid)?,
+    })
+}
+
+pub(crate) const CONSENT: &str = "app_id, response_id, respondent_id, flow_id, flow_version_id";
+
+pub(crate) fn consent<C: ReadCells>(cells: &mut C) -> Result<ConsentRow, C::Error> {
+    Ok(ConsentRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        response_id: cells.id(ResponseId::from_uuid)?,
+        respondent_id: cells.id(RespondentId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        flow_version_id: cells.id(FlowVersionId::from_uuid)?,
+    })
+}
+
+pub(crate) const USED_KEY: &str = "app_id, response_id, key";
+
+pub(crate) fn used_key<C: ReadCells>(cells: &mut C) -> Result<UsedKeyRow, C::Error> {
+    Ok(UsedKeyRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        response_id: cells.id(ResponseId::from_uuid)?,
+        key: cells.hash()?,
+    })
+}
+
+pub(crate) const TOKEN: &str =
+    "app_id, token_id, name, hash, scopes, created_at, expires_at, revoked_at";
+
+pub(crate) fn token<C: ReadCells>(cells: &mut C) -> Result<TokenRow, C::Error> {
+    Ok(TokenRow {
+        app_id: cells.optional_app()?,
+        token_id: cells.id(TokenId::from_uuid)?,
+        name: cells.text()?,
+        hash: cells.hash()?,
+        scopes: cells.json()?,
+        created_at: cells.time()?,
+        expires_at: cells.optional_time()?,
+        revoked_at: cells.optional_time()?,
+    })
+}
+
+pub(crate) const AUDIT: &str = "app_id, audit_id, actor, action, subject, detail";
+
+pub(crate) fn audit<C: ReadCells>(cells: &mut C) -> Result<AuditRow, C::Error> {
+    Ok(AuditRow {
+        app_id: cells.optional_app()?,
+        audit_id: cells.id(AuditId::from_uuid)?,
+        actor: cells.text()?,
+        action: cells.text()?,
+        subject: cells.text()?,
+        detail: cells.text()?,
+    })
+}
+
+pub(crate) const INVITATION: &str = "app_id, flow_id, assignment_id, user_id, email, created_at, \
+     expires_at, opened_at, completed_at, revoked_at, response_id";
+
+pub(crate) fn invitation<C: ReadCells>(cells: &mut C) -> Result<InvitationRow, C::Error> {
+    Ok(InvitationRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        assignment_id: cells.id(AssignmentId::from_uuid)?,
+        invitee: Invitee { user_id: cells.optional_text()?, email: cells.optional_text()? },
+        created_at: cells.time()?,
+        times: InvitationTimes {
+            expires_at: cells.optional_time()?,
+            opened_at: cells.optional_time()?,
+            completed_at: cells.optional_time()?,
+            revoked_at: cells.optional_time()?,
+        },
+        response_id: cells.optional_id(ResponseId::from_uuid)?,
+    })
+}
+
+pub(crate) const USER: &str = "users.user_id, users.email, users.name, users.password, \
+     users.issuer, users.subject, users.totp_secret, users.totp_step, users.recovery_codes, \
+     users.epoch, users.created_at, users.disabled_at";
+
+pub(crate) fn user<C: ReadCells>(cells: &mut C) -> Result<UserRow, C::Error> {
+    Ok(UserRow {
+        user_id: cells.id(UserId::from_uuid)?,
+        email: cells.text()?,
+        name: cells.text()?,
+        password: cells.optional_text()?,
+        subject: match (cells.optional_text()?, cells.optional_text()?) {
+            (Some(issuer), Some(subject)) => Some(Subject { issuer, subject }),
+            _ => None,
+        },
+        second_factor: second_factor(cells)?,
+        epoch: cells.number()?,
+        created_at: cells.time()?,
+        disabled_at: cells.optional_time()?,
+    })
+}
+
+fn second_factor<C: ReadCells>(cells: &mut C) -> Result<Option<SecondFactor>, C::Error> {
+    let columns = (cells.optional_text()?, cells.optional_integer()?, cells.optional_bytes()?);
+    SecondFactor::from_columns(columns).map_err(|why| cells.unreadable(why))
+}
+
+pub(crate) const GRANT: &str = "grants.app_id, grants.user_id, grants.role";
+
+pub(crate) fn grant<C: ReadCells>(cells: &mut C) -> Result<GrantRow, C::Error> {
+    let app_id = cells.optional_app()?;
+    Ok(GrantRow { app_id, user_id: cells.id(UserId::from_uuid)?, role: cells.word()? })
+}
+
+pub(crate) const LINK: &str = "user_id, hash, expires_at";
+
+pub(crate) fn link<C: ReadCells>(cells: &mut C) -> Result<LinkRow, C::Error> {
+    Ok(LinkRow {
+        user_id: cells.id(UserId::from_uuid)?,
+        hash: cells.hash()?,
+        expires_at: cells.time()?,
+    })
+}
+
+pub(crate) const SESSION: &str = "hash, user_id, epoch, token_hash, created_at, used_at, expires_at, \
+     confirmed_at";
+
+pub(crate) fn session<C: ReadCells>(cells: &mut C) -> Result<SessionRow, C::Error> {
+    let hash = cells.hash()?;
+    let user = cells.optional_id(UserId::from_uuid)?;
+    let (epoch, token) = (cells.optional_number()?, cells.optional_hash()?);
+    let holder = match (user, epoch, token) {
+        (Some(user_id), Some(epoch), None) => Holder::User { user_id, epoch },
+        (None, None, Some(token)) => Holder::Token(token),
+        _ => return Err(cells.unreadable("a session has no holder")),
+    };
+    Ok(SessionRow {
+        hash,
+        holder,
+        created_at: cells.time()?,
+        used_at: cells.time()?,
+        expires_at: cells.time()?,
+        confirmed_at: cells.time()?,
+    })
+}

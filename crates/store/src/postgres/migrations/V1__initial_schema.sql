@@ -1,0 +1,351 @@
+-- The schema of a Sluice database in PostgreSQL.
+--
+-- Conventions:
+-- - Ids are UUIDv7, so they sort by creation time. Exception: assignment_id is random.
+-- - Times are milliseconds since the Unix epoch. Days are days since the Unix epoch.
+-- - JSON is stored as text, exactly as it was received.
+-- - Primary keys and foreign keys start with app_id, so that Citus can distribute every table by it. Indexes
+--   for lookups by id alone are therefore not unique. In tokens, audit and grants the nil id as app_id means
+--   "no app" or "all apps". Users, links, sessions, feed and people are small and have no app_id.
+-- - There are no sequences, triggers or functions.
+-- - Foreign keys are checked at once: apps are written before flows, and flows before versions.
+
+-- Apps and their settings. NULL in a setting means the default.
+-- revision: grows with every administrative change; detects concurrent edits.
+-- public_revision: grows only with changes that the public API shows; a response is stored only if it was
+-- judged at the newest one.
+CREATE TABLE apps (
+    app_id                 uuid PRIMARY KEY,
+    name                   text NOT NULL,
+    identity_verification  text NOT NULL,    -- off, observe or enforce
+    allowed_origins        text NOT NULL,    -- JSON array
+    grace_window_seconds   bigint,
+    token_lifetime_seconds bigint,
+    retention_days         bigint,
+    hosted                 text,             -- branding of the hosted pages, JSON object
+    calls_per_second       bigint,
+    bytes_per_day          bigint,
+    created_at             bigint NOT NULL,
+    revision               bigint NOT NULL DEFAULT 0,
+    public_revision        bigint NOT NULL DEFAULT 0
+);
+CREATE INDEX apps_by_public_revision ON apps (public_revision);
+
+-- Public keys of clients. A revoked key keeps its row.
+CREATE TABLE api_keys (
+    app_id     uuid NOT NULL REFERENCES apps,
+    api_key    text COLLATE "C" NOT NULL,
+    created_at bigint NOT NULL,
+    revoked_at bigint,
+    PRIMARY KEY (app_id, api_key)
+);
+CREATE INDEX api_keys_by_key ON api_keys (api_key);
+
+-- Keys that verify identity tokens. material is a sealed secret (never plain text), a public key or the URL
+-- of a key set, depending on kind.
+CREATE TABLE identity_keys (
+    app_id     uuid NOT NULL REFERENCES apps,
+    kid        text COLLATE "C" NOT NULL,
+    kind       text NOT NULL,
+    material   text NOT NULL,
+    issuer     text,
+    created_at bigint NOT NULL,
+    revoked_at bigint,
+    PRIMARY KEY (app_id, kid)
+);
+
+CREATE TABLE flows (
+    app_id               uuid NOT NULL REFERENCES apps,
+    flow_id              uuid NOT NULL,
+    kind                 text NOT NULL,      -- survey, form or message
+    name                 text NOT NULL,
+    live_starts_at       bigint,
+    live_ends_at         bigint,
+    grace_window_seconds bigint,
+    created_at           bigint NOT NULL,
+    archived_at          bigint,
+    PRIMARY KEY (app_id, flow_id)
+);
+CREATE INDEX flows_by_id ON flows (flow_id);
+
+-- Drafts (published_at is NULL, number is 0) and published versions. There is no status column: the state of
+-- a version follows from its times.
+CREATE TABLE versions (
+    app_id          uuid NOT NULL,
+    flow_id         uuid NOT NULL,
+    flow_version_id uuid NOT NULL,
+    number          bigint NOT NULL,
+    published_at    bigint,
+    superseded_at   bigint,
+    grace_ends_at   bigint,
+    retired_at      bigint,
+    created_at      bigint NOT NULL,
+    updated_at      bigint NOT NULL,
+    definition      text NOT NULL,
+    PRIMARY KEY (app_id, flow_version_id),
+    FOREIGN KEY (app_id, flow_id) REFERENCES flows
+);
+CREATE INDEX versions_by_id ON versions (flow_version_id);
+CREATE UNIQUE INDEX versions_by_number ON versions (app_id, flow_id, number) WHERE number > 0;
+CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS NULL;
+
+-- Responses: the table that every submission writes to. It has no foreign keys: a response is stored only at
+-- the newest public_revision, and its version existed at that revision. The server creates partitions by
+-- month ahead of time; an id outside of them goes into the default partition, so that no insert fails because
+-- a partition is missing. The time of receipt is the time in response_id.
+-- counted: whether the commit that stored the row also counted it. Other rows are counted by the scan of
+-- their flow (count_walks).
+CREATE TABLE responses (
+    app_id             uuid NOT NULL,
+    flow_id            uuid NOT NULL,
+    flow_version_id    uuid NOT NULL,
+    response_id        uuid NOT NULL,
+    admitted           boolean NOT NULL,
+    answers            text NOT NULL,
+    identities         text,
+    identity_verified  boolean NOT NULL,
+    respondent_id      uuid,
+    tags               text,
+    context            text,
+    flow_assignment_id text,
+    digest             bytea NOT NULL,
+    idempotency_key    bytea,
+    counted            boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (app_id, response_id)
+) PARTITION BY RANGE (response_id);
+CREATE INDEX responses_by_flow ON responses (app_id, flow_id, response_id);
+CREATE INDEX responses_by_id ON responses (response_id);
+CREATE TABLE responses_default PARTITION OF responses DEFAULT;
+
+-- Idempotency keys in use. This is a separate table because a unique key of a partitioned table must contain
+-- the partition key. A row is removed with its response. After a deletion or an erasure it stays without a
+-- digest: a late retry is answered as a replay and stores nothing.
+CREATE TABLE idempotency (
+    app_id      uuid NOT NULL,
+    key         bytea NOT NULL,
+    response_id uuid NOT NULL,
+    digest      bytea,
+    PRIMARY KEY (app_id, key)
+);
+CREATE INDEX idempotency_used ON idempotency (app_id, response_id) WHERE digest IS NULL;
+
+-- The skip index: one filter for each block of responses, so that a filtered scan can skip whole blocks.
+-- filter is NULL while it has to be built or rebuilt. A removal clears the filter and increments generation,
+-- so that a filter built from the earlier rows is discarded.
+CREATE TABLE response_blocks (
+    app_id     uuid NOT NULL,
+    flow_id    uuid NOT NULL,
+    first_id   uuid NOT NULL,
+    last_id    uuid NOT NULL,
+    since      bigint NOT NULL,
+    generation bigint NOT NULL DEFAULT 0,
+    filter     bytea,
+    PRIMARY KEY (app_id, flow_id, last_id)
+);
+-- Filters stay in their rows because many are read at once. Their bits are random, so they do not compress.
+ALTER TABLE response_blocks ALTER COLUMN filter SET STORAGE MAIN;
+CREATE INDEX response_blocks_unmade ON response_blocks (app_id, flow_id) WHERE filter IS NULL;
+
+-- Counts by day and version. segment is empty for all responses; for responses with a tag it is the tag's
+-- name and value, separated by a zero byte.
+CREATE TABLE counts (
+    app_id          uuid NOT NULL,
+    flow_id         uuid NOT NULL,
+    segment         bytea NOT NULL,
+    day             integer NOT NULL,
+    flow_version_id uuid NOT NULL,
+    responses       bigint NOT NULL,
+    admitted        bigint NOT NULL,
+    body            bytea NOT NULL,
+    PRIMARY KEY (app_id, flow_id, segment, day, flow_version_id)
+);
+
+-- Changes to the counts: every commit and every removal appends one row for each version and day. A
+-- background task folds them into counts. Removals sort last in the primary key, so they are folded after
+-- everything that they subtract from.
+CREATE TABLE count_deltas (
+    app_id          uuid NOT NULL,
+    flow_id         uuid NOT NULL,
+    removal         boolean NOT NULL,
+    delta_id        uuid NOT NULL,
+    flow_version_id uuid NOT NULL,
+    day             integer NOT NULL,
+    responses       bigint NOT NULL,
+    body            bytea NOT NULL,
+    PRIMARY KEY (app_id, flow_id, removal, delta_id)
+);
+
+-- One row for each flow; a node locks it while it folds the flow's deltas or scans its responses. passed is
+-- the last response that was scanned, if the flow has responses that were stored without being counted, such
+-- as imported ones; NULL means that there is nothing to scan.
+CREATE TABLE count_walks (
+    app_id  uuid NOT NULL,
+    flow_id uuid NOT NULL,
+    passed  uuid,
+    PRIMARY KEY (app_id, flow_id)
+);
+CREATE INDEX count_walks_under_way ON count_walks (app_id, flow_id) WHERE passed IS NOT NULL;
+
+-- Respondents: profiles that responses are linked to. First and last seen are not stored; they are the times
+-- in respondent_id and in the newest consent, so that a returning respondent updates no row.
+-- erasing: JSON, set while an erasure that needs several transactions is in progress. It holds whether to
+-- keep the answers, and the identities to remove from them. A server that finds it continues the erasure.
+CREATE TABLE respondents (
+    app_id        uuid NOT NULL,
+    respondent_id uuid NOT NULL,
+    erasing       text,
+    PRIMARY KEY (app_id, respondent_id)
+);
+CREATE INDEX respondents_by_id ON respondents (respondent_id);
+CREATE INDEX respondents_erasing ON respondents (app_id, respondent_id) WHERE erasing IS NOT NULL;
+
+-- Identities of a respondent: at most one userId and any number of e-mail addresses (in lower case).
+CREATE TABLE identities (
+    app_id        uuid NOT NULL,
+    type          text COLLATE "C" NOT NULL, -- userId or email
+    value         text COLLATE "C" NOT NULL,
+    respondent_id uuid NOT NULL,
+    PRIMARY KEY (app_id, type, value)
+);
+CREATE INDEX identities_by_respondent ON identities (app_id, respondent_id);
+CREATE UNIQUE INDEX identities_user_id ON identities (app_id, respondent_id) WHERE type = 'userId';
+
+-- One row for each linked response. The responses of a respondent are found through this table, so that the
+-- responses table needs no index for it.
+CREATE TABLE consents (
+    app_id          uuid NOT NULL,
+    response_id     uuid NOT NULL,
+    respondent_id   uuid NOT NULL,
+    flow_id         uuid NOT NULL,
+    flow_version_id uuid NOT NULL,
+    PRIMARY KEY (app_id, response_id)
+);
+CREATE INDEX consents_by_respondent ON consents (app_id, respondent_id, response_id);
+
+-- Invitations: a flow assigned to one person by user id or e-mail address. The id has 128 random bits.
+-- Addresses are compared without regard to the case of ASCII letters: with the collation "C", lower() changes
+-- no other characters.
+CREATE TABLE invitations (
+    app_id        uuid NOT NULL,
+    flow_id       uuid NOT NULL,
+    assignment_id uuid NOT NULL,
+    user_id       text,
+    email         text,
+    created_at    bigint NOT NULL,
+    expires_at    bigint,
+    opened_at     bigint,
+    completed_at  bigint,
+    revoked_at    bigint,
+    response_id   uuid,
+    PRIMARY KEY (app_id, assignment_id),
+    FOREIGN KEY (app_id, flow_id) REFERENCES flows
+);
+CREATE INDEX invitations_by_id ON invitations (assignment_id);
+CREATE INDEX invitations_by_flow ON invitations (app_id, flow_id, created_at, assignment_id);
+CREATE INDEX invitations_by_user ON invitations (app_id, user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX invitations_by_email ON invitations (app_id, lower(email COLLATE "C")) WHERE email IS NOT NULL;
+-- Retention reads the invitations that still name a person, in the order in which they ended.
+CREATE INDEX invitations_ended
+    ON invitations (app_id, coalesce(completed_at, revoked_at, expires_at), assignment_id)
+    WHERE user_id IS NOT NULL OR email IS NOT NULL;
+
+-- Admin tokens, stored as the SHA-256 of the token. The nil id as app_id: not limited to an app.
+CREATE TABLE tokens (
+    app_id     uuid NOT NULL,
+    token_id   uuid NOT NULL,
+    name       text NOT NULL,
+    hash       bytea NOT NULL,
+    scopes     text NOT NULL,                -- JSON array
+    created_at bigint NOT NULL,
+    expires_at bigint,
+    revoked_at bigint,
+    PRIMARY KEY (app_id, token_id)
+);
+CREATE INDEX tokens_by_id ON tokens (token_id);
+CREATE INDEX tokens_by_hash ON tokens (hash);
+
+-- Users of the console.
+-- password: an Argon2id hash. issuer and subject: the identity at a single sign-on provider.
+-- epoch: sessions of an earlier epoch are no longer valid.
+-- totp_secret: sealed with the master key. totp_step: the last time step for which a code was accepted.
+-- recovery_codes: the SHA-256 of each unused code, concatenated.
+CREATE TABLE users (
+    user_id        uuid PRIMARY KEY,
+    email          text COLLATE "C" NOT NULL,
+    name           text NOT NULL,
+    password       text,
+    issuer         text COLLATE "C",
+    subject        text COLLATE "C",
+    epoch          bigint NOT NULL,
+    created_at     bigint NOT NULL,
+    disabled_at    bigint,
+    totp_secret    text,
+    totp_step      bigint,
+    recovery_codes bytea
+);
+-- With the collation "C", lower() changes ASCII letters only.
+CREATE UNIQUE INDEX users_by_email ON users (lower(email));
+CREATE UNIQUE INDEX users_by_subject ON users (issuer, subject) WHERE subject IS NOT NULL;
+
+-- Roles of users by app. The nil id as app_id means all apps.
+CREATE TABLE grants (
+    app_id  uuid NOT NULL,
+    user_id uuid NOT NULL REFERENCES users,
+    role    text NOT NULL,                   -- viewer, editor or owner
+    PRIMARY KEY (app_id, user_id)
+);
+CREATE INDEX grants_by_user ON grants (user_id, app_id);
+
+-- Links to set a password, at most one for each user. hash is the SHA-256 of the secret in the link.
+CREATE TABLE links (
+    user_id    uuid PRIMARY KEY REFERENCES users,
+    hash       bytea NOT NULL,
+    expires_at bigint NOT NULL
+);
+CREATE UNIQUE INDEX links_by_hash ON links (hash);
+
+-- Sessions of the console. hash is the SHA-256 of the session's secret. A session belongs to a user (user_id
+-- and epoch) or to an admin token (token_hash). confirmed_at: when the holder last proved their identity.
+CREATE TABLE sessions (
+    hash         bytea PRIMARY KEY,
+    user_id      uuid,
+    epoch        bigint,
+    token_hash   bytea,
+    created_at   bigint NOT NULL,
+    used_at      bigint NOT NULL,
+    expires_at   bigint NOT NULL,
+    confirmed_at bigint NOT NULL DEFAULT 0
+);
+CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+CREATE INDEX sessions_by_user ON sessions (user_id, epoch) WHERE user_id IS NOT NULL;
+
+-- The audit log. Entries outlive what they describe. The nil id as app_id: concerns no app. The time is in
+-- audit_id.
+CREATE TABLE audit (
+    app_id   uuid NOT NULL,
+    audit_id uuid NOT NULL,
+    actor    text NOT NULL,
+    action   text NOT NULL,
+    subject  text NOT NULL,
+    detail   text NOT NULL,
+    PRIMARY KEY (app_id, audit_id)
+);
+CREATE INDEX audit_by_id ON audit (audit_id);
+
+-- One row: the position of the change feed. Only changes that the public API shows move it, never a
+-- submission.
+CREATE TABLE feed (
+    position bigint NOT NULL
+);
+INSERT INTO feed (position) VALUES (0);
+
+-- One row: how often users, grants and links have changed.
+CREATE TABLE people (
+    revision bigint NOT NULL
+);
+INSERT INTO people (revision) VALUES (0);
+
+-- Always empty. The readiness check inserts a row and rolls back.
+CREATE TABLE probe (
+    filler text NOT NULL
+);

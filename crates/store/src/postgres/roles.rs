@@ -1,0 +1,351 @@
+//! The roles of the store, each method handed to the module that has its SQL.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
+};
+use sluice_flow::invitation::Invitee;
+use sluice_flow::respondent::Known;
+use sluice_flow::time::{Day, Timestamp};
+
+use super::failure::Stop;
+use super::read::{self, apps, flows, instance, respondents, responses};
+use super::{
+    CHECK_DEADLINE, PgStore, apply, blocks, commit, counts, expiry, invitations, people, pool,
+    recount, removal, to_the_end, write_in,
+};
+use crate::counting::DAMAGED_DAYS_MAX;
+use crate::{
+    AdminStore, App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow,
+    CountStore, CountsQuery, DayTotal, Digest, DiskSpace, Erasure, Expired, Expiry, FeedPosition,
+    FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
+    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse,
+    Outcome, Page, Place, Record, Removed, Respondent, RespondentRow, RespondentStore,
+    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
+    StoreError, StoreResult, Tended, TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore,
+    VersionRow, VersionState,
+};
+
+#[async_trait]
+impl IntakeStore for PgStore {
+    async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { commit::responses(&pool, responses).await }).await
+    }
+
+    fn lanes(&self) -> usize {
+        self.pool.options().lanes
+    }
+
+    fn disk_space(&self) -> Option<DiskSpace> {
+        None
+    }
+
+    async fn find_by_idempotency_key(
+        &self,
+        app: AppId,
+        key: &IdempotencyKey,
+    ) -> StoreResult<Option<(ResponseId, Option<Digest>)>> {
+        commit::find_by_idempotency_key(&self.pool, app, key).await
+    }
+
+    async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>> {
+        apps::by_key(&self.pool, key).await
+    }
+
+    async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
+        flows::version(&self.pool, version).await
+    }
+
+    async fn are_invited(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+        invitees: Vec<Invitee>,
+    ) -> StoreResult<Vec<bool>> {
+        invitations::are_invited(&self.pool, app, flow, now, &invitees).await
+    }
+
+    async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
+        instance::changes(&self.pool, after).await
+    }
+
+    async fn changed(&self) {
+        match self.listens {
+            true => self.changed.notified().await,
+            false => std::future::pending().await,
+        }
+    }
+}
+
+#[async_trait]
+impl AdminStore for PgStore {
+    async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { apply::change(&pool, at, change).await }).await
+    }
+
+    async fn find_app(&self, app: AppId) -> StoreResult<Option<App>> {
+        apps::by_id(&self.pool, app).await
+    }
+
+    async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>> {
+        apps::list(&self.pool, page).await
+    }
+
+    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
+        apps::keys(&self.pool, app).await
+    }
+
+    async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
+        apps::identity_keys(&self.pool, app).await
+    }
+
+    async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {
+        flows::flow(&self.pool, flow).await
+    }
+
+    async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
+        flows::flows(&self.pool, query).await
+    }
+
+    async fn list_versions(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        before: Option<u32>,
+        limit: usize,
+    ) -> StoreResult<Vec<VersionRow>> {
+        flows::versions(&self.pool, app, flow, before, limit).await
+    }
+
+    async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {
+        instance::token(&self.pool, hash).await
+    }
+
+    async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
+        instance::tokens(&self.pool).await
+    }
+
+    async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
+        instance::audit(&self.pool, *query).await
+    }
+}
+
+#[async_trait]
+impl ResponseStore for PgStore {
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
+        responses::list(&self.pool, query).await
+    }
+
+    async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount> {
+        responses::count(&self.pool, query).await
+    }
+
+    async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
+        responses::by_id(&self.pool, response).await
+    }
+
+    async fn list_responses_of(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ResponseRow>> {
+        respondents::responses(&self.pool, app, respondent, page).await
+    }
+}
+
+#[async_trait]
+impl RespondentStore for PgStore {
+    async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>> {
+        respondents::by_id(&self.pool, respondent).await
+    }
+
+    async fn find_app_of_respondent(&self, respondent: RespondentId) -> StoreResult<Option<AppId>> {
+        respondents::app_of(&self.pool, respondent).await
+    }
+
+    async fn find_respondent_by(
+        &self,
+        app: AppId,
+        known: &Known,
+    ) -> StoreResult<Option<RespondentId>> {
+        respondents::by_known(&self.pool, app, known).await
+    }
+
+    async fn list_respondents(
+        &self,
+        app: AppId,
+        page: Page<RespondentId>,
+    ) -> StoreResult<Vec<Respondent>> {
+        respondents::list(&self.pool, app, page).await
+    }
+
+    async fn list_consents(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ConsentRow>> {
+        respondents::consents(&self.pool, app, respondent, page).await
+    }
+
+    async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { removal::erase(&pool, &erasure).await }).await
+    }
+
+    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
+        invitations::by_id(&self.pool, id).await
+    }
+
+    async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
+        invitations::list(&self.pool, *query).await
+    }
+
+    async fn list_invitations_of(
+        &self,
+        app: AppId,
+        known: &[Known],
+        page: Page<AssignmentId>,
+    ) -> StoreResult<Vec<InvitationRow>> {
+        invitations::of_person(&self.pool, app, known, page).await
+    }
+
+    async fn count_invitations(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+    ) -> StoreResult<InvitationCounts> {
+        invitations::count(&self.pool, app, flow, now).await
+    }
+}
+
+#[async_trait]
+impl UserStore for PgStore {
+    async fn people_revision(&self) -> StoreResult<u64> {
+        people::revision(&self.pool).await
+    }
+
+    async fn find_user(&self, key: &UserKey) -> StoreResult<Option<User>> {
+        people::find(&self.pool, key).await
+    }
+
+    async fn list_users(&self, app: Option<AppId>, page: Page<UserId>) -> StoreResult<Vec<User>> {
+        people::list(&self.pool, app, page).await
+    }
+
+    async fn find_link(&self, hash: &SecretHash) -> StoreResult<Option<LinkRow>> {
+        people::link(&self.pool, hash).await
+    }
+
+    async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
+        people::session(&self.pool, hash).await
+    }
+
+    async fn list_sessions(
+        &self,
+        user: UserId,
+        epoch: u32,
+        limit: usize,
+    ) -> StoreResult<Vec<SessionRow>> {
+        people::sessions(&self.pool, user, epoch, limit).await
+    }
+}
+
+#[async_trait]
+impl CountStore for PgStore {
+    async fn read_counts(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        query: &CountsQuery,
+    ) -> StoreResult<FlowCounts> {
+        for _ in 0..DAMAGED_DAYS_MAX {
+            match read::counts::of_flow(&self.pool, app, flow, query).await? {
+                Ok(counts) => return Ok(counts),
+                Err(damaged) => {
+                    let pool = Arc::clone(&self.pool);
+                    to_the_end(
+                        async move { recount::damaged_day(&pool, app, flow, damaged).await },
+                    )
+                    .await?;
+                }
+            }
+        }
+        Err(StoreError::Corrupt("counts of too many days are damaged".to_owned()))
+    }
+
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        read::counts::totals(&self.pool, app, from).await
+    }
+
+    async fn count_by_version(
+        &self,
+        app: AppId,
+        flow: FlowId,
+    ) -> StoreResult<Vec<(FlowVersionId, i64)>> {
+        read::counts::by_version(&self.pool, app, flow).await
+    }
+
+    async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { recount::flow(&pool, app, flow).await }).await
+    }
+}
+
+#[async_trait]
+impl UpkeepStore for PgStore {
+    async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
+        respondents::erasing(&self.pool, limit).await
+    }
+
+    async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { expiry::part(&pool, &expiry).await }).await
+    }
+
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        blocks::make(&self.pool, place, now).await
+    }
+
+    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { counts::tend(&pool, limit).await }).await
+    }
+
+    async fn check(&self) -> StoreResult<()> {
+        let probed = pool::within(CHECK_DEADLINE, "answer", self.probe()).await;
+        probed.map_err(Stop::of_statement)?;
+        match self.pool.stall().lasts() {
+            true => Err(StoreError::Failed(
+                "a commit was not confirmed in time; is a synchronous standby away?".into(),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    async fn close(&self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+        self.pool.close().await;
+    }
+}
+
+#[async_trait]
+impl MovingStore for PgStore {
+    async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
+        read::out::page(&self.pool, after, limit).await
+    }
+
+    async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
+        let pool = Arc::clone(&self.pool);
+        to_the_end(async move { write_in::records(&pool, records).await }).await
+    }
+}

@@ -1,0 +1,181 @@
+//! A stored response: its fields, its columns in both databases, and the digest of its content.
+//!
+//! A new field is one line each in [`ResponseRow`], in [`COLUMNS`] and in [`response`], and a migration for each
+//! backend. Select lists, inserts and COPY are made of [`COLUMNS`].
+
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
+use sluice_flow::respondent::Known;
+use sluice_flow::submission::{Admission, identities_with_proof, without_respondent};
+use uuid::Uuid;
+
+use crate::Digest;
+use crate::codec::ReadCells;
+
+/// A stored response. When it was received is in its id. The JSON columns are kept as given;
+/// an absent one is an empty value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResponseRow {
+    pub app_id: AppId,
+    pub flow_id: FlowId,
+    pub flow_version_id: FlowVersionId,
+    pub response_id: ResponseId,
+    pub admission: Admission,
+    /// JSON object.
+    pub answers: String,
+    /// JSON array of identities.
+    pub identities: Option<String>,
+    pub identity_verified: bool,
+    pub respondent_id: Option<RespondentId>,
+    /// JSON object of tags.
+    pub tags: Option<String>,
+    /// JSON object.
+    pub context: Option<String>,
+    pub flow_assignment_id: Option<String>,
+    pub digest: Digest,
+}
+
+/// A column of the table `responses`.
+#[derive(Debug)]
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) get: Get,
+}
+
+/// The type of a column, and how its value is taken from a row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Get {
+    Id(fn(&ResponseRow) -> Option<Uuid>),
+    Flag(fn(&ResponseRow) -> bool),
+    Text(fn(&ResponseRow) -> Option<&str>),
+    Bytes(fn(&ResponseRow) -> &[u8]),
+}
+
+macro_rules! columns {
+    ($first:ident: $first_type:ident($first_get:expr), $($name:ident: $type:ident($get:expr),)+) => {
+        /// Every column but two that are no part of the row: `idempotency_key` and `counted`.
+        pub(crate) const COLUMNS: &[Column] = &[
+            Column { name: stringify!($first), get: Get::$first_type($first_get) },
+            $(Column { name: stringify!($name), get: Get::$type($get) },)+
+        ];
+
+        /// The names of [`COLUMNS`], separated by commas.
+        pub(crate) const RESPONSE: &str =
+            concat!(stringify!($first), $(", ", stringify!($name)),+);
+    };
+}
+
+columns! {
+    app_id: Id(|row| Some(row.app_id.uuid())),
+    flow_id: Id(|row| Some(row.flow_id.uuid())),
+    flow_version_id: Id(|row| Some(row.flow_version_id.uuid())),
+    response_id: Id(|row| Some(row.response_id.uuid())),
+    admitted: Flag(|row| row.admission == Admission::Admitted),
+    answers: Text(|row| Some(&row.answers)),
+    identities: Text(|row| row.identities.as_deref()),
+    identity_verified: Flag(|row| row.identity_verified),
+    respondent_id: Id(|row| row.respondent_id.map(RespondentId::uuid)),
+    tags: Text(|row| row.tags.as_deref()),
+    context: Text(|row| row.context.as_deref()),
+    flow_assignment_id: Text(|row| row.flow_assignment_id.as_deref()),
+    digest: Bytes(|row| &row.digest),
+}
+
+/// Reads the columns of [`RESPONSE`].
+pub(crate) fn response<C: ReadCells>(cells: &mut C) -> Result<ResponseRow, C::Error> {
+    Ok(ResponseRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        flow_version_id: cells.id(FlowVersionId::from_uuid)?,
+        response_id: cells.id(ResponseId::from_uuid)?,
+        admission: Admission::of_admitted(cells.flag()?),
+        answers: cells.text()?,
+        identities: cells.optional_text()?,
+        identity_verified: cells.flag()?,
+        respondent_id: cells.optional_id(RespondentId::from_uuid)?,
+        tags: cells.optional_text()?,
+        context: cells.optional_text()?,
+        flow_assignment_id: cells.optional_text()?,
+        digest: cells.hash()?,
+    })
+}
+
+/// The names of the columns that hold text of any length.
+pub(crate) fn text_columns() -> impl Iterator<Item = &'static str> {
+    COLUMNS.iter().filter(|column| matches!(column.get, Get::Text(_))).map(|column| column.name)
+}
+
+impl ResponseRow {
+    /// The digest that tells a retry from another submission: of the app, the version and every field that the
+    /// client sent. Ids that the server made are not in it, nor is whether a token proved the identities: a retry
+    /// may arrive after the token has expired.
+    ///
+    /// It is made here because an erasure, which removes identities, replaces it in the same transaction.
+    pub fn digest_of_content(&self) -> Digest {
+        let texts = [&self.identities, &self.tags, &self.context, &self.flow_assignment_id];
+        let lengths = texts.iter().map(|text| text.as_ref().map_or(0, String::len)).sum::<usize>();
+        // Gathered first: one long piece is hashed far quicker than many short ones.
+        let mut whole = Vec::with_capacity(256 + self.answers.len() + lengths);
+        let mut part = |bytes: &[u8]| {
+            whole.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            whole.extend_from_slice(bytes);
+        };
+        part(self.app_id.uuid().as_bytes());
+        part(self.flow_version_id.uuid().as_bytes());
+        // The second byte is unused.
+        part(&[self.admission as u8, 0]);
+        part(self.answers.as_bytes());
+        for text in texts {
+            // An empty text is not an absent one.
+            part(&[u8::from(text.is_some())]);
+            part(text.as_deref().unwrap_or_default().as_bytes());
+        }
+        *blake3::hash(&whole).as_bytes()
+    }
+
+    /// The identities as JSON, each with whether a token proved it.
+    pub fn identities_with_proof(&self) -> String {
+        let stored = self.identities.as_deref().unwrap_or("[]");
+        identities_with_proof(stored, self.identity_verified)
+    }
+
+    /// The same answers without anything that connects them with a person. The identities of the response and of
+    /// the person's profile are cut out of its tags and context as well.
+    #[must_use]
+    pub fn unlinked(self, profile: &[Known]) -> Self {
+        let [identities, tags, context] =
+            [&self.identities, &self.tags, &self.context].map(Option::as_deref);
+        let kept = without_respondent(identities, profile, tags, context);
+        if !kept.unreadable.is_empty() {
+            let (response, columns) = (self.response_id, kept.unreadable);
+            tracing::error!(%response, ?columns, "stored JSON cannot be read and was erased");
+        }
+        let mut row = Self {
+            tags: kept.tags,
+            context: kept.context,
+            identities: None,
+            identity_verified: false,
+            respondent_id: None,
+            flow_assignment_id: None,
+            ..self
+        };
+        row.digest = row.digest_of_content();
+        row
+    }
+
+    /// The same response without the invitation that it came with.
+    #[must_use]
+    pub fn unassigned(self) -> Self {
+        let mut row = Self { flow_assignment_id: None, ..self };
+        row.digest = row.digest_of_content();
+        row
+    }
+
+    /// The length of all its texts, in bytes.
+    pub(crate) fn texts_len(&self) -> usize {
+        let texts = COLUMNS.iter().filter_map(|column| match column.get {
+            Get::Text(get) => get(self),
+            Get::Id(_) | Get::Flag(_) | Get::Bytes(_) => None,
+        });
+        texts.map(str::len).sum()
+    }
+}

@@ -1,0 +1,49 @@
+//! The store as a sum of roles: one trait for each reason to call it.
+//!
+//! Every promise is a doc line on a method here and a case of the conformance suite. No method has a default,
+//! so that the compiler finds a wrapper that forwards too little.
+
+mod admin;
+mod counts;
+mod intake;
+mod moving;
+mod respondents;
+mod responses;
+mod upkeep;
+mod users;
+
+pub use admin::AdminStore;
+pub use counts::CountStore;
+pub use intake::IntakeStore;
+pub use moving::MovingStore;
+pub use respondents::RespondentStore;
+pub use responses::ResponseStore;
+pub use upkeep::UpkeepStore;
+pub use users::UserStore;
+
+/// Durable storage of apps, flows, versions and responses: all roles together.
+///
+/// A backend or a wrapper implements the roles; this trait follows from them.
+pub trait Store:
+    IntakeStore
+    + AdminStore
+    + ResponseStore
+    + RespondentStore
+    + UserStore
+    + CountStore
+    + UpkeepStore
+    + MovingStore
+{
+}
+
+impl<T> Store for T where
+    T: IntakeStore
+        + AdminStore
+        + ResponseStore
+        + RespondentStore
+        + UserStore
+        + CountStore
+        + UpkeepStore
+        + MovingStore
+{
+}

@@ -1,0 +1,119 @@
+//! Migrations: what this binary knows, compared with what a database has had applied.
+//!
+//! A database records its migrations in the table `schema_history`, each with the checksum of its SQL. How
+//! a backend locks the database and runs the SQL is its own affair; which migrations are pending, and which
+//! databases are refused, is decided here for both.
+//!
+//! A migration is never edited after a release: add the next one, for both backends.
+
+/// The migrations of SQLite, oldest first.
+pub(crate) const SQLITE: &[Migration] = &[Migration {
+    version: 1,
+    name: "initial_schema",
+    sql: include_str!("sqlite/migrations/V1__initial_schema.sql"),
+}];
+
+/// The migrations of PostgreSQL, oldest first.
+pub(crate) const POSTGRES: &[Migration] = &[Migration {
+    version: 1,
+    name: "initial_schema",
+    sql: include_str!("postgres/migrations/V1__initial_schema.sql"),
+}];
+
+/// The first schema of 0.1.0 replaced the migrations that were never released. A database that has their
+/// history and not ours cannot be upgraded.
+pub(crate) const UNRELEASED_HISTORY: &str = "refinery_schema_history";
+
+/// One step of the schema.
+#[derive(Debug)]
+pub(crate) struct Migration {
+    pub(crate) version: i64,
+    pub(crate) name: &'static str,
+    pub(crate) sql: &'static str,
+}
+
+impl Migration {
+    pub(crate) fn checksum(&self) -> String {
+        blake3::hash(self.sql.as_bytes()).to_hex().to_string()
+    }
+}
+
+/// A row of `schema_history`.
+#[derive(Debug)]
+pub(crate) struct Applied {
+    pub(crate) version: i64,
+    pub(crate) checksum: String,
+}
+
+/// Why the history of a database does not fit this binary.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Mismatch {
+    Newer { found: i64, known: i64 },
+    Different { version: i64 },
+}
+
+impl Mismatch {
+    /// Why a migration that both know is not the same.
+    pub(crate) fn detail(version: i64) -> String {
+        format!("migration {version} differs")
+    }
+}
+
+/// The version of the newest migration in a list that is sorted by version.
+pub(crate) fn newest(known: &[Migration]) -> i64 {
+    known.last().map_or(0, |migration| migration.version)
+}
+
+/// The migrations that a database still needs. Both lists are sorted by version.
+pub(crate) fn pending<'a>(
+    known: &'a [Migration],
+    applied: &[Applied],
+) -> Result<&'a [Migration], Mismatch> {
+    let (found, newest) = (applied.last().map_or(0, |it| it.version), newest(known));
+    if found > newest {
+        return Err(Mismatch::Newer { found, known: newest });
+    }
+    for (one, migration) in applied.iter().zip(known) {
+        if one.version != migration.version || one.checksum != migration.checksum() {
+            return Err(Mismatch::Different { version: one.version });
+        }
+    }
+    Ok(known.get(applied.len()..).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: [Migration; 2] = [
+        Migration { version: 1, name: "first", sql: "CREATE TABLE a (x)" },
+        Migration { version: 2, name: "second", sql: "CREATE TABLE b (x)" },
+    ];
+
+    fn applied(versions: &[(i64, &Migration)]) -> Vec<Applied> {
+        let row = |(version, of): &(i64, &Migration)| Applied {
+            version: *version,
+            checksum: of.checksum(),
+        };
+        versions.iter().map(row).collect()
+    }
+
+    #[track_caller]
+    fn check(history: &[(i64, &Migration)], expected: Result<&[i64], Mismatch>) {
+        let versions = |found: &[Migration]| found.iter().map(|it| it.version).collect::<Vec<_>>();
+        let found = pending(&KNOWN, &applied(history)).map(versions);
+        assert_eq!(found, expected.map(<[i64]>::to_vec));
+    }
+
+    #[test]
+    fn what_is_not_applied_is_pending_and_another_history_is_refused() {
+        let [first, second] = &KNOWN;
+        check(&[], Ok(&[1, 2]));
+        check(&[(1, first)], Ok(&[2]));
+        check(&[(1, first), (2, second)], Ok(&[]));
+        check(&[(1, second)], Err(Mismatch::Different { version: 1 }));
+        check(&[(2, second)], Err(Mismatch::Different { version: 2 }));
+        let newer = Mismatch::Newer { found: 3, known: 2 };
+        check(&[(1, first), (2, second), (3, second)], Err(newer));
+    }
+}

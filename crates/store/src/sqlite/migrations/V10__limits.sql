@@ -1,3 +1,0 @@
--- Limits of one app. NULL means that of the instance.
-ALTER TABLE apps ADD COLUMN calls_per_second INTEGER;
-ALTER TABLE apps ADD COLUMN bytes_per_day INTEGER;

@@ -1,0 +1,342 @@
+-- The schema of a Sluice database in SQLite.
+--
+-- Conventions:
+-- - Ids are the 16 bytes of a UUIDv7, so they sort by creation time. Exception: assignment_id is random.
+-- - Times are milliseconds since the Unix epoch. Days are days since the Unix epoch.
+-- - JSON is stored as text, exactly as it was received.
+-- - Primary keys start with app_id. Rows that are looked up by id alone have a separate unique index.
+-- - Foreign keys are checked at commit, so the rows of one change can be written in any order.
+-- - Tables are STRICT: SQLite enforces the declared types.
+
+-- "SLUC" in the file header marks the file as a Sluice database.
+PRAGMA application_id = 1397511491;
+
+-- Apps and their settings. NULL in a setting means the default.
+-- revision: grows with every administrative change; detects concurrent edits.
+-- public_revision: grows only with changes that the public API shows; a response is stored only if it was
+-- judged at the newest one.
+CREATE TABLE apps (
+    app_id                 BLOB PRIMARY KEY CHECK (length(app_id) = 16),
+    name                   TEXT NOT NULL,
+    identity_verification  TEXT NOT NULL,    -- off, observe or enforce
+    allowed_origins        TEXT NOT NULL,    -- JSON array
+    grace_window_seconds   INTEGER,
+    token_lifetime_seconds INTEGER,
+    retention_days         INTEGER,
+    hosted                 TEXT,             -- branding of the hosted pages, JSON object
+    calls_per_second       INTEGER,
+    bytes_per_day          INTEGER,
+    created_at             INTEGER NOT NULL,
+    revision               INTEGER NOT NULL DEFAULT 0,
+    public_revision        INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX apps_by_public_revision ON apps (public_revision);
+
+-- Public keys of clients. A revoked key keeps its row.
+CREATE TABLE api_keys (
+    app_id     BLOB NOT NULL REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
+    api_key    TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER,
+    PRIMARY KEY (app_id, api_key)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX api_keys_by_key ON api_keys (api_key);
+
+-- Keys that verify identity tokens. material is a sealed secret (never plain text), a public key or the URL
+-- of a key set, depending on kind.
+CREATE TABLE identity_keys (
+    app_id     BLOB NOT NULL REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
+    kid        TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    material   TEXT NOT NULL,
+    issuer     TEXT,
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER,
+    PRIMARY KEY (app_id, kid)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE flows (
+    app_id               BLOB NOT NULL REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
+    flow_id              BLOB NOT NULL CHECK (length(flow_id) = 16),
+    kind                 TEXT NOT NULL,      -- survey, form or message
+    name                 TEXT NOT NULL,
+    live_starts_at       INTEGER,
+    live_ends_at         INTEGER,
+    grace_window_seconds INTEGER,
+    created_at           INTEGER NOT NULL,
+    archived_at          INTEGER,
+    PRIMARY KEY (app_id, flow_id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX flows_by_id ON flows (flow_id);
+
+-- Drafts (published_at is NULL, number is 0) and published versions. There is no status column: the state of
+-- a version follows from its times. The definition is the last column because it can be long, and SQLite
+-- reads the columns before it without loading it.
+CREATE TABLE versions (
+    app_id          BLOB NOT NULL,
+    flow_id         BLOB NOT NULL,
+    flow_version_id BLOB NOT NULL CHECK (length(flow_version_id) = 16),
+    number          INTEGER NOT NULL,
+    published_at    INTEGER,
+    superseded_at   INTEGER,
+    grace_ends_at   INTEGER,
+    retired_at      INTEGER,
+    created_at      INTEGER NOT NULL,
+    updated_at      INTEGER NOT NULL,
+    definition      TEXT NOT NULL,
+    PRIMARY KEY (app_id, flow_version_id),
+    FOREIGN KEY (app_id, flow_id) REFERENCES flows DEFERRABLE INITIALLY DEFERRED
+) STRICT;
+CREATE UNIQUE INDEX versions_by_id ON versions (flow_version_id);
+CREATE UNIQUE INDEX versions_by_number ON versions (app_id, flow_id, number) WHERE number > 0;
+CREATE INDEX versions_current ON versions (app_id, flow_id)
+    WHERE published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL;
+CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS NULL;
+
+-- Responses: the only table that every submission writes to. It has a rowid so that rows of any length are
+-- appended, and no foreign keys: a response is stored only at the newest public_revision, and its version
+-- existed at that revision. The idempotency key is part of the row and is removed with it.
+-- The time of receipt is the time in response_id.
+-- counted: whether the commit that stored the row also counted it. Other rows are counted by the scan of
+-- their flow (count_walks).
+CREATE TABLE responses (
+    app_id             BLOB NOT NULL,
+    flow_id            BLOB NOT NULL,
+    flow_version_id    BLOB NOT NULL,
+    response_id        BLOB NOT NULL CHECK (length(response_id) = 16),
+    admitted           INTEGER NOT NULL,
+    answers            TEXT NOT NULL,
+    identities         TEXT,
+    identity_verified  INTEGER NOT NULL,
+    respondent_id      BLOB,
+    tags               TEXT,
+    context            TEXT,
+    flow_assignment_id TEXT,
+    digest             BLOB NOT NULL CHECK (length(digest) = 32),
+    idempotency_key    BLOB,
+    counted            INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX responses_by_id ON responses (response_id);
+CREATE INDEX responses_by_flow ON responses (app_id, flow_id, response_id);
+CREATE UNIQUE INDEX responses_by_idempotency_key ON responses (app_id, idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
+
+-- Idempotency keys of responses that were deleted or erased, without digest or content: a late retry is
+-- answered as a replay and stores nothing.
+CREATE TABLE used_keys (
+    app_id      BLOB NOT NULL,
+    response_id BLOB NOT NULL CHECK (length(response_id) = 16),
+    key         BLOB NOT NULL CHECK (length(key) = 32),
+    PRIMARY KEY (app_id, response_id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX used_keys_by_key ON used_keys (app_id, key);
+
+-- The skip index: one filter for each block of responses, so that a filtered scan can skip whole blocks.
+-- filter is NULL while it has to be built or rebuilt. A removal clears the filter and increments generation,
+-- so that a filter built from the earlier rows is discarded.
+CREATE TABLE response_blocks (
+    app_id     BLOB NOT NULL,
+    flow_id    BLOB NOT NULL,
+    first_id   BLOB NOT NULL CHECK (length(first_id) = 16),
+    last_id    BLOB NOT NULL CHECK (length(last_id) = 16),
+    since      INTEGER NOT NULL,
+    generation INTEGER NOT NULL DEFAULT 0,
+    filter     BLOB,
+    PRIMARY KEY (app_id, flow_id, last_id)
+) STRICT;
+CREATE INDEX response_blocks_unmade ON response_blocks (app_id, flow_id) WHERE filter IS NULL;
+
+-- Counts by day and version. segment is empty for all responses; for responses with a tag it is the tag's
+-- name and value, separated by a zero byte.
+CREATE TABLE counts (
+    app_id          BLOB NOT NULL,
+    flow_id         BLOB NOT NULL,
+    segment         BLOB NOT NULL,
+    day             INTEGER NOT NULL,
+    flow_version_id BLOB NOT NULL,
+    responses       INTEGER NOT NULL,
+    admitted        INTEGER NOT NULL,
+    body            BLOB NOT NULL,
+    PRIMARY KEY (app_id, flow_id, segment, day, flow_version_id)
+) STRICT, WITHOUT ROWID;
+
+-- Changes to the counts: every commit appends one row for each version and day. A background task folds them
+-- into counts.
+CREATE TABLE count_deltas (
+    app_id          BLOB NOT NULL,
+    flow_id         BLOB NOT NULL,
+    delta_id        BLOB NOT NULL CHECK (length(delta_id) = 16),
+    flow_version_id BLOB NOT NULL,
+    day             INTEGER NOT NULL,
+    responses       INTEGER NOT NULL,
+    body            BLOB NOT NULL,
+    PRIMARY KEY (app_id, flow_id, delta_id)
+) STRICT, WITHOUT ROWID;
+
+-- Scans that count responses stored without being counted, such as imported ones. passed is the last
+-- response that was scanned; the row is deleted when the scan ends.
+CREATE TABLE count_walks (
+    app_id  BLOB NOT NULL,
+    flow_id BLOB NOT NULL,
+    passed  BLOB NOT NULL CHECK (length(passed) = 16),
+    PRIMARY KEY (app_id, flow_id)
+) STRICT, WITHOUT ROWID;
+
+-- Respondents: profiles that responses are linked to. First and last seen are not stored; they are the times
+-- in respondent_id and in the newest consent, so that a returning respondent updates no row.
+-- erasing: JSON, set while an erasure that needs several transactions is in progress. It holds whether to
+-- keep the answers, and the identities to remove from them. A server that finds it continues the erasure.
+CREATE TABLE respondents (
+    app_id        BLOB NOT NULL,
+    respondent_id BLOB NOT NULL CHECK (length(respondent_id) = 16),
+    erasing       TEXT,
+    PRIMARY KEY (app_id, respondent_id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX respondents_by_id ON respondents (respondent_id);
+CREATE INDEX respondents_erasing ON respondents (app_id, respondent_id) WHERE erasing IS NOT NULL;
+
+-- Identities of a respondent: at most one userId and any number of e-mail addresses (in lower case).
+CREATE TABLE identities (
+    app_id        BLOB NOT NULL,
+    type          TEXT NOT NULL,             -- userId or email
+    value         TEXT NOT NULL,
+    respondent_id BLOB NOT NULL,
+    PRIMARY KEY (app_id, type, value)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX identities_by_respondent ON identities (app_id, respondent_id);
+CREATE UNIQUE INDEX identities_user_id ON identities (app_id, respondent_id) WHERE type = 'userId';
+
+-- One row for each linked response. The responses of a respondent are found through this table, so that the
+-- responses table needs no index for it.
+CREATE TABLE consents (
+    app_id          BLOB NOT NULL,
+    response_id     BLOB NOT NULL CHECK (length(response_id) = 16),
+    respondent_id   BLOB NOT NULL,
+    flow_id         BLOB NOT NULL,
+    flow_version_id BLOB NOT NULL,
+    PRIMARY KEY (app_id, response_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX consents_by_respondent ON consents (app_id, respondent_id, response_id);
+
+-- Invitations: a flow assigned to one person by user id or e-mail address. The id is 16 random bytes and rows
+-- are stored in its order, so the position of a row says nothing about when it was completed.
+-- Addresses are compared without regard to the case of ASCII letters (NOCASE).
+CREATE TABLE invitations (
+    app_id        BLOB NOT NULL,
+    flow_id       BLOB NOT NULL,
+    assignment_id BLOB NOT NULL CHECK (length(assignment_id) = 16),
+    user_id       TEXT,
+    email         TEXT,
+    created_at    INTEGER NOT NULL,
+    expires_at    INTEGER,
+    opened_at     INTEGER,
+    completed_at  INTEGER,
+    revoked_at    INTEGER,
+    response_id   BLOB,
+    PRIMARY KEY (app_id, assignment_id),
+    FOREIGN KEY (app_id, flow_id) REFERENCES flows DEFERRABLE INITIALLY DEFERRED
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX invitations_by_id ON invitations (assignment_id);
+CREATE INDEX invitations_by_flow ON invitations (app_id, flow_id, created_at, assignment_id);
+CREATE INDEX invitations_by_user ON invitations (app_id, user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX invitations_by_email ON invitations (app_id, email COLLATE NOCASE) WHERE email IS NOT NULL;
+-- Retention reads the invitations that still name a person, in the order in which they ended.
+CREATE INDEX invitations_ended
+    ON invitations (app_id, coalesce(completed_at, revoked_at, expires_at), assignment_id)
+    WHERE user_id IS NOT NULL OR email IS NOT NULL;
+
+-- Admin tokens, stored as the SHA-256 of the token. app_id is NULL for a token that is not limited to an app.
+CREATE TABLE tokens (
+    token_id   BLOB PRIMARY KEY CHECK (length(token_id) = 16),
+    name       TEXT NOT NULL,
+    hash       BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+    scopes     TEXT NOT NULL,                -- JSON array
+    app_id     BLOB REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- Users of the console.
+-- password: an Argon2id hash. issuer and subject: the identity at a single sign-on provider.
+-- epoch: sessions of an earlier epoch are no longer valid.
+-- totp_secret: sealed with the master key. totp_step: the last time step for which a code was accepted.
+-- recovery_codes: the SHA-256 of each unused code, concatenated.
+CREATE TABLE users (
+    user_id        BLOB PRIMARY KEY CHECK (length(user_id) = 16),
+    email          TEXT NOT NULL COLLATE NOCASE,
+    name           TEXT NOT NULL,
+    password       TEXT,
+    issuer         TEXT,
+    subject        TEXT,
+    epoch          INTEGER NOT NULL,
+    created_at     INTEGER NOT NULL,
+    disabled_at    INTEGER,
+    totp_secret    TEXT,
+    totp_step      INTEGER,
+    recovery_codes BLOB
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX users_by_email ON users (email);
+CREATE UNIQUE INDEX users_by_subject ON users (issuer, subject) WHERE subject IS NOT NULL;
+
+-- Roles of users by app. The nil id as app_id means all apps.
+CREATE TABLE grants (
+    app_id  BLOB NOT NULL CHECK (length(app_id) = 16),
+    user_id BLOB NOT NULL REFERENCES users DEFERRABLE INITIALLY DEFERRED,
+    role    TEXT NOT NULL,                   -- viewer, editor or owner
+    PRIMARY KEY (app_id, user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX grants_by_user ON grants (user_id, app_id);
+
+-- Links to set a password, at most one for each user. hash is the SHA-256 of the secret in the link.
+CREATE TABLE links (
+    user_id    BLOB PRIMARY KEY REFERENCES users DEFERRABLE INITIALLY DEFERRED,
+    hash       BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Sessions of the console. hash is the SHA-256 of the session's secret. A session belongs to a user (user_id
+-- and epoch) or to an admin token (token_hash). confirmed_at: when the holder last proved their identity.
+CREATE TABLE sessions (
+    hash         BLOB PRIMARY KEY CHECK (length(hash) = 32),
+    user_id      BLOB,
+    epoch        INTEGER,
+    token_hash   BLOB,
+    created_at   INTEGER NOT NULL,
+    used_at      INTEGER NOT NULL,
+    expires_at   INTEGER NOT NULL,
+    confirmed_at INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+CREATE INDEX sessions_by_user ON sessions (user_id, epoch) WHERE user_id IS NOT NULL;
+
+-- The audit log. It has no foreign keys because entries outlive what they describe. app_id is NULL for
+-- entries that concern no app. The time is in audit_id.
+CREATE TABLE audit (
+    audit_id BLOB PRIMARY KEY CHECK (length(audit_id) = 16),
+    app_id   BLOB,
+    actor    TEXT NOT NULL,
+    action   TEXT NOT NULL,
+    subject  TEXT NOT NULL,
+    detail   TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX audit_by_app ON audit (app_id, audit_id);
+
+-- One row: the position of the change feed, which is the newest public_revision of all apps.
+CREATE TABLE feed (
+    only     INTEGER PRIMARY KEY CHECK (only = 1),
+    position INTEGER NOT NULL
+) STRICT;
+INSERT INTO feed (only, position) VALUES (1, 0);
+
+-- One row: how often users, grants and links have changed.
+CREATE TABLE people (
+    only     INTEGER PRIMARY KEY CHECK (only = 1),
+    revision INTEGER NOT NULL
+) STRICT;
+INSERT INTO people (only, revision) VALUES (1, 0);
+
+-- Always empty. The readiness check inserts a row and rolls back.
+CREATE TABLE probe (
+    filler BLOB NOT NULL
+) STRICT;

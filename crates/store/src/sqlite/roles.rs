@@ -1,0 +1,372 @@
+//! The roles of the store, each method handed to the module that has its SQL.
+
+use async_trait::async_trait;
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
+};
+use sluice_flow::invitation::Invitee;
+use sluice_flow::respondent::Known;
+use sluice_flow::time::{Day, Timestamp};
+
+use super::read::{apps, flows, instance, out, respondents, responses};
+use super::{SqliteStore, blocks, commit, counts, invitations, people, recount};
+use crate::counting::DAMAGED_DAYS_MAX;
+use crate::listing::Walk;
+use crate::{
+    AdminStore, App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow,
+    CountStore, CountsQuery, DayTotal, Digest, DiskSpace, Erasure, Expired, Expiry, FeedPosition,
+    FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
+    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse,
+    Outcome, Page, Place, Record, Removed, Respondent, RespondentRow, RespondentStore,
+    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
+    StoreError, StoreResult, Tended, TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore,
+    VersionRow, VersionState,
+};
+
+#[async_trait]
+impl IntakeStore for SqliteStore {
+    async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
+        self.writer.commit(responses).await
+    }
+
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    fn disk_space(&self) -> Option<DiskSpace> {
+        self.reserve.space()
+    }
+
+    async fn find_by_idempotency_key(
+        &self,
+        app: AppId,
+        key: &IdempotencyKey,
+    ) -> StoreResult<Option<(ResponseId, Option<Digest>)>> {
+        let key = *key;
+        self.readers.read(move |it| commit::find_by_idempotency_key(it, app, &key)).await
+    }
+
+    async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>> {
+        let key = key.clone();
+        self.readers.read(move |it| apps::by_key(it, &key)).await
+    }
+
+    async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
+        self.readers.read(move |it| flows::version(it, version)).await
+    }
+
+    async fn are_invited(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+        invitees: Vec<Invitee>,
+    ) -> StoreResult<Vec<bool>> {
+        self.readers.read(move |it| invitations::are_invited(it, app, flow, now, &invitees)).await
+    }
+
+    async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
+        self.readers.read(move |it| instance::changes(it, after)).await
+    }
+
+    async fn changed(&self) {
+        std::future::pending::<()>().await;
+    }
+}
+
+#[async_trait]
+impl AdminStore for SqliteStore {
+    async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
+        self.writer.apply(at, change).await
+    }
+
+    async fn find_app(&self, app: AppId) -> StoreResult<Option<App>> {
+        self.readers.read(move |it| apps::by_id(it, app)).await
+    }
+
+    async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>> {
+        self.readers.read(move |it| apps::list(it, page)).await
+    }
+
+    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
+        self.readers.read(move |it| apps::keys(it, app)).await
+    }
+
+    async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
+        self.readers.read(move |it| apps::identity_keys(it, app)).await
+    }
+
+    async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {
+        self.readers.read(move |it| flows::flow(it, flow)).await
+    }
+
+    async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
+        let query = *query;
+        self.readers.read(move |it| flows::flows(it, &query)).await
+    }
+
+    async fn list_versions(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        before: Option<u32>,
+        limit: usize,
+    ) -> StoreResult<Vec<VersionRow>> {
+        self.readers.read(move |it| flows::versions(it, app, flow, before, limit)).await
+    }
+
+    async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {
+        let hash = *hash;
+        self.readers.read(move |it| instance::token(it, &hash)).await
+    }
+
+    async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
+        self.readers.read(instance::tokens).await
+    }
+
+    async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
+        let query = *query;
+        self.readers.read(move |it| instance::audit(it, query)).await
+    }
+}
+
+#[async_trait]
+impl ResponseStore for SqliteStore {
+    async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
+        let mut walk = Walk::of(query);
+        while walk.slice(responses::SLICE_ROWS).is_some() {
+            walk = self.readers.read(move |it| responses::step(it, walk)).await?;
+        }
+        Ok(walk.page())
+    }
+
+    async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount> {
+        let mut walk = Walk::of(query);
+        while walk.slice(responses::SLICE_ROWS).is_some() {
+            walk = self.readers.read(move |it| responses::step_counting(it, walk)).await?;
+        }
+        Ok(walk.count())
+    }
+
+    async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
+        self.readers.read(move |it| responses::by_id(it, response)).await
+    }
+
+    async fn list_responses_of(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ResponseRow>> {
+        self.readers.read(move |it| respondents::responses(it, app, respondent, page)).await
+    }
+}
+
+#[async_trait]
+impl RespondentStore for SqliteStore {
+    async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>> {
+        self.readers.read(move |it| respondents::by_id(it, respondent)).await
+    }
+
+    async fn find_app_of_respondent(&self, respondent: RespondentId) -> StoreResult<Option<AppId>> {
+        self.readers.read(move |it| respondents::app_of(it, respondent)).await
+    }
+
+    async fn find_respondent_by(
+        &self,
+        app: AppId,
+        known: &Known,
+    ) -> StoreResult<Option<RespondentId>> {
+        let known = known.clone();
+        self.readers.read(move |it| respondents::by_known(it, app, &known)).await
+    }
+
+    async fn list_respondents(
+        &self,
+        app: AppId,
+        page: Page<RespondentId>,
+    ) -> StoreResult<Vec<Respondent>> {
+        self.readers.read(move |it| respondents::list(it, app, page)).await
+    }
+
+    async fn list_consents(
+        &self,
+        app: AppId,
+        respondent: RespondentId,
+        page: Page<ResponseId>,
+    ) -> StoreResult<Vec<ConsentRow>> {
+        self.readers.read(move |it| respondents::consents(it, app, respondent, page)).await
+    }
+
+    async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
+        self.writer.erase(erasure).await
+    }
+
+    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
+        self.readers.read(move |it| invitations::by_id(it, id)).await
+    }
+
+    async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
+        let query = *query;
+        self.readers.read(move |it| invitations::list(it, query)).await
+    }
+
+    async fn list_invitations_of(
+        &self,
+        app: AppId,
+        known: &[Known],
+        page: Page<AssignmentId>,
+    ) -> StoreResult<Vec<InvitationRow>> {
+        let known = known.to_vec();
+        self.readers.read(move |it| invitations::of_person(it, app, &known, page)).await
+    }
+
+    async fn count_invitations(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        now: Timestamp,
+    ) -> StoreResult<InvitationCounts> {
+        self.readers.read(move |it| invitations::count(it, app, flow, now)).await
+    }
+}
+
+#[async_trait]
+impl UserStore for SqliteStore {
+    async fn people_revision(&self) -> StoreResult<u64> {
+        self.readers.read(people::revision).await
+    }
+
+    async fn find_user(&self, key: &UserKey) -> StoreResult<Option<User>> {
+        let key = key.clone();
+        self.readers.read(move |it| people::find(it, &key)).await
+    }
+
+    async fn list_users(&self, app: Option<AppId>, page: Page<UserId>) -> StoreResult<Vec<User>> {
+        self.readers.read(move |it| people::list(it, app, page)).await
+    }
+
+    async fn find_link(&self, hash: &SecretHash) -> StoreResult<Option<LinkRow>> {
+        let hash = *hash;
+        self.readers.read(move |it| people::link(it, &hash)).await
+    }
+
+    async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
+        let hash = *hash;
+        self.readers.read(move |it| people::session(it, &hash)).await
+    }
+
+    async fn list_sessions(
+        &self,
+        user: UserId,
+        epoch: u32,
+        limit: usize,
+    ) -> StoreResult<Vec<SessionRow>> {
+        self.readers.read(move |it| people::sessions(it, user, epoch, limit)).await
+    }
+}
+
+#[async_trait]
+impl CountStore for SqliteStore {
+    async fn read_counts(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        query: &CountsQuery,
+    ) -> StoreResult<FlowCounts> {
+        for _ in 0..DAMAGED_DAYS_MAX {
+            let asked = query.clone();
+            let read = self.readers.read(move |it| counts::read(it, app, flow, &asked)).await?;
+            match read {
+                Ok(counts) => return Ok(counts),
+                Err(damaged) => {
+                    self.writer.mend_counts((app, flow), damaged, query.clone()).await?;
+                }
+            }
+        }
+        Err(StoreError::Corrupt("counts of too many days are damaged".to_owned()))
+    }
+
+    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
+        self.readers.read(move |it| counts::totals(it, app, from)).await
+    }
+
+    async fn count_by_version(
+        &self,
+        app: AppId,
+        flow: FlowId,
+    ) -> StoreResult<Vec<(FlowVersionId, i64)>> {
+        self.readers.read(move |it| counts::by_version(it, app, flow)).await
+    }
+
+    async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {
+        let mut responses = 0;
+        for day in self.readers.read(move |it| recount::days(it, app, flow)).await? {
+            responses += self.writer.recount((app, flow), day).await?;
+        }
+        Ok(responses)
+    }
+}
+
+#[async_trait]
+impl UpkeepStore for SqliteStore {
+    async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
+        self.readers.read(move |it| respondents::erasing(it, limit)).await
+    }
+
+    async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
+        self.writer.expire(expiry).await
+    }
+
+    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
+        let work = self.readers.read(move |it| blocks::work(it, place, now)).await?;
+        let Some(flow) = work.flow else { return Ok(Blocked { made: 0, next: None }) };
+        let made = Blocked::at(place, flow, work.filled.len(), work.laid.len());
+        if made.made > 0 {
+            self.writer.put_blocks(work).await?;
+        }
+        Ok(made)
+    }
+
+    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
+        let (flows, walks) = self.readers.read(counts::to_tend).await?;
+        let mut tended = Tended { is_done: !walks, ..Tended::default() };
+        for flow in flows {
+            match self.writer.fold_counts(flow).await {
+                Ok((folded, is_all)) => {
+                    tended.folded += folded;
+                    tended.is_done &= is_all;
+                }
+                // One that cannot be counted keeps no other from it.
+                Err(StoreError::Corrupt(why)) => tracing::warn!(flow = %flow.1, why, "not counted"),
+                Err(error) => return Err(error),
+            }
+        }
+        if walks {
+            tended.walked = self.writer.walk_counts(limit).await?;
+        }
+        Ok(tended)
+    }
+
+    async fn check(&self) -> StoreResult<()> {
+        self.writer.check().await
+    }
+
+    async fn close(&self) {
+        // The last connection to go writes the log back: that is the writer's.
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}
+
+#[async_trait]
+impl MovingStore for SqliteStore {
+    async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
+        let after = after.cloned();
+        self.readers.read(move |it| out::page(it, after.as_ref(), limit)).await
+    }
+
+    async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
+        self.writer.write_in(records).await
+    }
+}
