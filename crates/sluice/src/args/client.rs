@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
+use sluice_engine::export::{ExportFormat, FORMATS};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Timestamp;
 
@@ -202,11 +204,11 @@ pub(crate) struct ExportArgs {
     #[arg(value_name = "FLOW_ID")]
     pub(crate) flow: FlowId,
 
-    /// csv, jsonl, parquet, or xlsx (up to 1,048,575 responses)
-    #[arg(long, value_parser = ["csv", "jsonl", "parquet", "xlsx"], default_value = "csv")]
-    pub(crate) format: String,
+    /// Format of the file
+    #[arg(long, value_parser = export_format(), default_value = FORMATS[0].name)]
+    pub(crate) format: &'static ExportFormat,
 
-    /// What the columns of questions are called in csv and xlsx: their ids, or their texts in the newest version
+    /// Names of the question columns, in formats with headings: ids, or texts of the newest version
     #[arg(long, value_parser = ["ids", "texts"], default_value = "ids")]
     pub(crate) headings: String,
 
@@ -244,6 +246,13 @@ pub(crate) struct ExportArgs {
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+}
+
+/// The formats of the table, each with its summary as help.
+fn export_format() -> impl TypedValueParser<Value = &'static ExportFormat> {
+    let value = |format: &&ExportFormat| PossibleValue::new(format.name).help(format.summary);
+    PossibleValuesParser::new(FORMATS.iter().map(value))
+        .try_map(|name| ExportFormat::named(&name).ok_or("is not a format"))
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
