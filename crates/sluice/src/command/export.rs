@@ -48,8 +48,8 @@ async fn run(args: ExportArgs) -> Outcome {
             Ok(None) => break,
             Err(CallError::Away(_)) => {
                 return Err(Failure::new(
-                    "the export broke off before its end, and nothing was kept of it",
-                    "run it again; the log of the server says why",
+                    "the export was interrupted, and its partial file was removed",
+                    "run it again; the server's log reports why",
                 ));
             }
             Err(error) => return Err(error.into()),
@@ -149,7 +149,7 @@ impl Drop for Target {
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(format!("cannot write {}: {error}", path.display()), "look at --out")
+    Failure::new(format!("cannot write {}: {error}", path.display()), "check --out")
 }
 
 /// Counts the responses in a file as it arrives, if each is a line.
