@@ -97,31 +97,16 @@ impl Batches {
 #[cfg(test)]
 mod tests {
     use sluice_flow::counts::Contribution;
-    use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
     use sluice_flow::submission::Admission;
-    use sluice_store::{NewResponse, ResponseRow};
+    use sluice_store::NewResponse;
     use uuid::Uuid;
 
     use super::*;
+    use crate::stored_response::tests::empty_row;
 
     fn waiting(app: u128) -> Waiting {
-        let row = ResponseRow {
-            app_id: AppId::from_uuid(Uuid::from_u128(app)),
-            flow_id: FlowId::from_uuid(Uuid::nil()),
-            flow_version_id: FlowVersionId::from_uuid(Uuid::nil()),
-            response_id: ResponseId::from_uuid(Uuid::nil()),
-            admission: Admission::CollectionOnly,
-            answers: "{}".to_owned(),
-            identities: None,
-            identity_verified: false,
-            respondent_id: None,
-            tags: None,
-            context: None,
-            flow_assignment_id: None,
-            digest: [0; 32],
-        };
         Waiting::unanswered(NewResponse {
-            row,
+            row: empty_row(app),
             idempotency_key: None,
             public_revision: 1,
             claim: None,

@@ -23,6 +23,7 @@ use crate::batches::{Batches, Lane};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
+use crate::stored_response::text_bytes;
 
 /// The most submissions that wait at once; 16 full writes.
 pub const QUEUE_MAX: usize = 8_192;
@@ -297,13 +298,5 @@ async fn told_to_close(closing: &mut watch::Receiver<bool>) {
 }
 
 fn weight_of(response: &NewResponse) -> usize {
-    let row = &response.row;
-    let optional = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-    size_of::<Waiting>()
-        + row.answers.len()
-        + optional(&row.identities)
-        + optional(&row.tags)
-        + optional(&row.context)
-        + optional(&row.flow_assignment_id)
-        + response.contribution.as_bytes().len()
+    size_of::<Waiting>() + text_bytes(&response.row) + response.contribution.as_bytes().len()
 }

@@ -47,6 +47,7 @@ pub mod respondents;
 mod responses;
 pub mod retention;
 mod served;
+pub mod stored_response;
 pub mod summary;
 pub mod tally;
 pub mod templates;
@@ -74,6 +75,7 @@ pub use registry::{AppView, NoFlow, Resolved};
 pub use respondents::{Erased, RespondentExport};
 pub use responses::{Paging, ResponseFilter};
 pub use served::Served;
+pub use stored_response::ResponseJson;
 pub use summary::{Summary, SummaryFilter};
 pub use tokens::{NewToken, TokenSecret};
 

@@ -4,13 +4,14 @@
 //! column in a form of which no two different records have the same bytes: a number has eight bytes,
 //! a text its length before it, and what may be absent a byte that says whether it is there.
 
-use sluice_flow::id::{AppId, RespondentId};
-use sluice_flow::submission::Admission;
+use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
     App, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, ResponseRow, Table,
     TokenRow, UserRow, VersionRow,
 };
+
+use crate::stored_response::{self, Column};
 
 /// The tally of records that are added in their order.
 #[derive(Debug, Clone, Default)]
@@ -195,19 +196,16 @@ impl Bytes {
     }
 
     fn response(&mut self, row: &ResponseRow) {
-        self.put(row.app_id.uuid().as_bytes());
-        self.put(row.flow_id.uuid().as_bytes());
-        self.put(row.flow_version_id.uuid().as_bytes());
-        self.put(row.response_id.uuid().as_bytes());
-        self.put(&[u8::from(row.admission == Admission::Admitted)]);
-        self.text(&row.answers);
-        self.optional_text(row.identities.as_deref());
-        self.put(&[u8::from(row.identity_verified)]);
-        self.optional(row.respondent_id, |it, id: RespondentId| it.put(id.uuid().as_bytes()));
-        self.optional_text(row.tags.as_deref());
-        self.optional_text(row.context.as_deref());
-        self.optional_text(row.flow_assignment_id.as_deref());
-        self.put(&row.digest);
+        for column in stored_response::columns(row) {
+            match column {
+                Column::Id(id) => self.put(id.as_bytes()),
+                Column::OptionalId(id) => self.optional(id, |it, id| it.put(id.as_bytes())),
+                Column::Flag(flag) => self.put(&[u8::from(flag)]),
+                Column::Text(text) => self.text(text),
+                Column::OptionalText(text) => self.optional_text(text),
+                Column::Digest(digest) => self.put(digest),
+            }
+        }
     }
 
     fn ids(&mut self, ids: &[uuid::Uuid]) {

@@ -49,21 +49,21 @@ Without a command `sluice` starts the server, as `sluice serve` does.
 Examples:
   sluice                                    start a server in ./sluice-data, with a demo survey
   sluice serve --listen 0.0.0.0:8080        the same, reachable from other machines
-  sluice flow check survey.yaml             find every fault of a flow file, offline
+  sluice flow check survey.yaml             list every fault of a flow file, offline
   sluice flow push survey.yaml --publish    create it on a running server and publish it
-  sluice responses tail fl_…                watch answers come in
+  sluice responses tail fl_…                print responses as they arrive
   sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
 
-Commands other than serve, flow check, key and move talk to a running server: name it with --server
+Commands other than serve, flow check, key, move and recount call a running server: name it with --server
 (SLUICE_SERVER), and give an admin token with --token (SLUICE_TOKEN).
 
 Exit codes:
   0    done
-  1    it could not be done; stderr says why and what to do
-  2    the command line, the environment or the configuration file is at fault
-  3    a flow, or a file of people to invite, was checked and has faults
-  4    the server's store lost track of a write; start it again to recover
-  130  stopped at once by a second signal"
+  1    failed; stderr reports why and what to do
+  2    invalid command line, environment or configuration file
+  3    the flow, or the file of people to invite, has faults
+  4    the outcome of a write is unknown; start the server again to recover
+  130  interrupted, or stopped at once by a second signal"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -77,22 +77,22 @@ pub(crate) enum Command {
     /// Check, push, publish and list flows
     #[command(subcommand)]
     Flow(FlowCommand),
-    /// Look at responses
+    /// Follow and export responses
     #[command(subcommand)]
     Responses(ResponsesCommand),
-    /// Show, export and erase what is kept of one person
+    /// List, show, export and erase respondents
     #[command(subcommand)]
     Respondent(RespondentCommand),
-    /// List, create and set up apps
+    /// List, create and configure apps
     #[command(subcommand)]
     App(AppCommand),
-    /// Keys that prove who answers, and what the checks of tokens came to
+    /// Manage the keys of identity tokens, and show how token checks ended
     #[command(subcommand)]
     Identity(IdentityCommand),
     /// Create admin tokens
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Add people to the console, and change what they may do
+    /// Manage the users of the console
     #[command(subcommand)]
     User(UserCommand),
     /// Rotate the master key of signing secrets
@@ -101,9 +101,9 @@ pub(crate) enum Command {
     /// Invite people to a flow, each with a personal link
     #[command(subcommand)]
     Invite(InviteCommand),
-    /// Move everything of one database into another
+    /// Copy everything from one database into another
     Move(MoveArgs),
-    /// Count responses anew
+    /// Rebuild the counts of responses
     Recount(RecountArgs),
 }
 
@@ -121,14 +121,14 @@ const SIGN_IN: &str = "Signing in to the console";
     long_about = "\
 Start the server.
 
-On an empty store it makes an admin token (printed once), a demo app and a published survey, and
+On an empty store it creates an admin token (printed once), a demo app and a published survey, and
 prints three calls that are ready to paste.
 
-Each setting comes from its flag, else from its environment variable, else from the configuration
-file, else from its default. SLUICE_ADMIN_TOKEN (22 characters or more) has no flag, so that it
-does not show in the list of processes; where it is set, it is valid as an admin token. Neither has
-SLUICE_MASTER_KEY (32 bytes in base64), which seals signing secrets in place of the file master.key, nor
-SLUICE_METRICS_TOKEN (16 characters or more), which readers of /metrics must send if it is set.",
+A setting is taken from its flag, then its environment variable, then the configuration file, then
+its default. Three secrets have only a variable, so that they do not show in the list of processes:
+SLUICE_ADMIN_TOKEN (22 characters or more) is a valid admin token while it is set;
+SLUICE_MASTER_KEY (32 bytes in base64) seals signing secrets instead of the file master.key;
+SLUICE_METRICS_TOKEN (16 characters or more) is required to read /metrics if it is set.",
     after_long_help = "\
 Examples:
   sluice serve
@@ -141,14 +141,14 @@ A configuration file (sluice.toml):
   data = \"/var/lib/sluice\"
   no-demo = true
 
-SIGTERM or Ctrl-C: accept nothing new, answer what is under way, store it, exit 0."
+On SIGTERM or Ctrl-C the server stops accepting, finishes requests in progress and exits with 0."
 )]
 pub(crate) struct ServeArgs {
     /// Address and port to listen on [default: 127.0.0.1:8080]
     #[arg(long, env = "SLUICE_LISTEN", value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<String>,
 
-    /// Folder for everything that is stored; made if missing [default: ./sluice-data]
+    /// Folder for all stored data; created if missing [default: ./sluice-data]
     #[arg(long, env = "SLUICE_DATA", value_name = "FOLDER")]
     pub(crate) data: Option<PathBuf>,
 
@@ -156,31 +156,31 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
 
-    /// Where browsers reach this server, for personal links and the console [default: the address listened on]
+    /// URL at which browsers reach this server, for personal links and the console [default: the listen address]
     #[arg(long, env = "SLUICE_PUBLIC_URL", value_name = "URL")]
     pub(crate) public_url: Option<String>,
 
-    /// Connections to the database, at most; one more listens [default: 16]
+    /// Maximum number of database connections; one more listens for changes [default: 16]
     #[arg(long, env = "SLUICE_PG_CONNECTIONS", value_name = "COUNT", help_heading = PG)]
     pub(crate) pg_connections: Option<u64>,
 
-    /// Writes of responses under way at once, on as many of the connections [default: 4]
+    /// Concurrent writes of responses; each uses one of the connections [default: 4]
     #[arg(long, env = "SLUICE_PG_WRITE_LANES", value_name = "COUNT", help_heading = PG)]
     pub(crate) pg_write_lanes: Option<u64>,
 
-    /// How long a host may take to let us in [default: 5]
+    /// Time limit for connecting to a host [default: 5]
     #[arg(long, env = "SLUICE_PG_CONNECT_TIMEOUT", value_name = "SECONDS", help_heading = PG)]
     pub(crate) pg_connect_timeout: Option<u64>,
 
-    /// How long one statement may take [default: 10]
+    /// Time limit for one statement [default: 10]
     #[arg(long, env = "SLUICE_PG_STATEMENT_TIMEOUT", value_name = "SECONDS", help_heading = PG)]
     pub(crate) pg_statement_timeout: Option<u64>,
 
-    /// How long a COMMIT may take, its standby included; beyond it, it is in doubt [default: 10]
+    /// Time limit for a COMMIT, including its standby; after it the outcome is unknown [default: 10]
     #[arg(long, env = "SLUICE_PG_COMMIT_TIMEOUT", value_name = "SECONDS", help_heading = PG)]
     pub(crate) pg_commit_timeout: Option<u64>,
 
-    /// Listen for changes of other nodes; else they are only looked for [default: true]
+    /// Listen for changes made by other nodes; false only polls for them [default: true]
     #[arg(
         long,
         env = "SLUICE_PG_LISTEN",
@@ -193,7 +193,7 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) pg_listen: Option<bool>,
 
-    /// Make no demo app and survey on an empty store
+    /// Do not create the demo app and survey on an empty store
     #[arg(
         long,
         env = "SLUICE_NO_DEMO",
@@ -205,11 +205,11 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) no_demo: Option<bool>,
 
-    /// Networks that key sets may be fetched from besides public addresses [default: none]
+    /// Private networks that key sets may be fetched from [default: none]
     #[arg(long, env = "SLUICE_JWKS_ALLOW", value_name = "CIDR,…")]
     pub(crate) jwks_allow: Option<String>,
 
-    /// Let key sets be fetched over plain http, too
+    /// Allow key sets to be fetched over plain HTTP
     #[arg(
         long,
         env = "SLUICE_JWKS_ALLOW_HTTP",
@@ -221,27 +221,27 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) jwks_allow_http: Option<bool>,
 
-    /// Forms that one address may send a minute on hosted pages; 0 is without limit [default: 60]
+    /// Forms per minute that one address may send on hosted pages; 0 for no limit [default: 60]
     #[arg(long, env = "SLUICE_HOSTED_SENDS_PER_MINUTE", value_name = "COUNT")]
     pub(crate) hosted_sends_per_minute: Option<u64>,
 
-    /// Networks of proxies whose X-Forwarded-For counts [default: none]
+    /// Networks of proxies whose X-Forwarded-For is trusted [default: none]
     #[arg(long, env = "SLUICE_TRUSTED_PROXIES", value_name = "CIDR,…")]
     pub(crate) trusted_proxies: Option<String>,
 
-    /// Attempts to sign in to the console from one address a minute; 0 is without limit [default: 30]
+    /// Sign-in attempts per minute from one address; 0 for no limit [default: 30]
     #[arg(long, env = "SLUICE_SIGN_INS_PER_MINUTE", value_name = "COUNT", help_heading = SIGN_IN)]
     pub(crate) sign_ins_per_minute: Option<u64>,
 
-    /// OpenID provider by which users sign in to the console, as it writes itself [default: none]
+    /// Issuer URL of the OpenID provider for console users [default: none]
     #[arg(long, env = "SLUICE_OIDC_ISSUER", value_name = "URL", help_heading = SIGN_IN)]
     pub(crate) oidc_issuer: Option<String>,
 
-    /// This service's name at the provider; its secret is SLUICE_OIDC_CLIENT_SECRET
+    /// Client id at the OpenID provider; the secret is read from SLUICE_OIDC_CLIENT_SECRET
     #[arg(long, env = "SLUICE_OIDC_CLIENT_ID", value_name = "ID", help_heading = SIGN_IN)]
     pub(crate) oidc_client_id: Option<String>,
 
-    /// What the button on the sign-in page says [default: Sign in with your organisation]
+    /// Label of the provider's button on the sign-in page [default: Sign in with your organisation]
     #[arg(long, env = "SLUICE_OIDC_BUTTON", value_name = "TEXT", help_heading = SIGN_IN)]
     pub(crate) oidc_button: Option<String>,
 
@@ -249,39 +249,39 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_BODY_LIMIT", value_name = "BYTES")]
     pub(crate) body_limit: Option<u64>,
 
-    /// Connections open at once; further ones wait [default: 20000]
+    /// Maximum number of open connections; further ones wait [default: 20000]
     #[arg(long, env = "SLUICE_MAX_CONNECTIONS", value_name = "COUNT")]
     pub(crate) max_connections: Option<u64>,
 
-    /// Calls of the public API that one app may make a second; 0 is without limit [default: 20000]
+    /// Public API calls per second for one app; 0 for no limit [default: 20000]
     #[arg(long, env = "SLUICE_RATE_PER_APP", value_name = "COUNT", help_heading = LIMITS)]
     pub(crate) rate_per_app: Option<u64>,
 
-    /// Calls of the public API from one address a second; 0 is without limit [default: 500]
+    /// Public API calls per second from one address; 0 for no limit [default: 500]
     #[arg(long, env = "SLUICE_RATE_PER_ADDRESS", value_name = "COUNT", help_heading = LIMITS)]
     pub(crate) rate_per_address: Option<u64>,
 
-    /// Bytes of request bodies from one address a second; 0 is without limit [default: 262144]
+    /// Request body bytes per second from one address; 0 for no limit [default: 262144]
     #[arg(long, env = "SLUICE_BYTES_PER_ADDRESS", value_name = "BYTES", help_heading = LIMITS)]
     pub(crate) bytes_per_address: Option<u64>,
 
-    /// Bytes of responses stored for one app in a UTC day; 0 is without limit [default: 21474836480]
+    /// Bytes of responses stored per app and UTC day; 0 for no limit [default: 21474836480]
     #[arg(long, env = "SLUICE_DAILY_BYTES_PER_APP", value_name = "BYTES", help_heading = LIMITS)]
     pub(crate) daily_bytes_per_app: Option<u64>,
 
-    /// Free disk space below which submissions are refused; 0 is none [default: 256 MiB, at most 5 % of the disk]
+    /// Free disk space below which submissions are refused; 0 for none [default: 256 MiB, at most 5 % of the disk]
     #[arg(long, env = "SLUICE_DISK_RESERVE", value_name = "BYTES", help_heading = LIMITS)]
     pub(crate) disk_reserve: Option<u64>,
 
-    /// Connections open at once from one address; further ones are closed, 0 is without limit [default: 1000]
+    /// Maximum number of open connections from one address; further ones are closed; 0 for no limit [default: 1000]
     #[arg(long, env = "SLUICE_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT")]
     pub(crate) max_connections_per_address: Option<u64>,
 
-    /// Address and port for /metrics alone; without it they are on the main one
+    /// Separate address and port for /metrics [default: the listen address]
     #[arg(long, env = "SLUICE_METRICS_LISTEN", value_name = "ADDRESS:PORT")]
     pub(crate) metrics_listen: Option<String>,
 
-    /// How long requests under way may take to finish when the server stops [default: 30]
+    /// Time for requests in progress to finish when the server stops [default: 30]
     #[arg(long, env = "SLUICE_DRAIN_TIMEOUT", value_name = "SECONDS")]
     pub(crate) drain_timeout: Option<u64>,
 
@@ -289,7 +289,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_LOG", value_name = "FILTER")]
     pub(crate) log: Option<String>,
 
-    /// How log lines look [default: text]
+    /// Format of log lines [default: text]
     #[arg(long, env = "SLUICE_LOG_FORMAT", value_name = "FORMAT", value_enum)]
     pub(crate) log_format: Option<LogFormat>,
 

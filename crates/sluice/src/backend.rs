@@ -40,7 +40,7 @@ impl StoreAddress {
             Some(path) if !path.is_empty() => Ok(Self::Sqlite(path.into())),
             // The address is not repeated: another scheme's may bear a password.
             _ => Err(Failure::usage(
-                format!("the store address of --{flag} is of an unknown form"),
+                format!("the store address of --{flag} is not recognised"),
                 format!(
                     "write for example --{flag} sqlite:/var/lib/sluice/sluice.db, or \
                      --{flag} postgres://user@host/database"
@@ -241,13 +241,13 @@ fn unconnected(error: ConnectError) -> Failure {
             "check that it runs there, and the address in the URL",
         ),
         ConnectError::NotAllowed { place, reason } => Failure::new(
-            format!("PostgreSQL at {place} does not let us in: {reason}"),
+            format!("PostgreSQL at {place} refused the connection: {reason}"),
             "check user and password in the URL, and pg_hba.conf on the server",
         ),
         ConnectError::Tls { place, reason } => Failure::new(
             format!("TLS with PostgreSQL at {place} failed: {reason}"),
             "name the issuer's certificate with sslrootcert=FILE in the URL, or use sslmode=disable on \
-             a wire that you trust",
+             a network that you trust",
         ),
         ConnectError::NoTls { place } => Failure::new(
             format!("PostgreSQL at {place} offers no TLS, but the URL requires it"),
@@ -255,7 +255,7 @@ fn unconnected(error: ConnectError) -> Failure {
         ),
         ConnectError::NoDatabase { place, reason } => Failure::new(
             format!("PostgreSQL at {place} does not have the database: {reason}"),
-            "make it with createdb, or name another in the URL",
+            "create it with createdb, or name another in the URL",
         ),
         ConnectError::ReadOnly { place } => Failure::new(
             format!("PostgreSQL at {place} is read-only: a standby, perhaps"),
@@ -265,15 +265,15 @@ fn unconnected(error: ConnectError) -> Failure {
             Failure::new(format!("PostgreSQL {found} is too old"), "use PostgreSQL 15 or newer")
         }
         ConnectError::NotDurable { setting, expected, found } => Failure::new(
-            format!("PostgreSQL has {setting}={found}: what is acknowledged could be lost"),
+            format!("PostgreSQL has {setting}={found}: acknowledged responses could be lost"),
             format!(
                 "{setting}={expected} must stay in force once the service has set it: connect directly, \
                  or through a pooler that pools by session"
             ),
         ),
         ConnectError::Silent { deadline } => Failure::new(
-            format!("PostgreSQL let us in, and then did not answer within {deadline:?}"),
-            "look at its load, its locks and its log, then start again",
+            format!("PostgreSQL accepted the connection but did not answer within {deadline:?}"),
+            "check its load, its locks and its log, then start again",
         ),
         ConnectError::NoSchema { place } => Failure::new(
             format!("there is no database of Sluice at {place}"),

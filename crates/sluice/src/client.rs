@@ -146,7 +146,7 @@ impl Server {
             Err(error) => Err(error),
             Ok(_) => Err(CallError::Refused(Failure::new(
                 format!("the server answered {status} without a file"),
-                "look at its log",
+                "check its log",
             ))),
         }
     }
@@ -242,7 +242,7 @@ impl Server {
                 Err(refusal(status.as_u16(), &problem))
             }
             _ => Err(CallError::Refused(Failure::new(
-                format!("{} answered {status}, but not as Sluice does", self.base),
+                format!("{} answered {status}, but does not look like a Sluice server", self.base),
                 "check the address given by --server or SLUICE_SERVER",
             ))),
         }
@@ -256,7 +256,7 @@ impl Server {
                 "start one with `sluice serve`, or name another with --server or SLUICE_SERVER",
             )
         } else if error.is_timeout() {
-            Failure::new(format!("{base} did not answer in time"), "try again, or look at its log")
+            Failure::new(format!("{base} did not answer in time"), "try again, or check its log")
         } else {
             Failure::new(format!("the connection to {base} broke"), "try again")
         })

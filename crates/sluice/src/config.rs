@@ -372,7 +372,7 @@ fn checked_url(text: String) -> Result<String, Failure> {
         return Ok(text.trim_end_matches('/').to_owned());
     }
     Err(Failure::usage(
-        format!("the public address is no http address: {text:?}"),
+        format!("the public URL is not an http or https URL: {text:?}"),
         "write for example --public-url https://feedback.example.com",
     ))
 }

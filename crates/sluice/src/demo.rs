@@ -43,7 +43,7 @@ pub(crate) async fn first_start(
         tracing::error!(error = &error as &dyn std::error::Error, "the first start failed");
         Failure::new(
             format!("the store cannot be prepared: {}", with_cause(&error)),
-            "if a disk is full, make room; if the database hangs, see to that; then start again",
+            "free disk space if the disk is full, check that the database responds, then start again",
         )
     })
 }

@@ -30,7 +30,7 @@ impl MasterKeys {
         let Some(text) = variable else { return Ok(Self::File(folder.join(FILE))) };
         parse(&text).map(Self::Given).ok_or_else(|| {
             Failure::usage(
-                format!("{VARIABLE} is no master key"),
+                format!("{VARIABLE} is not a master key"),
                 "it must be 32 random bytes in base64, such as the output of: openssl rand -base64 32 \
                  (two of them with a comma between, the new one first, while the key is rotated)",
             )
@@ -48,7 +48,7 @@ impl MasterKeys {
     pub(crate) fn prepare(&self) -> Result<(), Failure> {
         let Self::File(path) = self else { return Ok(()) };
         read_or_make(path).map(|_| ()).map_err(|why| {
-            let remedy = format!("see to the file, or give the key in {VARIABLE}");
+            let remedy = format!("fix the file, or give the key in {VARIABLE}");
             Failure::new(format!("the master key: {why}"), remedy)
         })
     }

@@ -56,7 +56,7 @@ fn checked(issuer: String) -> Result<String, Failure> {
         return Ok(issuer);
     }
     Err(Failure::usage(
-        format!("the issuer is no http address: {issuer:?}"),
+        format!("the issuer is not an http or https URL: {issuer:?}"),
         "write it as the provider does, for example --oidc-issuer https://id.example.com/realms/main",
     ))
 }

@@ -156,8 +156,8 @@ async fn what_cannot_be_moved_is_refused_before_anything_is_written() {
         ("sqlite:gone.db", "sqlite:to.db", 1, ["no database gone.db", "name the file"]),
         ("sqlite:from.db", "sqlite:./from.db", 2, ["the same store", "empty destination"]),
         ("sqlite:from.db", "sqlite:other.db", 1, ["not the beginning", "empty destination"]),
-        ("sqlite:from.db", "mysql://u:secret@h/d", 2, ["--to is of an unknown form", "write"]),
-        ("from.db", "sqlite:to.db", 2, ["--from is of an unknown form", "sqlite:"]),
+        ("sqlite:from.db", "mysql://u:secret@h/d", 2, ["--to is not recognised", "write"]),
+        ("from.db", "sqlite:to.db", 2, ["--from is not recognised", "sqlite:"]),
     ] {
         let output = run(folder.path(), &["move", "--from", from, "--to", to]);
         assert_complains(&output, code, &parts);

@@ -142,7 +142,7 @@ fn a_start_that_cannot_be_says_why_and_what_to_do() {
         (
             &["serve", "--store", "mysql://u:secret@h/d"],
             2,
-            &["unknown form", "sqlite:", "postgres:"],
+            &["not recognised", "sqlite:", "postgres:"],
         ),
         (&["serve", "--config", "typo.toml"], 2, &["\"lisen\"", "did you mean listen?"]),
         (&["serve", "--config", "absent.toml"], 2, &["absent.toml", "--config"]),

@@ -13,7 +13,7 @@ pub(crate) const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-co
 /// a part of a file for the whole.
 pub(crate) fn of(export: Export) -> (HeaderMap, Body) {
     let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(export.format.media_type()));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(export.format.media_type));
     let disposition = format!("attachment; filename=\"{}\"", export.file_name);
     if let Ok(disposition) = HeaderValue::from_str(&disposition) {
         headers.insert(CONTENT_DISPOSITION, disposition);

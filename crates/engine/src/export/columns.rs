@@ -1,9 +1,9 @@
-//! Which columns an export has, and what stands in each of them.
+//! Which columns an export has, and the value of each.
 //!
 //! The order is the same for every export of a flow: what every response has, then the questions in the
 //! order in which versions first asked them, then tags by name, then the context. A question that was
-//! removed keeps its column. A column is called as its question; where that is the name of another column,
-//! `answer.` stands before it.
+//! removed keeps its column. A column is named after its question, with the prefix `answer.` if a fixed
+//! column has that name.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::ResponseRow;
 
 use super::Headings;
-use super::laid::Laid;
+use super::flat_row::FlatRow;
 use crate::asked::{Asked, AskedQuestion};
 
 /// What the cells of a column hold.
@@ -38,12 +38,12 @@ pub(super) struct Column {
     pub(super) kind: Kind,
 }
 
-/// What takes the cells of one row after the other, from left to right.
+/// Receives the cells of one row after the other, from left to right.
 pub(super) trait Cells {
     fn empty(&mut self);
-    /// A text that somebody wrote.
+    /// A text from a respondent or an author.
     fn text(&mut self, text: &str);
-    /// A text of ours: an id, or a word.
+    /// A text that Sluice made, such as an id: it needs no escaping.
     fn word(&mut self, word: &str);
     fn whole(&mut self, number: u32);
     /// A decimal number as it was written.
@@ -55,27 +55,83 @@ pub(super) trait Cells {
     fn list(&mut self, texts: &[Cow<'_, str>]);
 }
 
-const FIRST: [(&str, Kind); 11] = [
-    ("responseId", Kind::Text),
-    ("receivedAt", Kind::Time),
-    ("flowVersionId", Kind::Text),
-    ("version", Kind::Whole),
-    ("respondentAnalyticsAdmission", Kind::Text),
-    ("respondentId", Kind::Text),
-    ("identityVerified", Kind::Flag),
-    ("identities.userId", Kind::Text),
-    ("identities.traits.email", Kind::Text),
-    ("identities.other", Kind::Text),
-    ("flowAssignmentId", Kind::Text),
+/// A column that every export has.
+struct FixedColumn {
+    name: &'static str,
+    kind: Kind,
+    write: fn(&Response<'_>, &mut dyn Cells),
+}
+
+/// What the cells of a row are made of.
+struct Response<'a> {
+    columns: &'a Columns,
+    row: &'a ResponseRow,
+    flat: &'a FlatRow<'a>,
+}
+
+const fn fixed(
+    name: &'static str,
+    kind: Kind,
+    write: fn(&Response<'_>, &mut dyn Cells),
+) -> FixedColumn {
+    FixedColumn { name, kind, write }
+}
+
+/// Before the questions.
+static FIRST: [FixedColumn; 11] = [
+    fixed("responseId", Kind::Text, |it, cells| cells.word(&it.row.response_id.to_string())),
+    fixed("receivedAt", Kind::Time, |it, cells| cells.time(it.row.response_id.made_at())),
+    fixed("flowVersionId", Kind::Text, |it, cells| match it.version() {
+        Some((id, _)) => cells.word(id),
+        None => cells.word(&it.row.flow_version_id.to_string()),
+    }),
+    fixed("version", Kind::Whole, |it, cells| match it.version() {
+        Some((_, number)) => cells.whole(*number),
+        None => cells.empty(),
+    }),
+    fixed("respondentAnalyticsAdmission", Kind::Text, |it, cells| {
+        cells.word(it.row.admission.as_str());
+    }),
+    fixed("respondentId", Kind::Text, |it, cells| match it.row.respondent_id {
+        Some(id) => cells.word(&id.to_string()),
+        None => cells.empty(),
+    }),
+    fixed("identityVerified", Kind::Flag, |it, cells| cells.flag(it.row.identity_verified)),
+    fixed("identities.userId", Kind::Text, |it, cells| {
+        optional(cells, it.flat.user_id.as_deref());
+    }),
+    fixed("identities.traits.email", Kind::Text, |it, cells| {
+        optional(cells, it.flat.email.as_deref());
+    }),
+    fixed("identities.other", Kind::Text, |it, cells| {
+        optional(cells, it.flat.other_identities().as_deref());
+    }),
+    fixed("flowAssignmentId", Kind::Text, |it, cells| {
+        optional(cells, it.row.flow_assignment_id.as_deref());
+    }),
 ];
-const LAST: [(&str, Kind); 6] = [
-    ("tags.other", Kind::Text),
-    ("context.locale", Kind::Text),
-    ("context.page.path", Kind::Text),
-    ("context.page.referrer", Kind::Text),
-    ("context.page.search", Kind::Text),
-    ("context.userAgent", Kind::Text),
+/// After the questions and the tags.
+static LAST: [FixedColumn; 6] = [
+    fixed("tags.other", Kind::Text, |it, cells| {
+        optional(cells, it.flat.other_tags().as_deref());
+    }),
+    fixed("context.locale", Kind::Text, |it, cells| it.context(0, cells)),
+    fixed("context.page.path", Kind::Text, |it, cells| it.context(1, cells)),
+    fixed("context.page.referrer", Kind::Text, |it, cells| it.context(2, cells)),
+    fixed("context.page.search", Kind::Text, |it, cells| it.context(3, cells)),
+    fixed("context.userAgent", Kind::Text, |it, cells| it.context(4, cells)),
 ];
+
+impl Response<'_> {
+    /// The id of its version as text, and the version's number.
+    fn version(&self) -> Option<&(String, u32)> {
+        self.columns.versions.get(&self.row.flow_version_id)
+    }
+
+    fn context(&self, at: usize, cells: &mut dyn Cells) {
+        optional(cells, self.flat.context[at].as_deref());
+    }
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Columns {
@@ -102,7 +158,7 @@ impl Columns {
     /// Every column, in order.
     pub(super) fn all(&self) -> Vec<Column> {
         let named = |name: String, kind| Column { heading: name.clone(), name, kind };
-        let fixed = |(name, kind): &(&str, Kind)| named((*name).to_owned(), *kind);
+        let fixed = |column: &FixedColumn| named(column.name.to_owned(), column.kind);
         let questions = self.questions.iter().map(|question| Column {
             name: self.name_of(question),
             heading: self.heading_of(question),
@@ -120,7 +176,7 @@ impl Columns {
 
     /// What the column of a question is called.
     pub(super) fn name_of(&self, question: &AskedQuestion) -> String {
-        match FIRST.iter().any(|(name, _)| *name == question.id) {
+        match FIRST.iter().any(|column| column.name == question.id) {
             true => format!("answer.{}", question.id),
             false => question.id.clone(),
         }
@@ -137,47 +193,33 @@ impl Columns {
         }
     }
 
-    /// Hands out the cells of a row.
-    pub(super) fn lay_out(&self, row: &ResponseRow, laid: &Laid<'_>, cells: &mut impl Cells) {
-        cells.word(&row.response_id.to_string());
-        cells.time(row.response_id.made_at());
-        match self.versions.get(&row.flow_version_id) {
-            Some((id, number)) => {
-                cells.word(id);
-                cells.whole(*number);
-            }
-            None => {
-                cells.word(&row.flow_version_id.to_string());
-                cells.empty();
-            }
+    /// Writes the cells of a row, from left to right.
+    pub(super) fn write_cells(
+        &self,
+        row: &ResponseRow,
+        flat: &FlatRow<'_>,
+        cells: &mut impl Cells,
+    ) {
+        let response = Response { columns: self, row, flat };
+        for column in &FIRST {
+            (column.write)(&response, cells);
         }
-        cells.word(row.admission.as_str());
-        match row.respondent_id {
-            Some(id) => cells.word(&id.to_string()),
-            None => cells.empty(),
-        }
-        cells.flag(row.identity_verified);
-        optional(cells, laid.user_id.as_deref());
-        optional(cells, laid.email.as_deref());
-        optional(cells, laid.other_identities().as_deref());
-        optional(cells, row.flow_assignment_id.as_deref());
-        for (question, answer) in self.questions.iter().zip(&laid.answers) {
+        for (question, answer) in self.questions.iter().zip(&flat.answers) {
             self::answer(cells, question.shape, answer.as_ref());
         }
-        for tag in &laid.tags {
+        for tag in &flat.tags {
             match tag {
                 Some(texts) => cells.list(each(texts)),
                 None => cells.empty(),
             }
         }
-        optional(cells, laid.other_tags().as_deref());
-        for text in &laid.context {
-            optional(cells, text.as_deref());
+        for column in &LAST {
+            (column.write)(&response, cells);
         }
     }
 }
 
-fn optional(cells: &mut impl Cells, text: Option<&str>) {
+fn optional(cells: &mut dyn Cells, text: Option<&str>) {
     match text {
         Some(text) => cells.text(text),
         None => cells.empty(),

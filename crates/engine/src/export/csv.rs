@@ -16,22 +16,31 @@ use sluice_store::ResponseRow;
 
 use super::ExportFailed;
 use super::columns::{Cells, Columns};
-use super::laid::Laid;
-use super::pipe::{Outlet, Sheet};
+use super::flat_row::FlatRow;
+use super::format::{ExportFormat, FormatWriter, Lines};
+use super::pipe::Outlet;
 
-pub(super) struct Csv {
+pub(super) static FORMAT: ExportFormat = ExportFormat {
+    name: "csv",
+    extension: "csv",
+    media_type: "text/csv; charset=utf-8; header=present",
+    label: "CSV",
+    summary: "for any program that reads text",
+    values: "all values are text; a list is one cell, see [CSV](#csv)",
+    rows_max: None,
+    has_columns: true,
+    has_headings: true,
+    lines: Some(Lines { has_header: true, has_quotes: true }),
+    new_writer: |columns| Ok(Box::new(Csv { columns, room: String::new() })),
+};
+
+struct Csv {
     columns: Columns,
     /// A list on its way into its cell.
     room: String,
 }
 
-impl Csv {
-    pub(super) fn new(columns: Columns) -> Self {
-        Self { columns, room: String::new() }
-    }
-}
-
-impl Sheet for Csv {
+impl FormatWriter for Csv {
     fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed> {
         let mut line = Line { out, room: &mut self.room, is_first: true };
         for column in self.columns.all() {
@@ -42,11 +51,11 @@ impl Sheet for Csv {
     }
 
     fn add(&mut self, rows: &[ResponseRow], out: &mut Vec<u8>) -> Result<(), ExportFailed> {
-        let mut laid = Laid::new(&self.columns);
+        let mut flat = FlatRow::new(&self.columns);
         for row in rows {
-            laid.fill(row, &self.columns)?;
+            flat.fill(row, &self.columns)?;
             let mut line = Line { out, room: &mut self.room, is_first: true };
-            self.columns.lay_out(row, &laid, &mut line);
+            self.columns.write_cells(row, &flat, &mut line);
             line.end();
         }
         Ok(())

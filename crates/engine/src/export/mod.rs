@@ -9,8 +9,9 @@
 
 mod columns;
 mod csv;
+mod flat_row;
+mod format;
 mod jsonl;
-mod laid;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pipe;
@@ -19,6 +20,7 @@ mod tags;
 mod xlsx;
 
 pub(crate) use self::csv::without_formulas;
+pub use self::format::{ExportFormat, Headings, Lines};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,95 +39,30 @@ pub(crate) use pipe::Exports;
 
 /// Rows of one page on its way from the store into a file.
 const PAGE_ROWS: usize = 1_000;
-/// What a sheet holds, its header apart.
-pub const XLSX_ROWS_MAX: u64 = 1_048_575;
 
-/// The form of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExportFormat {
-    Csv,
-    Jsonl,
-    Parquet,
-    Xlsx,
-}
+/// The formats that this build can write, in the order in which they are offered.
+///
+/// To add a format: a file with its [`ExportFormat`], its `mod` above, and its line here.
+pub static FORMATS: &[&ExportFormat] = &[
+    &csv::FORMAT,
+    &jsonl::FORMAT,
+    #[cfg(feature = "parquet")]
+    &parquet::FORMAT,
+    #[cfg(feature = "xlsx")]
+    &xlsx::FORMAT,
+];
 
-impl ExportFormat {
-    /// Those that this build can write.
-    pub const ALL: &[Self] = &[
-        Self::Csv,
-        Self::Jsonl,
-        #[cfg(feature = "parquet")]
-        Self::Parquet,
-        #[cfg(feature = "xlsx")]
-        Self::Xlsx,
-    ];
-
-    /// Its word in requests, and the end of the file's name.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Jsonl => "jsonl",
-            Self::Parquet => "parquet",
-            Self::Xlsx => "xlsx",
-        }
-    }
-
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|format| format.word() == word)
-    }
-
-    /// Whether its first row names the columns for people.
-    pub fn has_headings(self) -> bool {
-        matches!(self, Self::Csv | Self::Xlsx)
-    }
-
-    pub fn media_type(self) -> &'static str {
-        match self {
-            Self::Csv => "text/csv; charset=utf-8; header=present",
-            Self::Jsonl => "application/jsonl",
-            Self::Parquet => "application/vnd.apache.parquet",
-            Self::Xlsx => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        }
-    }
-}
-
-/// What the columns of questions are called, in a format that people read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Headings {
-    /// By the question's id, which stays.
-    #[default]
-    Ids,
-    /// By the text of the newest version that asks it, with the id behind it.
-    Texts,
-}
-
-impl Headings {
-    pub const ALL: &[Self] = &[Self::Ids, Self::Texts];
-
-    /// Its word in requests.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ids => "ids",
-            Self::Texts => "texts",
-        }
-    }
-
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|headings| headings.word() == word)
-    }
-}
-
-/// As what responses are exported.
+/// How responses are exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportAs {
-    pub format: ExportFormat,
+    pub format: &'static ExportFormat,
     pub headings: Headings,
 }
 
 /// An export that has begun.
 #[derive(Debug)]
 pub struct Export {
-    pub format: ExportFormat,
+    pub format: &'static ExportFormat,
     /// A name for the file: of the flow, the time and the format.
     pub file_name: String,
     pub progress: Arc<Progress>,
@@ -168,7 +105,7 @@ impl Engine {
         ExportAs { format, headings }: ExportAs,
         filter: &ResponseFilter,
     ) -> AdminResult<Export> {
-        if headings == Headings::Texts && !format.has_headings() {
+        if headings == Headings::Texts && !format.has_headings {
             return Err(no_headings(format));
         }
         let state = self.flow_for(actor, Scope::Export, flow).await?;
@@ -198,28 +135,32 @@ impl Engine {
         Ok(Export { format, file_name, progress, chunks })
     }
 
-    /// How many rows there will be, where that is quickly said. A sheet has an end, so for one all are
-    /// counted, as far as it goes.
+    /// The number of rows, if it is known or quickly counted. For a format with a limit, counts rows up
+    /// to that limit.
     async fn expected(
         &self,
-        format: ExportFormat,
+        format: &ExportFormat,
         query: &ResponseQuery,
     ) -> AdminResult<Option<u64>> {
+        let too_many = |rows: u64| format.rows_max.filter(|max| rows > *max);
         if let Some(rows) = self.counted(query).await? {
-            let over = format == ExportFormat::Xlsx && rows > XLSX_ROWS_MAX;
-            return if over { Err(too_many_for_a_sheet()) } else { Ok(Some(rows)) };
+            return match too_many(rows) {
+                Some(max) => Err(too_many_rows(format, max)),
+                None => Ok(Some(rows)),
+            };
         }
         let mut query = query.clone();
         let mut rows = 0;
         loop {
             let part = self.store.count_responses(&query).await?;
             rows += part.responses;
-            let over = rows > XLSX_ROWS_MAX;
-            match (part.next, format) {
-                (_, ExportFormat::Xlsx) if over => return Err(too_many_for_a_sheet()),
-                (None, _) => return Ok(Some(rows)),
-                (next, ExportFormat::Xlsx) => query.after = next,
-                _ => return Ok(None),
+            if let Some(max) = too_many(rows) {
+                return Err(too_many_rows(format, max));
+            }
+            match part.next {
+                None => return Ok(Some(rows)),
+                next if format.rows_max.is_some() => query.after = next,
+                Some(_) => return Ok(None),
             }
         }
     }
@@ -248,19 +189,21 @@ impl Engine {
     }
 }
 
-fn no_headings(format: ExportFormat) -> AdminError {
-    let message = format!("{} has no headings to read: leave it out", format.word());
+fn no_headings(format: &ExportFormat) -> AdminError {
+    let message = format!("{} has no headings: leave this parameter out", format.name);
     AdminError::Invalid(vec![Fault { pointer: "/headings".into(), message }])
 }
 
-fn too_many_for_a_sheet() -> AdminError {
-    let message = "a spreadsheet ends at 1,048,576 rows, and there are more responses than that: \
-                   take csv or parquet, or filter";
-    AdminError::Invalid(vec![Fault { pointer: "/format".into(), message: message.into() }])
+fn too_many_rows(format: &ExportFormat, max: u64) -> AdminError {
+    let message = format!(
+        "{} holds at most {max} responses, and there are more: choose another format, or add a filter",
+        format.name
+    );
+    AdminError::Invalid(vec![Fault { pointer: "/format".into(), message }])
 }
 
 /// Letters and digits of the flow's name, whatever it is; never anything that a shell or a folder minds.
-fn file_name(flow: &str, now: sluice_flow::time::Timestamp, format: ExportFormat) -> String {
+fn file_name(flow: &str, now: sluice_flow::time::Timestamp, format: &ExportFormat) -> String {
     const NAME_CHARS_MAX: usize = 40;
     let mut name = String::new();
     for letter in flow.chars().take(NAME_CHARS_MAX) {
@@ -273,7 +216,7 @@ fn file_name(flow: &str, now: sluice_flow::time::Timestamp, format: ExportFormat
     let name = name.trim_end_matches('-');
     let name = if name.is_empty() { "responses" } else { name };
     let day: String = now.to_string().chars().take_while(|letter| *letter != 'T').collect();
-    format!("{name}-{day}.{}", format.word())
+    format!("{name}-{day}.{}", format.extension)
 }
 
 #[cfg(test)]
@@ -292,15 +235,7 @@ mod tests {
             ("日本", "responses-2026-11-15.csv"),
             ("", "responses-2026-11-15.csv"),
         ] {
-            assert_eq!(file_name(flow, now, ExportFormat::Csv), expected, "{flow}");
+            assert_eq!(file_name(flow, now, &csv::FORMAT), expected, "{flow}");
         }
-    }
-
-    #[test]
-    fn a_format_is_found_by_its_word() {
-        for format in ExportFormat::ALL {
-            assert_eq!(ExportFormat::named(format.word()), Some(*format));
-        }
-        assert_eq!(ExportFormat::named("CSV"), None);
     }
 }

@@ -23,14 +23,30 @@ use sluice_store::ResponseRow;
 
 use super::ExportFailed;
 use super::columns::{Cells, Column, Columns, Kind};
-use super::laid::Laid;
-use super::pipe::{Outlet, Sheet};
+use super::flat_row::FlatRow;
+use super::format::{ExportFormat, FormatWriter};
+use super::pipe::Outlet;
 
 /// Rows of one group, and what its texts may weigh: a group is held in memory until it is written.
 const GROUP_ROWS_MAX: usize = 20_000;
 const GROUP_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-pub(super) struct Parquet {
+pub(super) static FORMAT: ExportFormat = ExportFormat {
+    name: "parquet",
+    extension: "parquet",
+    media_type: "application/vnd.apache.parquet",
+    label: "Parquet",
+    summary: "typed columns, for analysis (pandas, DuckDB, Spark)",
+    values: "`receivedAt` is `timestamp(ms, UTC)`, dates are dates, numbers doubles, `version` an \
+        integer; lists are lists of strings",
+    rows_max: None,
+    has_columns: true,
+    has_headings: false,
+    lines: None,
+    new_writer: |columns| Ok(Box::new(Parquet::new(columns)?)),
+};
+
+struct Parquet {
     columns: Columns,
     writer: SerializedFileWriter<Drain>,
     drain: Drain,
@@ -44,7 +60,7 @@ impl From<ParquetError> for ExportFailed {
 }
 
 impl Parquet {
-    pub(super) fn new(columns: Columns) -> std::result::Result<Self, ExportFailed> {
+    fn new(columns: Columns) -> std::result::Result<Self, ExportFailed> {
         let all = columns.all();
         let fields: Result<Vec<_>> = all.iter().map(|column| field(column).map(Arc::new)).collect();
         let schema = Type::group_type_builder("response").with_fields(fields?).build()?;
@@ -77,7 +93,7 @@ impl Parquet {
     }
 }
 
-impl Sheet for Parquet {
+impl FormatWriter for Parquet {
     fn begin(&mut self, _: &mut Vec<u8>) -> std::result::Result<(), ExportFailed> {
         Ok(())
     }
@@ -87,11 +103,11 @@ impl Sheet for Parquet {
         rows: &[ResponseRow],
         out: &mut Vec<u8>,
     ) -> std::result::Result<(), ExportFailed> {
-        let mut laid = Laid::new(&self.columns);
+        let mut flat = FlatRow::new(&self.columns);
         for row in rows {
-            laid.fill(row, &self.columns)?;
+            flat.fill(row, &self.columns)?;
             self.group.next = 0;
-            self.columns.lay_out(row, &laid, &mut self.group);
+            self.columns.write_cells(row, &flat, &mut self.group);
             self.group.rows += 1;
             if self.group.is_full() {
                 self.write_group()?;

@@ -12,10 +12,9 @@ use sluice_store::{ResponseQuery, ResponseRow, Store};
 use tokio::sync::{mpsc, oneshot};
 
 use super::columns::Columns;
-use super::csv::Csv;
-use super::jsonl::Jsonl;
+use super::format::{ExportFormat, FormatWriter, Headings};
 use super::tags::TagNames;
-use super::{ExportFailed, ExportFormat, Headings, Progress};
+use super::{ExportFailed, Progress};
 use crate::admin::{AdminError, AdminResult};
 use crate::asked::Asked;
 
@@ -27,15 +26,6 @@ const EXPORTS_PER_APP_MAX: usize = 2;
 const WAITING_MAX: usize = 2;
 /// A piece of a file that was made as a whole.
 const PIECE_BYTES: usize = 256 * 1024;
-
-/// A format that takes rows and gives bytes.
-pub(super) trait Sheet: Send {
-    /// What comes before the first row.
-    fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed>;
-    fn add(&mut self, rows: &[ResponseRow], out: &mut Vec<u8>) -> Result<(), ExportFailed>;
-    /// What comes after the last row; or the whole file, of a format that is only made at its end.
-    fn end(self: Box<Self>, outlet: &mut Outlet<'_>) -> Result<(), ExportFailed>;
-}
 
 /// What all exports of a process share.
 #[derive(Debug, Default)]
@@ -92,15 +82,13 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// The columns of a format that has any; for the names of the tags every response may be looked at.
-    async fn columns(&mut self, format: ExportFormat) -> AdminResult<Columns> {
+    /// The columns of the format. May scan every response to collect tag names.
+    async fn columns(&mut self, format: &ExportFormat) -> AdminResult<Columns> {
         let asked = std::mem::take(&mut self.asked);
         let ResponseQuery { app_id, flow_id, .. } = self.query;
-        let tags = match format {
-            ExportFormat::Jsonl => Vec::new(),
-            ExportFormat::Csv | ExportFormat::Parquet | ExportFormat::Xlsx => {
-                self.exports.tag_names.of(&*self.store, app_id, flow_id, self.now).await?
-            }
+        let tags = match format.has_columns {
+            true => self.exports.tag_names.of(&*self.store, app_id, flow_id, self.now).await?,
+            false => Vec::new(),
         };
         Ok(Columns::new(asked, tags, self.headings))
     }
@@ -112,7 +100,7 @@ type Piece = Result<Bytes, ExportFailed>;
 /// Starts the pipe. It ends when the receiver of its bytes is dropped.
 pub(super) fn start(
     source: Source,
-    format: ExportFormat,
+    format: &'static ExportFormat,
     progress: Arc<Progress>,
     place: Place,
 ) -> mpsc::Receiver<Piece> {
@@ -132,8 +120,8 @@ pub(super) fn start(
         let _place = place;
         // Without columns the reader has failed, and says why in the place of the first page.
         let columns = columns_out.blocking_recv().unwrap_or_default();
-        let written =
-            sheet_of(format, columns).and_then(|sheet| write(sheet, pages_out, &pieces, &progress));
+        let writer = (format.new_writer)(columns);
+        let written = writer.and_then(|writer| write(writer, pages_out, &pieces, &progress));
         if let Err(failed) = written {
             tracing::warn!(error = %failed, "an export was broken off");
             // Whoever waited for it may have gone.
@@ -146,7 +134,7 @@ pub(super) fn start(
 /// Reads page after page for as long as somebody takes them.
 async fn read(
     mut source: Source,
-    format: ExportFormat,
+    format: &'static ExportFormat,
     columns: oneshot::Sender<Columns>,
     pages: mpsc::Sender<Page>,
 ) {
@@ -174,16 +162,16 @@ fn unread(error: &dyn std::error::Error) -> ExportFailed {
 }
 
 fn write(
-    mut sheet: Box<dyn Sheet>,
+    mut writer: Box<dyn FormatWriter>,
     mut pages: mpsc::Receiver<Page>,
     pieces: &mpsc::Sender<Piece>,
     progress: &Progress,
 ) -> Result<(), ExportFailed> {
     let mut outlet = Outlet { waiting: Vec::new(), pieces };
-    sheet.begin(&mut outlet.waiting)?;
+    writer.begin(&mut outlet.waiting)?;
     while let Some(page) = pages.blocking_recv() {
         let rows = page?;
-        sheet.add(&rows, &mut outlet.waiting)?;
+        writer.add(&rows, &mut outlet.waiting)?;
         progress.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
         // A format that sends nothing before its end must notice, too, that nobody waits for it.
         if pieces.is_closed() || outlet.send().is_err() {
@@ -193,7 +181,7 @@ fn write(
     if pieces.is_closed() {
         return Ok(());
     }
-    sheet.end(&mut outlet)?;
+    writer.end(&mut outlet)?;
     if outlet.send().is_ok() {
         progress.ended.store(true, Ordering::Relaxed);
     }
@@ -232,18 +220,5 @@ impl io::Write for Outlet<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-fn sheet_of(format: ExportFormat, columns: Columns) -> Result<Box<dyn Sheet>, ExportFailed> {
-    match format {
-        ExportFormat::Csv => Ok(Box::new(Csv::new(columns))),
-        ExportFormat::Jsonl => Ok(Box::new(Jsonl)),
-        #[cfg(feature = "parquet")]
-        ExportFormat::Parquet => Ok(Box::new(super::parquet::Parquet::new(columns)?)),
-        #[cfg(feature = "xlsx")]
-        ExportFormat::Xlsx => Ok(Box::new(super::xlsx::Xlsx::new(columns)?)),
-        #[cfg(not(all(feature = "parquet", feature = "xlsx")))]
-        other => Err(ExportFailed(format!("this build cannot write {}", other.word()))),
     }
 }

@@ -11,16 +11,34 @@ use sluice_store::ResponseRow;
 
 use super::ExportFailed;
 use super::columns::{Cells, Columns};
-use super::laid::Laid;
-use super::pipe::{Outlet, Sheet};
+use super::flat_row::FlatRow;
+use super::format::{ExportFormat, FormatWriter};
+use super::pipe::Outlet;
 
 /// The longest text of a cell, as spreadsheets count it.
 const CELL_UNITS_MAX: usize = 32_767;
 /// More digits than a spreadsheet's numbers hold are kept as a text.
 const DIGITS_MAX: usize = 15;
 const COLUMN_WIDTH: f64 = 24.0;
+/// The rows of a sheet, without its header.
+const ROWS_MAX: u64 = 1_048_575;
 
-pub(super) struct Xlsx {
+pub(super) static FORMAT: ExportFormat = ExportFormat {
+    name: "xlsx",
+    extension: "xlsx",
+    media_type: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    label: "Excel",
+    summary: "up to 1,048,575 responses, with a sheet that lists the questions",
+    values: "dates, numbers and texts; lists as in CSV; a second sheet, *Questions*, lists which \
+        column is which question",
+    rows_max: Some(ROWS_MAX),
+    has_columns: true,
+    has_headings: true,
+    lines: None,
+    new_writer: |columns| Ok(Box::new(Xlsx::new(columns)?)),
+};
+
+struct Xlsx {
     columns: Columns,
     book: Workbook,
     sheet: Worksheet,
@@ -42,7 +60,7 @@ impl From<XlsxError> for ExportFailed {
 }
 
 impl Xlsx {
-    pub(super) fn new(columns: Columns) -> Result<Self, ExportFailed> {
+    fn new(columns: Columns) -> Result<Self, ExportFailed> {
         let mut book = Workbook::new();
         let mut sheet = book.new_worksheet_with_constant_memory()?;
         sheet.set_name("Responses")?.set_freeze_panes(1, 1)?;
@@ -74,7 +92,7 @@ impl Xlsx {
     }
 }
 
-impl Sheet for Xlsx {
+impl FormatWriter for Xlsx {
     fn begin(&mut self, _: &mut Vec<u8>) -> Result<(), ExportFailed> {
         let columns = self.columns.all();
         for (at, _) in (0..).zip(&columns) {
@@ -88,9 +106,9 @@ impl Sheet for Xlsx {
     }
 
     fn add(&mut self, rows: &[ResponseRow], _: &mut Vec<u8>) -> Result<(), ExportFailed> {
-        let mut laid = Laid::new(&self.columns);
+        let mut flat = FlatRow::new(&self.columns);
         for row in rows {
-            laid.fill(row, &self.columns)?;
+            flat.fill(row, &self.columns)?;
             let mut line = Line {
                 sheet: &mut self.sheet,
                 formats: &self.formats,
@@ -98,7 +116,7 @@ impl Sheet for Xlsx {
                 column: 0,
                 failed: None,
             };
-            self.columns.lay_out(row, &laid, &mut line);
+            self.columns.write_cells(row, &flat, &mut line);
             if let Some(error) = line.failed {
                 return Err(error.into());
             }

@@ -31,7 +31,7 @@ pub(crate) enum AppCommand {
         #[command(flatten)]
         server: ServerArgs,
     },
-    /// Change settings of an app; what is not named stays
+    /// Change settings of an app; the others stay as they are
     #[command(after_long_help = "\
 Examples:
   sluice app set app_… --identity-verification observe
@@ -57,11 +57,11 @@ pub(crate) struct AppSetArgs {
     #[arg(long)]
     pub(crate) name: Option<String>,
 
-    /// Whether tokens are ignored, checked and counted, or needed
+    /// Identity tokens: off ignores them, observe checks and counts them, enforce requires them
     #[arg(long, value_name = "MODE", value_parser = ["off", "observe", "enforce"])]
     pub(crate) identity_verification: Option<String>,
 
-    /// The longest life of a token in seconds, or default
+    /// Maximum lifetime of a token in seconds, or default
     #[arg(long, value_name = "SECONDS", value_parser = number_or_default)]
     pub(crate) token_lifetime_seconds: Option<Setting>,
 
@@ -69,11 +69,11 @@ pub(crate) struct AppSetArgs {
     #[arg(long, value_name = "DAYS", value_parser = number_or_default)]
     pub(crate) retention_days: Option<Setting>,
 
-    /// How long a superseded version goes on accepting, in seconds, or default
+    /// Grace window: how long a superseded version accepts responses, in seconds, or default
     #[arg(long, value_name = "SECONDS", value_parser = number_or_default)]
     pub(crate) grace_window_seconds: Option<Setting>,
 
-    /// An origin whose pages may call the API; repeat it for more, `any` alone for all
+    /// Origin whose pages may call the API; repeatable; `any` allows all
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allowed_origin: Vec<String>,
 
@@ -85,15 +85,15 @@ pub(crate) struct AppSetArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) logo: Option<PathBuf>,
 
-    /// Whether hosted pages ask what looks like a robot to send once more
+    /// Whether hosted pages ask suspected bots to confirm
     #[arg(long, value_name = "BOOL")]
     pub(crate) spam_protection: Option<bool>,
 
-    /// Calls of the public API a second, or default (the server's limit)
+    /// Public API calls per second, or default (the server's limit)
     #[arg(long, value_name = "COUNT", value_parser = number_or_default)]
     pub(crate) calls_per_second: Option<Setting>,
 
-    /// Bytes of responses stored in a UTC day, or default (the server's limit)
+    /// Bytes of responses stored per UTC day, or default (the server's limit)
     #[arg(long, value_name = "BYTES", value_parser = number_or_default)]
     pub(crate) bytes_per_day: Option<Setting>,
 
@@ -101,7 +101,7 @@ pub(crate) struct AppSetArgs {
     pub(crate) server: ServerArgs,
 }
 
-/// A number, or back to what holds without one.
+/// A number, or the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Setting(pub(crate) Option<u64>);
 
@@ -117,7 +117,7 @@ fn number_or_default(text: &str) -> Result<Setting, String> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IdentityCommand {
-    /// Make a signing secret, or register a public key or a set of keys
+    /// Create a signing secret, or register a public key or a key set
     #[command(after_long_help = "\
 Examples:
   sluice identity add app_…                                  a secret for HS256, printed once
@@ -142,7 +142,7 @@ Examples:
         #[command(flatten)]
         server: ServerArgs,
     },
-    /// Show what the checks of tokens came to, on the node that answers
+    /// Show the outcomes of token checks on the node that answers
     Counts {
         #[arg(value_name = "APP_ID")]
         app: AppId,
@@ -165,15 +165,15 @@ pub(crate) struct IdentityAddArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "jwks")]
     pub(crate) jwk: Option<std::path::PathBuf>,
 
-    /// The address of a set of keys
+    /// URL of a key set
     #[arg(long, value_name = "URL")]
     pub(crate) jwks: Option<String>,
 
-    /// The name by which tokens choose the key [default: made by the server]
+    /// Key id (`kid`) that tokens name [default: chosen by the server]
     #[arg(long)]
     pub(crate) kid: Option<String>,
 
-    /// What `iss` of the tokens must be
+    /// Required `iss` claim of the tokens
     #[arg(long)]
     pub(crate) issuer: Option<String>,
 

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
+use sluice_engine::export::{ExportFormat, FORMATS};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Timestamp;
 
@@ -17,14 +19,14 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "SLUICE_SERVER", value_name = "URL", default_value = SERVER_DEFAULT)]
     pub(crate) server: String,
 
-    /// Admin token; SLUICE_ADMIN_TOKEN is used where this is not given
+    /// Admin token [default: SLUICE_ADMIN_TOKEN]
     #[arg(long, env = "SLUICE_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FlowCommand {
-    /// Find every fault of flow files, offline
+    /// List every fault of flow files, offline
     Check(CheckArgs),
     /// Send a flow file to a server, as a new flow or as the draft of one
     Push(Box<PushArgs>),
@@ -37,10 +39,10 @@ pub(crate) enum FlowCommand {
 #[derive(Debug, Args)]
 #[command(
     long_about = "\
-Find every fault of flow files, offline.
+List every fault of flow files, offline.
 
-Each fault is one line: the file, where in it (a JSON Pointer), and what to do about it. The exit
-code is 0 without faults and 3 with any, so it fits into a commit hook or a build.",
+Each fault is one line: the file, the place in it (a JSON Pointer), and how to fix it. The exit code is
+0 without faults and 3 with any, which suits a commit hook or a build.",
     after_long_help = "\
 Examples:
   sluice flow check survey.yaml
@@ -58,12 +60,11 @@ pub(crate) struct CheckArgs {
     long_about = "\
 Send a flow file to a server.
 
-With --flow it becomes the draft of that flow; otherwise it becomes a new flow. A draft may have
-faults: it is saved, the faults are printed, and the exit code is 3. Nothing is public before a
-publish.",
+With --flow the file replaces the draft of that flow; otherwise it becomes a new flow. A draft with
+faults is saved; its faults are printed and the exit code is 3. Nothing is public until it is published.",
     after_long_help = "\
 Examples:
-  sluice flow push survey.yaml                          a new flow, where the token sees one app
+  sluice flow push survey.yaml                          a new flow, if the token has access to one app
   sluice flow push survey.yaml --app app_… --kind form
   sluice flow push survey.yaml --flow fl_… --publish    the next version of a flow, published"
 )]
@@ -76,7 +77,7 @@ pub(crate) struct PushArgs {
     #[arg(long, value_name = "FLOW_ID", conflicts_with_all = ["app", "name", "kind"])]
     pub(crate) flow: Option<FlowId>,
 
-    /// Create the flow in this app; not needed where the token sees exactly one
+    /// Create the flow in this app [default: the only app that the token has access to]
     #[arg(long, value_name = "APP_ID")]
     pub(crate) app: Option<AppId>,
 
@@ -84,11 +85,11 @@ pub(crate) struct PushArgs {
     #[arg(long)]
     pub(crate) name: Option<String>,
 
-    /// What the new flow is
+    /// Kind of the new flow
     #[arg(long, value_enum, default_value = "survey")]
     pub(crate) kind: KindArg,
 
-    /// Publish at once
+    /// Also publish it
     #[arg(long)]
     pub(crate) publish: bool,
 
@@ -118,8 +119,8 @@ impl KindArg {
     long_about = "\
 Publish the draft of a flow as its next version.
 
-The version before keeps accepting responses for the flow's grace window (a day, unless set
-otherwise), so that whoever has it open can still answer.",
+The previous version accepts responses during the flow's grace window (one day by default), so that
+respondents who have it open can still answer.",
     after_long_help = "Example:\n  sluice flow publish fl_…"
 )]
 pub(crate) struct PublishArgs {
@@ -133,7 +134,7 @@ pub(crate) struct PublishArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  sluice flow list\n  sluice flow list --app app_…")]
 pub(crate) struct ListArgs {
-    /// Only this app [default: every app that the token sees]
+    /// Only this app [default: every app that the token has access to]
     #[arg(long, value_name = "APP_ID")]
     pub(crate) app: Option<AppId>,
 
@@ -143,7 +144,7 @@ pub(crate) struct ListArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ResponsesCommand {
-    /// Print responses as they come in
+    /// Print responses as they arrive
     Tail(TailArgs),
     /// Write all responses of a flow into a file
     Export(Box<ExportArgs>),
@@ -152,9 +153,9 @@ pub(crate) enum ResponsesCommand {
 #[derive(Debug, Args)]
 #[command(
     long_about = "\
-Print responses as they come in, each once, one on a line.
+Print responses as they arrive, each once, one per line.
 
-A server that restarts is waited for. Ctrl-C ends with exit code 0.",
+If the server restarts, the command waits for it. Ctrl-C ends it with exit code 0.",
     after_long_help = "\
 Examples:
   sluice responses tail fl_…
@@ -173,11 +174,11 @@ pub(crate) struct TailArgs {
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TailFormat,
 
-    /// Stop after so many responses
+    /// Stop after this number of responses
     #[arg(long, value_name = "COUNT")]
     pub(crate) limit: Option<u64>,
 
-    /// How long to wait before asking again when there was nothing new
+    /// Time between requests while there is nothing new
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
     pub(crate) interval: std::time::Duration,
 
@@ -190,8 +191,8 @@ pub(crate) struct TailArgs {
     long_about = "\
 Write all responses of a flow into a file, over all its versions, oldest first.
 
-What was received after the export began is not in it. The file appears under its name when it is whole; until
-then it is FILE.part, which goes where the export fails.",
+Responses that arrive after the start are not included. The command writes FILE.part and renames it when it
+is complete; if the export fails, FILE.part is removed.",
     after_long_help = "\
 Examples:
   sluice responses export fl_… --out responses.csv
@@ -202,11 +203,11 @@ pub(crate) struct ExportArgs {
     #[arg(value_name = "FLOW_ID")]
     pub(crate) flow: FlowId,
 
-    /// csv, jsonl, parquet, or xlsx (up to 1,048,575 responses)
-    #[arg(long, value_parser = ["csv", "jsonl", "parquet", "xlsx"], default_value = "csv")]
-    pub(crate) format: String,
+    /// Format of the file
+    #[arg(long, value_parser = export_format(), default_value = FORMATS[0].name)]
+    pub(crate) format: &'static ExportFormat,
 
-    /// What the columns of questions are called in csv and xlsx: their ids, or their texts in the newest version
+    /// Names of the question columns, in formats with headings: ids, or texts of the newest version
     #[arg(long, value_parser = ["ids", "texts"], default_value = "ids")]
     pub(crate) headings: String,
 
@@ -214,36 +215,43 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
-    /// Only those to this version
+    /// Only responses to this version
     #[arg(long, value_name = "FLOW_VERSION_ID")]
     pub(crate) version: Option<FlowVersionId>,
 
-    /// Only those received at this time or later, such as 2026-11-15T00:00:00Z
+    /// Only responses received at this time or later, such as 2026-11-15T00:00:00Z
     #[arg(long, value_name = "TIME")]
     pub(crate) from: Option<Timestamp>,
 
-    /// Only those received before this time
+    /// Only responses received before this time
     #[arg(long, value_name = "TIME")]
     pub(crate) to: Option<Timestamp>,
 
-    /// Only those whose respondent decided so
+    /// Only responses with this admission
     #[arg(long, value_parser = ["collection_only", "admitted"])]
     pub(crate) admission: Option<String>,
 
-    /// Only those with this tag, NAME=VALUE; may be given more than once
+    /// Only responses with this tag, NAME=VALUE; repeatable
     #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = pair)]
     pub(crate) tags: Vec<(String, String)>,
 
-    /// Only those with this answer, QUESTION=VALUE; may be given more than once
+    /// Only responses with this answer, QUESTION=VALUE; repeatable
     #[arg(long = "answer", value_name = "QUESTION=VALUE", value_parser = pair)]
     pub(crate) answers: Vec<(String, String)>,
 
-    /// Only those in whose texts all these words occur
+    /// Only responses whose text answers contain all these words
     #[arg(long, value_name = "WORDS")]
     pub(crate) search: Option<String>,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+}
+
+/// The formats of the table, each with its summary as help.
+fn export_format() -> impl TypedValueParser<Value = &'static ExportFormat> {
+    let value = |format: &&ExportFormat| PossibleValue::new(format.name).help(format.summary);
+    PossibleValuesParser::new(FORMATS.iter().map(value))
+        .try_map(|name| ExportFormat::named(&name).ok_or("is not a format"))
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
@@ -282,7 +290,7 @@ impl std::str::FromStr for Since {
 }
 
 fn interval(text: &str) -> Result<std::time::Duration, String> {
-    /// Below this, one command would keep a server busy.
+    /// A shorter interval would keep the server busy.
     const SECONDS_MIN: f64 = 0.05;
     const SECONDS_MAX: f64 = 3600.0;
     let seconds = text.parse::<f64>().ok();
@@ -308,16 +316,16 @@ pub(crate) struct TokenArgs {
     #[arg(long)]
     pub(crate) name: String,
 
-    /// What it may do; may be given more than once (write includes read, admin includes all)
+    /// Scope of the token; repeatable (write includes read, admin includes all)
     #[arg(long = "scope", required = true, value_name = "SCOPE", value_delimiter = ',')]
     #[arg(value_parser = ["read", "write", "export", "erase", "admin"])]
     pub(crate) scopes: Vec<String>,
 
-    /// Limit it to this app
+    /// Restrict the token to this app
     #[arg(long, value_name = "APP_ID")]
     pub(crate) app: Option<AppId>,
 
-    /// When it ends, such as 2027-01-01T00:00:00Z [default: never]
+    /// Expiry time, such as 2027-01-01T00:00:00Z [default: never]
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<Timestamp>,
 

@@ -12,7 +12,7 @@ use super::ServerArgs;
 pub(crate) enum InviteCommand {
     /// Invite one person; prints the personal link
     Add(AddArgs),
-    /// Invite everybody in a CSV file; writes their links into another
+    /// Invite everyone in a CSV file and write their links to another file
     Import(ImportArgs),
     /// List the invitations to a flow, and count them by state
     List(InvitedArgs),
@@ -39,15 +39,15 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "ADDRESS", required_unless_present = "user_id")]
     pub(crate) email: Option<String>,
 
-    /// Your own id of the person
+    /// Your id for the person
     #[arg(long, value_name = "ID")]
     pub(crate) user_id: Option<String>,
 
-    /// When the link ends, such as 2027-01-01T00:00:00Z [default: never]
+    /// Expiry of the link, such as 2027-01-01T00:00:00Z [default: never]
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<Timestamp>,
 
-    /// Invite the person again though an invitation is open
+    /// Invite the person even if they have an open invitation
     #[arg(long)]
     pub(crate) again: bool,
 
@@ -58,7 +58,7 @@ pub(crate) struct AddArgs {
 #[derive(Debug, Args)]
 #[command(
     long_about = "\
-Invite everybody in a CSV file.
+Invite everyone in a CSV file.
 
 The first line names the columns, in any order: userId, email, expiresAt; userId or email is needed.
 All lines are checked before anybody is invited, and every faulty one is printed with its number (exit
@@ -83,7 +83,7 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
-    /// Leave out whoever has an open invitation to this flow
+    /// Skip people who have an open invitation to this flow
     #[arg(long)]
     pub(crate) skip_invited: bool,
 
@@ -100,7 +100,7 @@ pub(crate) struct InvitedArgs {
     #[arg(value_name = "FLOW_ID")]
     pub(crate) flow: FlowId,
 
-    /// Only those in this state
+    /// Only invitations in this state
     #[arg(long, value_enum)]
     pub(crate) state: Option<StateArg>,
 

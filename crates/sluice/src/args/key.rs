@@ -15,10 +15,10 @@ pub(crate) enum KeyCommand {
     long_about = "\
 Seal every signing secret with a new master key.
 
-With the file master.key in the data folder, all of it is done at once, also while a server runs on it.
-With SLUICE_MASTER_KEY, which every node has, a new key is printed, and then what to do on the nodes.
+With the file master.key in the data folder the rotation is complete at once, even while a server is running.
+With SLUICE_MASTER_KEY, which every node has, the command prints a new key and the steps for the nodes.
 
-A rotation that was cut short is run again: old and new key are both known until it is done.",
+Run an interrupted rotation again: the old and the new key are both valid until it is done.",
     after_long_help = "\
 Examples:
   sluice key rotate
@@ -34,7 +34,7 @@ pub(crate) struct RotateArgs {
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
 
-    /// Revoke secrets whose master key is lost for good
+    /// Revoke secrets whose master key is permanently lost
     #[arg(long)]
     pub(crate) revoke_unreadable: bool,
 }

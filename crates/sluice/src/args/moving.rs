@@ -5,7 +5,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(
     long_about = "\
-Move everything of one database into another: apps, keys, flows, versions, drafts, tokens, the audit
+Copy everything from one database into another: apps, keys, flows, versions, drafts, tokens, the audit
 log, responses and their idempotency keys.
 
 The destination must be empty, or hold the beginning of the same source: what a move that was cut short

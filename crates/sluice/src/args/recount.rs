@@ -8,7 +8,7 @@ use sluice_flow::id::{AppId, FlowId};
 #[derive(Debug, Args)]
 #[command(
     long_about = "\
-Count responses anew: those of a flow, of an app, or all.
+Rebuild the counts of responses: of a flow, of an app, or all.
 
 Counts are kept with every write and need no care. Run this where they cannot be right: after an upgrade
 during which nodes from before the counts stored or deleted responses, and after responses were changed

@@ -7,7 +7,7 @@ use super::ServerArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RespondentCommand {
-    /// List the respondents of an app, in the order of the days they were first seen
+    /// List the respondents of an app, by the day they were first seen
     List {
         #[arg(value_name = "APP_ID")]
         app: AppId,
@@ -15,7 +15,7 @@ pub(crate) enum RespondentCommand {
         #[command(flatten)]
         server: ServerArgs,
     },
-    /// Print the responses of a respondent over all flows, one JSON document a line
+    /// Print the responses of a respondent over all flows, one JSON object per line
     Responses {
         #[command(flatten)]
         who: WhoArgs,
@@ -23,7 +23,7 @@ pub(crate) enum RespondentCommand {
         #[command(flatten)]
         server: ServerArgs,
     },
-    /// Show a respondent: what they are known by, what they answered and agreed to
+    /// Show a respondent: identities, responses per flow, and consents
     #[command(after_long_help = "\
 Examples:
   sluice respondent show rp_…
@@ -35,7 +35,7 @@ Examples:
         #[command(flatten)]
         server: ServerArgs,
     },
-    /// Print everything that is kept of a respondent, or of somebody invited, as one JSON document
+    /// Print everything stored about a respondent or an invitee, as one JSON object
     #[command(after_long_help = "\
 Needs a token with the scope export. Example:
   sluice respondent export --app app_… --user-id u-1 > u-1.json")]
@@ -46,16 +46,16 @@ Needs a token with the scope export. Example:
         #[command(flatten)]
         server: ServerArgs,
     },
-    /// Erase a respondent, or somebody invited, for good; the answers stay without the person, or go
+    /// Permanently erase a respondent or an invitee, and keep or delete the answers
     #[command(after_long_help = "\
-Needs a token with the scope erase. It cannot be taken back. Examples:
+Needs a token with the scope erase. It cannot be undone. Examples:
   sluice respondent erase rp_… --answers keep
   sluice respondent erase --app app_… --email ann@example.com --answers delete")]
     Erase {
         #[command(flatten)]
         who: WhoArgs,
 
-        /// keep: without anything that connects them with the person; delete: they go too
+        /// keep: unlink the answers from the person; delete: delete them too
         #[arg(long, value_enum)]
         answers: AnswersArg,
 
@@ -64,22 +64,22 @@ Needs a token with the scope erase. It cannot be taken back. Examples:
     },
 }
 
-/// One respondent, by id or by what they are known by.
+/// One respondent, by id or by identity.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("who").required(true).args(["respondent", "user_id", "email"]))]
 pub(crate) struct WhoArgs {
     #[arg(value_name = "RESPONDENT_ID")]
     pub(crate) respondent: Option<RespondentId>,
 
-    /// The app to look in, with --user-id or --email
+    /// App of the respondent, with --user-id or --email
     #[arg(long, value_name = "APP_ID", conflicts_with = "respondent")]
     pub(crate) app: Option<AppId>,
 
-    /// Whoever has this userId
+    /// The respondent with this userId
     #[arg(long, value_name = "USER_ID", requires = "app")]
     pub(crate) user_id: Option<String>,
 
-    /// Whoever has this e-mail address
+    /// The respondent with this e-mail address
     #[arg(long, value_name = "ADDRESS", requires = "app")]
     pub(crate) email: Option<String>,
 }

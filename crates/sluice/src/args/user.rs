@@ -7,7 +7,7 @@ use super::ServerArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
-    /// Add somebody; the link with which they set their password is printed once
+    /// Add a user and print the link to set their password, once
     #[command(after_long_help = "\
 Examples:
   sluice user add ann@example.com --name Ann --role owner --instance
@@ -26,7 +26,7 @@ Examples:
   sluice user set us_… --role none --app app_…      takes the role away
   sluice user set us_… --name 'Ann Lee'")]
     Set(SetArgs),
-    /// Print a new link with which a user sets their password
+    /// Print a new link for a user to set their password
     Reset {
         #[arg(value_name = "USER_ID")]
         user: UserId,
@@ -34,7 +34,7 @@ Examples:
         #[command(flatten)]
         server: ServerArgs,
     },
-    /// Take away the second factor of a user who has lost it
+    /// Remove the second factor of a user who has lost it
     ResetSecondFactor {
         #[arg(value_name = "USER_ID")]
         user: UserId,
@@ -42,12 +42,12 @@ Examples:
         #[command(flatten)]
         server: ServerArgs,
     },
-    /// Sign a user out everywhere, and let them in no more
+    /// Sign a user out everywhere and block them from signing in
     Disable {
         #[arg(value_name = "USER_ID")]
         user: UserId,
 
-        /// Let them in again
+        /// Allow them to sign in again
         #[arg(long)]
         undo: bool,
 
@@ -62,7 +62,7 @@ pub(crate) struct AddArgs {
     #[arg(value_name = "EMAIL")]
     pub(crate) email: String,
 
-    /// What they are called [default: the address]
+    /// Name of the user [default: the address]
     #[arg(long)]
     pub(crate) name: Option<String>,
 
@@ -70,11 +70,11 @@ pub(crate) struct AddArgs {
     #[arg(long, value_parser = ["owner", "editor", "viewer"])]
     pub(crate) role: String,
 
-    /// The role is for this app alone
+    /// Give the role in this app only
     #[arg(long, value_name = "APP_ID")]
     pub(crate) app: Option<AppId>,
 
-    /// The role is for all apps and the instance
+    /// Give the role in all apps and the instance
     #[arg(long)]
     pub(crate) instance: bool,
 
@@ -96,11 +96,11 @@ pub(crate) struct SetArgs {
     #[arg(long, value_parser = ["owner", "editor", "viewer", "none"], requires = "scope")]
     pub(crate) role: Option<String>,
 
-    /// The role is for this app alone
+    /// Give the role in this app only
     #[arg(long, value_name = "APP_ID", requires = "role")]
     pub(crate) app: Option<AppId>,
 
-    /// The role is for all apps and the instance
+    /// Give the role in all apps and the instance
     #[arg(long, requires = "role")]
     pub(crate) instance: bool,
 

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use sluice_engine::export::{ExportFormat, Lines};
+
 use crate::args::ExportArgs;
 use crate::client::{CallError, Server};
 use crate::failure::{Exit, Failure, Outcome};
@@ -28,7 +30,7 @@ async fn run(args: ExportArgs) -> Outcome {
     let total = download.headers().get(TOTAL);
     let total = total.and_then(|total| total.to_str().ok()).and_then(|it| it.parse().ok());
     let mut target = Target::open(&args.out)?;
-    let mut lines = Lines::of(&args.format);
+    let mut lines = LineCounter::new(args.format);
     let progress = match &lines {
         Some(_) => Progress::start("exporting", 0, total),
         None => Progress::of_bytes("exporting"),
@@ -46,8 +48,8 @@ async fn run(args: ExportArgs) -> Outcome {
             Ok(None) => break,
             Err(CallError::Away(_)) => {
                 return Err(Failure::new(
-                    "the export broke off before its end, and nothing was kept of it",
-                    "run it again; the log of the server says why",
+                    "the export was interrupted, and its partial file was removed",
+                    "run it again; the server's log reports why",
                 ));
             }
             Err(error) => return Err(error.into()),
@@ -66,7 +68,7 @@ async fn run(args: ExportArgs) -> Outcome {
 }
 
 fn query(args: &ExportArgs) -> Vec<(String, String)> {
-    let mut query = vec![("format".to_owned(), args.format.clone())];
+    let mut query = vec![("format".to_owned(), args.format.name.to_owned())];
     let mut add = |name: &str, value: Option<String>| {
         query.extend(value.map(|value| (name.to_owned(), value)));
     };
@@ -147,33 +149,27 @@ impl Drop for Target {
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(format!("cannot write {}: {error}", path.display()), "look at --out")
+    Failure::new(format!("cannot write {}: {error}", path.display()), "check --out")
 }
 
-/// Counts responses in what has lines: those of CSV may hold line ends of their own, between quotes.
-struct Lines {
-    has_header: bool,
+/// Counts the responses in a file as it arrives, if each is a line.
+struct LineCounter {
+    lines: Lines,
     ends: u64,
     in_quotes: bool,
-    quotes: bool,
 }
 
-impl Lines {
-    fn of(format: &str) -> Option<Self> {
-        let quotes = match format {
-            "csv" => true,
-            "jsonl" => false,
-            _ => return None,
-        };
-        Some(Self { has_header: quotes, ends: 0, in_quotes: false, quotes })
+impl LineCounter {
+    fn new(format: &ExportFormat) -> Option<Self> {
+        format.lines.map(|lines| Self { lines, ends: 0, in_quotes: false })
     }
 
-    /// How many more there are.
+    /// Counts the responses that end in this piece.
     fn count(&mut self, piece: &[u8]) -> u64 {
         let before = self.rows();
         for byte in piece {
             match byte {
-                b'"' if self.quotes => self.in_quotes = !self.in_quotes,
+                b'"' if self.lines.has_quotes => self.in_quotes = !self.in_quotes,
                 b'\n' if !self.in_quotes => self.ends += 1,
                 _ => {}
             }
@@ -182,24 +178,32 @@ impl Lines {
     }
 
     fn rows(&self) -> u64 {
-        self.ends.saturating_sub(u64::from(self.has_header))
+        self.ends.saturating_sub(u64::from(self.lines.has_header))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sluice_engine::export::FORMATS;
+
     use super::*;
+
+    fn counter(format: &str) -> Option<LineCounter> {
+        LineCounter::new(ExportFormat::named(format)?)
+    }
 
     #[test]
     fn responses_are_counted_whatever_their_texts_hold() {
         let csv = b"id,why\r\n1,\"a\r\nb\"\r\n2,\"say \"\"hi\"\"\n\"\r\n";
         for cut in 0..csv.len() {
-            let mut lines = Lines::of("csv").unwrap();
+            let mut lines = counter("csv").unwrap();
             let (one, other) = csv.split_at(cut);
             assert_eq!(lines.count(one) + lines.count(other), 2, "cut at {cut}");
         }
-        let mut lines = Lines::of("jsonl").unwrap();
+        let mut lines = counter("jsonl").unwrap();
         assert_eq!(lines.count(b"{\"a\":\"x\\\"\"}\n{}\n"), 2);
-        assert!(Lines::of("parquet").is_none());
+        for format in FORMATS {
+            assert_eq!(LineCounter::new(format).is_some(), format.lines.is_some());
+        }
     }
 }

@@ -183,8 +183,8 @@ fn a_value_that_cannot_be_used_is_a_mistake_of_usage() {
         (listen("8080"), "not ADDRESS:PORT"),
         (listen(":8080"), "not ADDRESS:PORT"),
         (listen("localhost:99999"), "not ADDRESS:PORT"),
-        (store("sqlite:"), "unknown form"),
-        (store("mysql://user:password@host"), "unknown form"),
+        (store("sqlite:"), "not recognised"),
+        (store("mysql://user:password@host"), "not recognised"),
         (body(0), "out of range"),
         (body(1 << 40), "out of range"),
     ] {

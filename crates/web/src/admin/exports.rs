@@ -29,9 +29,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 struct ExportQuery {
     #[param(schema_with = schema::export_format, required = true)]
     #[serde(deserialize_with = "format")]
-    format: ExportFormat,
-    /// What the columns of questions are called in `csv` and `xlsx`: their ids, unless told otherwise, or their texts in the
-    /// newest version.
+    format: &'static ExportFormat,
     #[param(schema_with = schema::export_headings, required = false)]
     #[serde(default, deserialize_with = "headings")]
     headings: Headings,
@@ -51,18 +49,18 @@ struct ExportQuery {
     search: Option<String>,
 }
 
-fn format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ExportFormat, D::Error> {
-    let word = String::deserialize(deserializer)?;
-    ExportFormat::named(&word).ok_or_else(|| {
-        let words: Vec<_> = ExportFormat::ALL.iter().map(|format| format.word()).collect();
-        serde::de::Error::custom(format!("must be one of {}", words.join(", ")))
+fn format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static ExportFormat, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    ExportFormat::named(&name).ok_or_else(|| {
+        let names = ExportFormat::names().join(", ");
+        serde::de::Error::custom(format!("must be one of {names}"))
     })
 }
 
 fn headings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Headings, D::Error> {
-    let word = String::deserialize(deserializer)?;
+    let name = String::deserialize(deserializer)?;
     let error = || serde::de::Error::custom("must be ids or texts");
-    Headings::named(&word).ok_or_else(error)
+    Headings::named(&name).ok_or_else(error)
 }
 
 /// Export the responses of a flow

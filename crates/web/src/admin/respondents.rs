@@ -302,7 +302,7 @@ async fn responses(
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
     let rows = engine.list_respondent_responses(&actor, respondent, page).await?;
-    let responses = rows.into_iter().map(Response::of).collect::<AdminResult<Vec<_>>>()?;
+    let responses = rows.iter().map(Response::new).collect::<AdminResult<Vec<_>>>()?;
     reply::ok(List::of(responses, query.limit, Response::cursor))
 }
 
@@ -353,7 +353,7 @@ async fn export_known(
 
 fn exported(export: RespondentExport) -> Reply {
     let RespondentExport { respondent, consents: given, responses, invitations } = export;
-    let responses = responses.into_iter().map(Response::of).collect::<AdminResult<Vec<_>>>()?;
+    let responses = responses.iter().map(Response::new).collect::<AdminResult<Vec<_>>>()?;
     reply::ok(Export {
         respondent: respondent.map(Respondent::from),
         consents: consents(given),

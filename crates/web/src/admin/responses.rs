@@ -1,16 +1,20 @@
 //! Stored responses. Their JSON columns are embedded as they are stored.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use sluice_engine::rows::{Order, ResponseRow};
-use sluice_engine::{AdminResult, Engine, Paging, ResponseFilter};
-use sluice_flow::id::{FlowId, FlowVersionId, RespondentId, ResponseId};
+use sluice_engine::stored_response::FIELDS;
+use sluice_engine::{AdminResult, Engine, Paging, ResponseFilter, ResponseJson};
+use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -18,7 +22,7 @@ use super::auth::Caller;
 use super::page::{Limit, List, cursor, limit_schema};
 use super::reply::{self, BadQuery, Guarded, Problem, Reply};
 use super::request::{AtId, FilteredQuery};
-use super::schema::{self, stored};
+use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(list)).routes(routes!(get, delete))
@@ -55,76 +59,40 @@ struct ResponseQuery {
     order: Order,
 }
 
-/// A stored response.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(example = json!({
-    "responseId": "rs_01KA2VgdPrWYDVgYy3wLpD", "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB",
-    "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "receivedAt": "2026-11-15T02:10:00.000Z",
-    "respondentAnalyticsAdmission": "collection_only", "answers": {"nps": "9"},
-    "identities": [], "identityVerified": false, "respondentId": null,
-    "metadata": {"tags": {"plan": "pro"}}, "context": {"locale": "en"}, "flowAssignmentId": null
-}))]
-pub(super) struct Response {
-    #[schema(value_type = String)]
-    response_id: ResponseId,
-    #[schema(value_type = String)]
-    flow_id: FlowId,
-    #[schema(value_type = String)]
-    flow_version_id: FlowVersionId,
-    #[schema(value_type = String, format = DateTime)]
-    received_at: Timestamp,
-    #[schema(schema_with = schema::admission)]
-    respondent_analytics_admission: Admission,
-    /// By question id: a string or an array of strings.
-    #[schema(value_type = Object)]
-    answers: Box<RawValue>,
-    /// Each with its `type`, `value`, and `verified`: whether an access token proved it. Empty with
-    /// `collection_only`.
-    #[schema(value_type = Vec<Object>)]
-    identities: Box<RawValue>,
-    /// Whether an access token proved the `userId`.
-    identity_verified: bool,
-    #[schema(value_type = Option<String>, required = true)]
-    respondent_id: Option<RespondentId>,
-    metadata: Metadata,
-    #[schema(value_type = Object)]
-    context: Box<RawValue>,
-    #[schema(required = true)]
-    flow_assignment_id: Option<String>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ResponseMetadata)]
-struct Metadata {
-    /// By tag name: a string or an array of strings.
-    #[schema(value_type = Object)]
-    tags: Box<RawValue>,
-}
+/// A stored response. Its fields and their schemas are those of the engine's table.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub(super) struct Response(ResponseJson);
 
 impl Response {
-    pub(super) fn cursor(&self) -> String {
-        self.response_id.to_string()
+    pub(super) fn new(row: &ResponseRow) -> AdminResult<Self> {
+        Ok(Self(ResponseJson::new(row)?))
     }
 
-    pub(super) fn of(row: ResponseRow) -> AdminResult<Self> {
-        let or_empty =
-            |text: Option<String>, empty: &str| stored(text.unwrap_or_else(|| empty.to_owned()));
-        let identities = row.identities_with_proof();
-        Ok(Self {
-            response_id: row.response_id,
-            flow_id: row.flow_id,
-            flow_version_id: row.flow_version_id,
-            received_at: row.response_id.made_at(),
-            respondent_analytics_admission: row.admission,
-            answers: stored(row.answers)?,
-            identities: stored(identities)?,
-            identity_verified: row.identity_verified,
-            respondent_id: row.respondent_id,
-            metadata: Metadata { tags: or_empty(row.tags, "{}")? },
-            context: or_empty(row.context, "{}")?,
-            flow_assignment_id: row.flow_assignment_id,
-        })
+    pub(super) fn cursor(&self) -> String {
+        self.0.response_id().to_string()
+    }
+}
+
+impl PartialSchema for Response {
+    #[expect(deprecated, reason = "the docs page reads `example`, as the derived schemas write it")]
+    fn schema() -> RefOr<Schema> {
+        let example: Map<String, Value> =
+            FIELDS.iter().map(|field| (field.name.to_owned(), (field.example)())).collect();
+        let mut object = ObjectBuilder::new()
+            .description(Some("A stored response."))
+            .example(Some(Value::Object(example)));
+        for field in FIELDS {
+            let schema = serde_json::from_value::<Schema>((field.schema)()).unwrap_or_default();
+            object = object.property(field.name, schema).required(field.name);
+        }
+        object.build().into()
+    }
+}
+
+impl ToSchema for Response {
+    fn name() -> Cow<'static, str> {
+        "Response".into()
     }
 }
 
@@ -167,7 +135,7 @@ async fn list(
     };
     let paging = Paging { after: query.after, order: query.order, limit: query.limit.into() };
     let page = engine.list_responses(&actor, flow, &filter, paging).await?;
-    let items = page.rows.into_iter().map(Response::of).collect::<AdminResult<Vec<_>>>()?;
+    let items = page.rows.iter().map(Response::new).collect::<AdminResult<Vec<_>>>()?;
     reply::ok(List { items, next: page.next.map(|id| id.to_string()) })
 }
 
@@ -187,7 +155,7 @@ async fn get(
     Caller(actor): Caller,
     AtId(response): AtId<ResponseId>,
 ) -> Reply {
-    reply::ok(Response::of(engine.get_response(&actor, response).await?)?)
+    reply::ok(Response::new(&engine.get_response(&actor, response).await?)?)
 }
 
 /// Delete a response

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use sluice_engine::export::{ExportFormat, FORMATS, Headings};
 use sluice_engine::retention::RETENTION_DAYS_MAX;
 use sluice_engine::{AdminError, StoreError};
 use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
@@ -68,14 +69,24 @@ pub(super) fn step() -> Object {
 }
 
 pub(super) fn export_format() -> Object {
-    let mut formats = one_of(&["csv", "jsonl", "parquet", "xlsx"]);
-    formats.description =
-        Some("The form of the file; `xlsx` ends at 1,048,575 responses.".to_owned());
+    let mut formats = one_of(&ExportFormat::names());
+    let about = |format: &&ExportFormat| format!("`{}`: {}", format.name, format.summary);
+    let each: Vec<String> = FORMATS.iter().map(about).collect();
+    formats.description = Some(format!("The format of the file. {}.", each.join("; ")));
     formats
 }
 
 pub(super) fn export_headings() -> Object {
-    one_of(&["ids", "texts"])
+    let names: Vec<_> = Headings::ALL.iter().map(|headings| headings.as_str()).collect();
+    let mut headings = one_of(&names);
+    let formats: Vec<_> =
+        ExportFormat::with_headings().map(|it| format!("`{}`", it.name)).collect();
+    headings.description = Some(format!(
+        "What the columns of questions are called in {}: `ids` (the default), or `texts` for their \
+         texts in the newest version.",
+        formats.join(" and ")
+    ));
+    headings
 }
 
 pub(super) fn invitation_state() -> Object {

@@ -49,6 +49,37 @@ async fn a_response_is_shown_as_it_was_stored() {
     assert_eq!(shown["flowAssignmentId"], "mine");
 }
 
+/// One place writes the JSON of a response, so its bytes are the same wherever it is shown.
+#[tokio::test]
+async fn a_response_has_the_same_json_in_the_list_alone_in_jsonl_and_in_the_file_of_its_respondent()
+{
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let flow = site.flow(&app).await;
+    let version = site.publish(&flow).await;
+    let sent = json!({
+        "respondentAnalyticsAdmission": "admitted",
+        "answers": {"why": "Ünï \"quoted\"\n日本", "nps": "10"},
+        "identities": [{"type": "userId", "value": "u-1"}],
+        "metadata": {"tags": {"plan": "pro"}}, "context": {"locale": "de"},
+        "flowAssignmentId": "my \"own\" id"
+    });
+    let id = site.store(&key, &version, sent).await;
+    let one = site.get(&format!("/responses/{id}")).await.text;
+    let fields: Vec<usize> = sluice_engine::stored_response::FIELDS
+        .iter()
+        .map(|field| one.find(&format!("\"{}\":", field.name)).unwrap())
+        .collect();
+    assert!(fields.is_sorted(), "{one}");
+    let list = site.get(&format!("/flows/{flow}/responses")).await.text;
+    assert!(list.contains(&one), "{list}");
+    let lines = site.get(&format!("/flows/{flow}/export?format=jsonl")).await.text;
+    assert_eq!(lines, format!("{one}\n"));
+    let file = format!("/respondents/export?appId={app}&type=userId&value=u-1");
+    let file = site.get(&file).await.text;
+    assert!(file.contains(&one), "{file}");
+}
+
 #[tokio::test]
 async fn responses_are_filtered_by_version_time_tag_and_order() {
     let site = Site::start().await;

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use http::HeaderMap;
 use maud::{Markup, html};
 use serde_json::json;
-use sluice_engine::export::{ExportAs, ExportFormat, Headings, Progress};
+use sluice_engine::export::{ExportAs, ExportFormat, FORMATS, Headings, Progress};
 use sluice_flow::id::FlowId;
 
 use super::view::{Part, View};
@@ -57,12 +57,7 @@ pub(super) fn button() -> Markup {
 
 /// The dialog. Without a script it stands open at the end of the page, and the button leads there.
 pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
-    let words = |format: ExportFormat| match format {
-        ExportFormat::Csv => ("CSV", "for everything that reads text"),
-        ExportFormat::Xlsx => ("Excel", "up to 1,048,575 responses, and a sheet of the questions"),
-        ExportFormat::Jsonl => ("JSON Lines", "one response a line, as the API shows it"),
-        ExportFormat::Parquet => ("Parquet", "typed columns, for analysis"),
-    };
+    let with_headings: Vec<_> = ExportFormat::with_headings().map(|format| format.label).collect();
     let plain = view.with_part(Part::Newest);
     html! {
         dialog.export-dialog id="export" open aria-labelledby="export-title" {
@@ -75,17 +70,16 @@ pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
                 @for (name, value) in plain.pairs() { input type="hidden" name=(name) value=(value); }
                 fieldset {
                     legend.label { "Format" }
-                    @for (at, format) in ExportFormat::ALL.iter().enumerate() {
-                        @let (name, what) = words(*format);
+                    @for (at, format) in FORMATS.iter().enumerate() {
                         label.check {
-                            input type="radio" name="format" value=(format.word()) checked[at == 0];
-                            span { (name) " " span.muted { (what) } }
+                            input type="radio" name="format" value=(format.name) checked[at == 0];
+                            span { (format.label) " " span.muted { (format.summary) } }
                         }
                     }
                 }
                 label.check {
-                    input type="checkbox" name="headings" value=(Headings::Texts.word());
-                    span { "Questions as column names " span.muted { "in CSV and Excel, with their ids behind them" } }
+                    input type="checkbox" name="headings" value=(Headings::Texts.as_str());
+                    span { "Questions as column names " span.muted { "in " (with_headings.join(" and ")) ", followed by their ids" } }
                 }
                 div data-progress hidden {
                     progress.bar aria-label="Progress of the export" {}
@@ -112,9 +106,9 @@ pub(super) async fn download(
         return Err(Refused::ForeignOrigin);
     }
     let format = query.get("format").and_then(ExportFormat::named).ok_or(Refused::NoSuchPage)?;
-    // The box stands beside all formats, and those without headings pass it over.
+    // The box is shown for all formats; those without headings ignore it.
     let headings = query.get("headings").and_then(Headings::named);
-    let headings = headings.filter(|_| format.has_headings()).unwrap_or_default();
+    let headings = headings.filter(|_| format.has_headings).unwrap_or_default();
     let filter = View::of(&query).filter();
     let exported_as = ExportAs { format, headings };
     let export = console.engine.export(&visitor.actor, flow, exported_as, &filter).await?;

@@ -6,7 +6,8 @@ use axum::extract::State;
 use maud::{Markup, html};
 use serde_json::Value;
 use sluice_engine::rows::{Order, ResponseRow, Scope};
-use sluice_engine::{AdminError, AdminResult, Asked, Engine, Missing, Paging};
+use sluice_engine::stored_response::labelled_values;
+use sluice_engine::{AdminError, AdminResult, Asked, Engine, Missing, Paging, ResponseJson};
 use sluice_flow::id::{FlowId, ResponseId};
 use sluice_flow::submission::Admission;
 
@@ -189,8 +190,7 @@ impl Whole<'_> {
                         }
                     }
                 }
-                @if let Some(id) = row.respondent_id { dt { "Respondent" } dd.mono { (id) } }
-                @if let Some(id) = &row.flow_assignment_id { dt { "Assignment" } dd.mono { bdi { (id) } } }
+                @for (label, value) in labelled_values(row) { dt { (label) } dd.mono { bdi { (value) } } }
                 @for (name, text) in &context { dt { (name) } dd { bdi { (text) } } }
                 dt { "Response" } dd.mono { (row.response_id) }
             }
@@ -212,19 +212,10 @@ impl Whole<'_> {
     }
 
     fn json(&self) -> String {
-        let row = self.row;
-        let stored = |text: Option<&str>| {
-            text.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or(Value::Null)
-        };
-        let whole = serde_json::json!({
-            "responseId": row.response_id, "flowId": row.flow_id, "flowVersionId": row.flow_version_id,
-            "receivedAt": row.response_id.made_at(), "respondentAnalyticsAdmission": row.admission,
-            "answers": stored(Some(&row.answers)), "identities": stored(Some(&row.identities_with_proof())),
-            "identityVerified": row.identity_verified, "respondentId": row.respondent_id,
-            "metadata": {"tags": stored(Some(row.tags.as_deref().unwrap_or("{}")))},
-            "context": stored(Some(row.context.as_deref().unwrap_or("{}"))), "flowAssignmentId": row.flow_assignment_id,
-        });
-        serde_json::to_string_pretty(&whole).unwrap_or_default()
+        match ResponseJson::new(self.row) {
+            Ok(json) => json.pretty(),
+            Err(error) => error.to_string(),
+        }
     }
 }
 

@@ -1,18 +1,18 @@
-//! All that is kept of one person, as the JSON file that they can be given.
+//! Everything about one respondent, as a JSON file to hand to them.
 
 use serde_json::{Value, json};
-use sluice_engine::rows::{ConsentRow, Respondent, ResponseRow};
-use sluice_engine::{Invitation, RespondentExport};
-use sluice_flow::submission::Admission;
+use sluice_engine::rows::{ConsentRow, Respondent};
+use sluice_engine::{AdminResult, Invitation, RespondentExport, ResponseJson};
 
-pub(super) fn file(export: &RespondentExport) -> Vec<u8> {
+pub(super) fn file(export: &RespondentExport) -> AdminResult<Vec<u8>> {
+    let responses: Result<Vec<_>, _> = export.responses.iter().map(ResponseJson::new).collect();
     let whole = json!({
         "respondent": export.respondent.as_ref().map(respondent),
         "consents": export.consents.iter().map(consent).collect::<Vec<_>>(),
-        "responses": export.responses.iter().map(response).collect::<Vec<_>>(),
+        "responses": responses?,
         "invitations": export.invitations.iter().map(invitation).collect::<Vec<_>>(),
     });
-    serde_json::to_vec_pretty(&whole).unwrap_or_default()
+    Ok(serde_json::to_vec_pretty(&whole).unwrap_or_default())
 }
 
 fn respondent(one: &Respondent) -> Value {
@@ -36,26 +36,6 @@ fn consent(row: &ConsentRow) -> Value {
     })
 }
 
-fn response(row: &ResponseRow) -> Value {
-    let admission = match row.admission {
-        Admission::Admitted => "admitted",
-        Admission::CollectionOnly => "collection_only",
-    };
-    json!({
-        "responseId": row.response_id,
-        "flowId": row.flow_id,
-        "flowVersionId": row.flow_version_id,
-        "receivedAt": row.response_id.made_at(),
-        "respondentAnalyticsAdmission": admission,
-        "answers": as_stored(Some(&row.answers)),
-        "identities": as_stored(row.identities.as_ref().map(|_| row.identities_with_proof()).as_ref()),
-        "identityVerified": row.identity_verified,
-        "metadata": {"tags": as_stored(row.tags.as_ref())},
-        "context": as_stored(row.context.as_ref()),
-        "flowAssignmentId": row.flow_assignment_id,
-    })
-}
-
 fn invitation(one: &Invitation) -> Value {
     let row = &one.row;
     json!({
@@ -70,9 +50,4 @@ fn invitation(one: &Invitation) -> Value {
         "revokedAt": row.times.revoked_at,
         "responseId": row.response_id,
     })
-}
-
-/// JSON that is kept as a text, as the JSON that it is.
-fn as_stored(text: Option<&String>) -> Value {
-    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null)
 }

@@ -71,7 +71,7 @@ pub(super) async fn export(
     Ok(reply::download(
         &format!("{respondent}.json"),
         "application/json",
-        person_file::file(&whole),
+        person_file::file(&whole)?,
     ))
 }
 

@@ -1,4 +1,4 @@
-//! One response with its JSON columns taken apart and put in the order of the columns.
+//! One response with its JSON columns parsed and its values in the order of the export's columns.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,9 +14,9 @@ use super::columns::{Columns, each};
 const USER_ID: &str = "userId";
 const EMAIL: &str = "traits.email";
 
-/// Made once for many rows, and filled for each.
+/// Allocated once and filled again for each row.
 #[derive(Debug)]
-pub(super) struct Laid<'r> {
+pub(super) struct FlatRow<'r> {
     /// By the position of their question.
     pub(super) answers: Vec<Option<Texts<'r>>>,
     /// By the position of their name.
@@ -30,7 +30,7 @@ pub(super) struct Laid<'r> {
     pub(super) context: [Option<Cow<'r, str>>; 5],
 }
 
-impl<'r> Laid<'r> {
+impl<'r> FlatRow<'r> {
     pub(super) fn new(columns: &Columns) -> Self {
         Self {
             answers: vec![None; columns.questions.len()],

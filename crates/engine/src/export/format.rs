@@ -1,0 +1,136 @@
+//! What an export format is, and how the columns of questions are named.
+//!
+//! Each format describes itself in its own file with one [`ExportFormat`]; [`FORMATS`] lists them.
+//! The admin API, the OpenAPI document, the console, the command line and docs/exports.md read that
+//! table, and nothing else in the project lists the formats.
+
+use sluice_store::ResponseRow;
+
+use super::columns::Columns;
+use super::pipe::Outlet;
+use super::{ExportFailed, FORMATS};
+
+/// A file format for exports.
+#[derive(Debug)]
+pub struct ExportFormat {
+    /// Its name in requests and on the command line.
+    pub name: &'static str,
+    /// The file name extension, without a dot.
+    pub extension: &'static str,
+    pub media_type: &'static str,
+    /// Its name in the console.
+    pub label: &'static str,
+    /// When to choose it: a phrase for the console and the command line's help.
+    pub summary: &'static str,
+    /// What values and lists look like in it: a phrase for docs/exports.md, in Markdown.
+    pub values: &'static str,
+    /// The most responses that a file can hold, if the format has a limit.
+    pub rows_max: Option<u64>,
+    /// Whether it has columns. They include one for each tag name, and collecting tag names may
+    /// take a scan of every response.
+    pub has_columns: bool,
+    /// Whether its first row names the columns for people.
+    pub has_headings: bool,
+    /// How a client can count the responses in it while it arrives.
+    pub lines: Option<Lines>,
+    pub(super) new_writer: fn(Columns) -> Result<Box<dyn FormatWriter>, ExportFailed>,
+}
+
+/// A format in which every response is a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lines {
+    /// Whether the first line is a header.
+    pub has_header: bool,
+    /// Whether a line break between double quotes does not end a line.
+    pub has_quotes: bool,
+}
+
+/// Turns rows into the bytes of a file.
+pub(super) trait FormatWriter: Send {
+    /// Writes what precedes the first row.
+    fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed>;
+    fn add(&mut self, rows: &[ResponseRow], out: &mut Vec<u8>) -> Result<(), ExportFailed>;
+    /// Writes what follows the last row; or the whole file, if the format can only be written at the
+    /// end.
+    fn end(self: Box<Self>, outlet: &mut Outlet<'_>) -> Result<(), ExportFailed>;
+}
+
+impl ExportFormat {
+    /// The format with this name, if this build can write it.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().copied().find(|format| format.name == name)
+    }
+
+    /// The names of all formats that this build can write.
+    pub fn names() -> Vec<&'static str> {
+        FORMATS.iter().map(|format| format.name).collect()
+    }
+
+    /// The formats whose first row names the columns for people.
+    pub fn with_headings() -> impl Iterator<Item = &'static Self> {
+        FORMATS.iter().copied().filter(|format| format.has_headings)
+    }
+}
+
+impl PartialEq for ExportFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for ExportFormat {}
+
+/// What the columns of questions are called, in a format that people read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Headings {
+    /// By the question's id, which never changes.
+    #[default]
+    Ids,
+    /// By the text of the newest version that asks it, followed by the id.
+    Texts,
+}
+
+impl Headings {
+    pub const ALL: &[Self] = &[Self::Ids, Self::Texts];
+
+    /// Its name in requests and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ids => "ids",
+            Self::Texts => "texts",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|headings| headings.as_str() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_is_found_by_its_name() {
+        for format in FORMATS {
+            assert_eq!(ExportFormat::named(format.name), Some(*format));
+        }
+        assert_eq!(ExportFormat::named("CSV"), None);
+    }
+
+    #[test]
+    fn every_format_describes_itself_and_no_two_share_a_name() {
+        for (at, format) in FORMATS.iter().enumerate() {
+            let texts =
+                [format.name, format.extension, format.label, format.summary, format.values];
+            assert!(
+                texts.iter().all(|text| !text.is_empty() && !text.contains('\n')),
+                "{format:?}"
+            );
+            assert!(format.name.bytes().all(|byte| byte.is_ascii_lowercase()), "{format:?}");
+            assert!(format.media_type.contains('/'), "{format:?}");
+            assert!(format.has_columns || !format.has_headings, "{format:?}");
+            assert!(!FORMATS[..at].contains(format), "{format:?}");
+        }
+    }
+}
