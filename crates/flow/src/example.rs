@@ -11,7 +11,7 @@ use crate::definition::Definition;
 use crate::judge::judge_question;
 use crate::question::choice::Choice;
 use crate::question::{Question, QuestionType};
-use crate::submission::{TextMap, Texts};
+use crate::text_map::{TextMap, Texts};
 
 /// One right answer to each question that takes one.
 pub fn answers(definition: &Definition) -> Map<String, Value> {

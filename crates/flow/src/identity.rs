@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::issue::{Code, Issue};
-use crate::submission::{Admission, Identity, Submission};
+use crate::submission::parts::{Admission, Identity, Submission};
 
 const USER_ID: &str = "userId";
 const EMAIL: &str = "traits.email";

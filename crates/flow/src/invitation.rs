@@ -5,12 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::email::is_email;
 use crate::issue::Code;
-use crate::question::email::is_email;
 use crate::submission::identities::{EMAIL_CHARS_MAX, USER_ID_CHARS_MAX};
 use crate::time::Timestamp;
 
-pub use crate::submission::identities::{EMAIL, USER_ID};
+pub use crate::submission::parts::{EMAIL, USER_ID};
 
 /// Whom an invitation is for: a user id, an e-mail address, or both.
 ///

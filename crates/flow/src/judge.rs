@@ -6,9 +6,9 @@
 
 use crate::definition::Definition;
 use crate::issue::{Code, Issue};
-use crate::question::{Problems, Question, Shape, is_absent};
+use crate::question::{Problems, Question, Shape};
 use crate::snapshot::Snapshot;
-use crate::submission::TextMap;
+use crate::text_map::TextMap;
 
 /// Gives each answer the form in which it is stored: a list if its question takes several values, a
 /// text otherwise. No answer is an empty list or an empty text. A list of several texts where one is
@@ -51,7 +51,7 @@ pub fn judge_question(question: &Question, answers: &TextMap<'_>) -> Vec<Issue> 
 /// Judges the answer to one question. Whether the submission names the question at all.
 fn judge_one(question: &Question, answers: &TextMap<'_>, issues: &mut Vec<Issue>) -> bool {
     let named = answers.get(question.id.as_str());
-    let answer = named.filter(|answer| !is_absent(answer));
+    let answer = named.filter(|answer| !answer.is_absent());
     let mut problems = Problems { question: &question.id, issues };
     let whole = answer.is_some_and(|answer| {
         question.question_type.judge(answer, &mut problems);

@@ -19,7 +19,9 @@
 //! A refusal is a value ([`issue::Issue`], theirs); this crate has no errors of its own.
 
 pub mod counts;
+pub(crate) mod date;
 pub mod definition;
+pub mod email;
 pub mod example;
 pub mod id;
 pub mod identity;
@@ -35,5 +37,6 @@ pub mod question;
 pub mod respondent;
 pub mod snapshot;
 pub mod submission;
+pub(crate) mod text_map;
 pub mod time;
 pub mod words;

@@ -15,25 +15,12 @@ use std::cmp::Ordering;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::definition::Definition;
+use crate::date::is_date;
 use crate::question::choice::{OTHER, OTHER_PREFIX};
 use crate::question::decimal::Decimal;
-use crate::question::{is_absent, is_date, several};
-use crate::submission::{TextMap, Texts};
+use crate::text_map::{TextMap, Texts};
 
 pub(crate) use self::read::{Earlier, read, schema};
-
-/// The answers without those to questions that earlier answers hide. A page that asks one question after
-/// another sends these: whoever goes back and changes an answer no longer means what was asked for it.
-#[must_use]
-pub fn reached<'a>(definition: &Definition, mut answers: TextMap<'a>) -> TextMap<'a> {
-    for question in definition.questions() {
-        if !question.is_asked(&answers) {
-            answers.remove(&question.id);
-        }
-    }
-    answers
-}
 
 /// When a question is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +65,7 @@ impl Condition {
             Self::Any(conditions) => conditions.iter().any(|each| each.holds(answers)),
             Self::Not(condition) => !condition.holds(answers),
             Self::Answer { question, test } => {
-                test.holds(answers.get(question.as_str()).filter(|answer| !is_absent(answer)))
+                test.holds(answers.get(question.as_str()).filter(|answer| !answer.is_absent()))
             }
         }
     }
@@ -90,12 +77,12 @@ impl Test {
             return answer.is_some() == *wanted;
         }
         let Some(answer) = answer else { return false };
-        let one = || several(answer).first().map_or("", |text| text);
+        let one = || answer.as_slice().first().map_or("", |text| text);
         match self {
             Self::Equals(operand) => operand.equals(one()),
             Self::In(operands) => operands.iter().any(|operand| operand.equals(one())),
             Self::NotIn(operands) => !operands.iter().any(|operand| operand.equals(one())),
-            Self::Includes(operand) => several(answer).iter().any(|text| operand.equals(text)),
+            Self::Includes(operand) => answer.as_slice().iter().any(|text| operand.equals(text)),
             Self::LessThan(operand) => operand.compare(one()) == Some(Ordering::Less),
             Self::GreaterThan(operand) => operand.compare(one()) == Some(Ordering::Greater),
             Self::Answered(_) => false,

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::id::RespondentId;
-use crate::submission::{EMAIL, Identity, USER_ID};
+use crate::submission::parts::{EMAIL, Identity, USER_ID};
 
 /// The identities of one profile: one userId, and addresses for the rest. A response that brings more is stored
 /// and linked all the same; only the profile does not grow.

@@ -99,7 +99,7 @@ impl FromStr for Day {
     type Err = InvalidDay;
 
     fn from_str(text: &str) -> Result<Self, InvalidDay> {
-        if !crate::question::is_date(text) {
+        if !crate::date::is_date(text) {
             return Err(InvalidDay);
         }
         let midnight: Timestamp = format!("{text}T00:00:00Z").parse().map_err(|_| InvalidDay)?;

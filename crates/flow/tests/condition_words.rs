@@ -16,6 +16,6 @@ fn conditions_are_said_as_the_shared_table_says() {
         let draft = json!({"title": "T", "questions": questions});
         let definition = definition::check(&draft).unwrap();
         let condition = definition.question("asked").unwrap().visible_if.as_ref().unwrap();
-        assert_eq!(json!(condition.in_words(&definition)), case["words"], "{case}");
+        assert_eq!(json!(condition.in_words(definition.questions())), case["words"], "{case}");
     }
 }

@@ -7,11 +7,13 @@
 //! `use` groups, which is all that these rules need in code that rustfmt has laid out.
 
 mod architecture {
+    pub(crate) mod circles;
     pub(crate) mod imports;
     pub(crate) mod rules;
     pub(crate) mod source;
 }
 
+use architecture::circles::circles;
 use architecture::imports::{self, Crate};
 use architecture::rules;
 use architecture::source::Source;
@@ -49,6 +51,12 @@ fn sql_libraries_are_named_only_in_the_store() {
 #[test]
 fn sibling_transports_do_not_import_one_another() {
     check(rules::sibling_transport_import);
+}
+
+#[test]
+fn no_files_of_the_pure_crate_import_one_another_in_a_circle() {
+    let circles = circles(&Source::of_workspace(), "crates/flow/src/");
+    assert!(circles.is_empty(), "circles:\n  {circles:#?}");
 }
 
 #[test]
@@ -136,6 +144,23 @@ fn the_sibling_rule_can_fail() {
         sample(rule, "crates/web/src/lib.rs", &format!("//! x\n{import}\n"), 0);
     }
     sample(rule, "crates/web/src/public.rs", "//! x\nuse crate::reply::admin_of;\n", 0);
+}
+
+#[test]
+fn the_circle_rule_can_fail() {
+    let file = |path: &str, text: &str| Source::new(&format!("crates/x/src/{path}"), text);
+    let found = |sources: &[Source]| circles(sources, "crates/x/src/");
+    let one = || file("one.rs", "//! x\nuse crate::two::{inner::{A, B}, C};\n");
+    let face = || file("two/mod.rs", "//! x\nmod inner;\npub use inner::A;\n");
+    let inner = |text: &str| file("two/inner.rs", &format!("//! x\n{text}\n"));
+    let circle = vec![vec!["one".to_owned(), "two".to_owned(), "two::inner".to_owned()]];
+    assert_eq!(found(&[one(), face(), inner("use super::super::one;")]), circle);
+    assert_eq!(found(&[one(), face(), inner("fn f() { crate::one::f() }")]), circle);
+    for text in
+        ["use super::C;", "#[cfg(test)]\nmod tests {\n    use crate::one;\n}", "use std::one::A;"]
+    {
+        assert_eq!(found(&[one(), face(), inner(text)]), Vec::<Vec<String>>::new(), "{text}");
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+use sluice_flow::email::is_email;
 use sluice_flow::id::UserId;
-use sluice_flow::question::email::is_email;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
     At, Change, Holder, PeopleWrite, SessionRow, StoreResult, TokenHash, User, UserKey, Write,

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use sluice_flow::definition::Fault;
+use sluice_flow::email::is_email;
 use sluice_flow::id::{AppId, UserId};
-use sluice_flow::question::email::is_email;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
     At, Change, GrantRow, LinkRow, Page, PeopleWrite, Role, Scope, StoreError, User, UserKey,

@@ -5,10 +5,12 @@
 //! definition with its keys, all ended by a zero.
 
 use super::bytes::{Damaged, Reader, put, put_text};
-use super::tags::TAG_VALUE_BYTES_MAX;
 use crate::definition::Definition;
-use crate::question::{is_absent, several};
-use crate::submission::{Admission, TextMap, stored_texts};
+use crate::submission::{Admission, stored_texts};
+use crate::text_map::TextMap;
+
+/// A longer value of a tag is counted with the others.
+pub const TAG_VALUE_BYTES_MAX: usize = 120;
 
 const ADMITTED: u8 = 1;
 const TAKEN_AWAY: u8 = 2;
@@ -37,7 +39,7 @@ impl Contribution {
                 continue;
             };
             let counted = question.question_type.counted();
-            if is_absent(answer) || !question.question_type.is_answerable() {
+            if answer.is_absent() || !question.question_type.is_answerable() {
                 continue;
             }
             put(&mut out, ((place as u64) << 1 | u64::from(counted.has_sum())) + 1);
@@ -79,7 +81,7 @@ fn put_head(out: &mut Vec<u8>, tags: &TextMap<'_>, admission: Admission) {
         Admission::CollectionOnly => 0,
     });
     for (name, values) in tags.iter() {
-        let values = several(values);
+        let values = values.as_slice();
         for (at, value) in values.iter().enumerate() {
             if values[..at].contains(value) {
                 continue;

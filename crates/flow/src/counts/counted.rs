@@ -2,9 +2,9 @@
 
 use super::bytes::{put, put_signed};
 use super::number;
+use crate::date::is_date;
 use crate::question::choice::{Choice, OTHER_PREFIX};
-use crate::question::{is_date, several};
-use crate::submission::Texts;
+use crate::text_map::Texts;
 
 /// How the answers to a question are counted. What an answer is counted under are its keys.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +43,7 @@ impl Counted<'_> {
     /// Puts the sum, where there is one, and the keys of an answer, each plus one.
     pub(super) fn put(&self, answer: &Texts<'_>, out: &mut Vec<u8>) {
         let mut key = |key: u32| put(out, u64::from(key) + 1);
-        let first = || several(answer).first().map_or("", |text| text.as_ref());
+        let first = || answer.as_slice().first().map_or("", |text| text.as_ref());
         match *self {
             Self::Never | Self::Presence => {}
             Self::Nps => mark(first(), 0, 10).into_iter().for_each(key),
@@ -53,7 +53,7 @@ impl Counted<'_> {
                 words.iter().position(|one| *one == word).and_then(small).into_iter().for_each(key);
             }
             Self::Options { options, .. } => {
-                for chosen in several(answer) {
+                for chosen in answer.as_slice() {
                     let place = match place_of(options, chosen) {
                         None if chosen.starts_with(OTHER_PREFIX) => small(options.len()),
                         place => place,
@@ -63,7 +63,7 @@ impl Counted<'_> {
             }
             Self::Ranking(options) => {
                 let count = small(options.len()).unwrap_or(0);
-                for (rank, id) in (0..count).zip(several(answer)) {
+                for (rank, id) in (0..count).zip(answer.as_slice()) {
                     place_of(options, id)
                         .map(|it| it * count + rank)
                         .into_iter()
@@ -72,7 +72,7 @@ impl Counted<'_> {
             }
             Self::Matrix { rows, columns } => {
                 let count = small(columns.len()).unwrap_or(0);
-                for cell in several(answer) {
+                for cell in answer.as_slice() {
                     let Some((row, column)) = cell.split_once(':') else { continue };
                     let place = place_of(rows, row).zip(place_of(columns, column));
                     place.map(|(row, column)| row * count + column).into_iter().for_each(&mut key);

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::bytes::Damaged;
 use super::contribution::{Head, entries};
-use super::sheet::segment;
+use super::segment::segment;
 use super::tally::Counts;
 
 /// What the bytes of a [`super::Delta`] add, and what they take away.

@@ -18,23 +18,25 @@
 mod bytes;
 mod census;
 mod contribution;
-mod counted;
+pub(crate) mod counted;
 mod gathered;
 mod hidden;
 mod number;
+mod segment;
 mod sheet;
 mod tags;
 mod tally;
 
 pub use bytes::Damaged;
 pub use census::TagCensus;
-pub use contribution::{Contribution, Delta};
+pub use contribution::{Contribution, Delta, TAG_VALUE_BYTES_MAX};
 pub use counted::{Counted, month_of};
 pub use gathered::Gathered;
 pub use number::{NumberBin, SUM_UNIT};
-pub use sheet::{Part, Sheet, segment};
+pub use segment::segment;
+pub use sheet::{Part, Sheet};
 pub use tags::{
-    TAG_NAMES_MAX, TAG_NAMES_ROOM, TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, TAG_VALUES_ROOM,
-    TAGS_RECOUNT_RESPONSES_MAX, TagTally,
+    TAG_NAMES_MAX, TAG_NAMES_ROOM, TAG_VALUES_MAX, TAG_VALUES_ROOM, TAGS_RECOUNT_RESPONSES_MAX,
+    TagTally,
 };
 pub use tally::{Counts, KEYS_MAX, OTHERS, QuestionCounts, SEGMENT_KEYS_MAX};

@@ -7,17 +7,12 @@ use std::collections::BTreeMap;
 
 use super::bytes::{Damaged, Reader};
 use super::gathered::Gathered;
+use super::segment::segment;
 use super::tags::{TagTally, Tags};
 use super::tally::{Counts, KEYS_MAX, SEGMENT_KEYS_MAX};
 
 /// The first byte of every part: what its bytes mean.
 const FORM: u8 = 1;
-
-/// The name under which the part of a tag's value is kept; that of all responses is empty.
-pub fn segment(name: &str, value: &str) -> Vec<u8> {
-    // No text of a submission has a zero in it.
-    [name.as_bytes(), &[0], value.as_bytes()].concat()
-}
 
 /// The counts of one version and day.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use super::bytes::{Damaged, Reader, put, put_signed, put_text};
 use super::hidden::Hidden;
-use super::sheet::segment;
+use super::segment::segment;
 
 /// Names of tags that stay when there are more than [`TAG_NAMES_ROOM`], for a version and day.
 pub const TAG_NAMES_MAX: usize = 16;
@@ -26,8 +26,6 @@ pub const TAG_VALUES_ROOM: usize = 1_024;
 /// A day with more responses is not counted again for its tags: all of them are read in one transaction, which must stay
 /// short.
 pub const TAGS_RECOUNT_RESPONSES_MAX: i64 = 20_000;
-/// A longer value is counted with the others.
-pub const TAG_VALUE_BYTES_MAX: usize = 120;
 
 /// The values of one tag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -26,10 +26,13 @@ use self::limits::{DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, TITLE_CHARS_MAX
 use self::reader::{Faults, Reader};
 use crate::locale;
 use crate::origin;
+use crate::question::url::is_url;
 use crate::question::{self, Question};
+use crate::text_map::TextMap;
 
 pub use self::difference::{Change, ChangeKind, difference};
 pub use self::presentable::presentable;
+pub use self::reader::Fault;
 pub use self::schema::json_schema;
 pub use self::translation::{TranslatedText, Translation};
 pub use self::warnings::warnings;
@@ -74,13 +77,6 @@ pub struct Ending {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     pub redirect_url: Option<String>,
-}
-
-/// One thing wrong with a draft: where (JSON Pointer), and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Fault {
-    pub pointer: String,
-    pub message: String,
 }
 
 /// A draft that keeps every rule; only [`check`] makes one.
@@ -145,6 +141,19 @@ impl Definition {
         self.by_id.iter().map(|&at| (at, &self.questions[at]))
     }
 
+    /// The answers without those to questions that earlier answers hide. A page that asks one question
+    /// after another sends these: if a respondent goes back and changes an answer, answers to questions
+    /// that are no longer asked do not count.
+    #[must_use]
+    pub fn reached<'a>(&self, mut answers: TextMap<'a>) -> TextMap<'a> {
+        for question in &self.questions {
+            if !question.is_asked(&answers) {
+                answers.remove(&question.id);
+            }
+        }
+        answers
+    }
+
     pub fn ending(&self) -> &Ending {
         &self.ending
     }
@@ -171,7 +180,7 @@ pub fn check(draft: &Value) -> Result<Definition, Vec<Fault>> {
 pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
     let checked = check(draft);
     let redirect = draft.pointer("/ending/redirectUrl").and_then(Value::as_str);
-    let is_faulty = |url: &str| question::url::is_url(url) && origin::web_origin(url).is_none();
+    let is_faulty = |url: &str| is_url(url) && origin::web_origin(url).is_none();
     if !redirect.is_some_and(is_faulty) {
         return checked;
     }
@@ -240,7 +249,7 @@ fn read_ending_fields(reader: &mut Reader<'_>) -> Ending {
     let title = reader.text("title", TITLE_CHARS_MAX);
     let body = reader.text("body", ENDING_BODY_CHARS_MAX);
     let redirect_url = reader.text("redirectUrl", URL_CHARS_MAX);
-    if redirect_url.as_deref().is_some_and(|url| !question::url::is_url(url)) {
+    if redirect_url.as_deref().is_some_and(|url| !is_url(url)) {
         reader.fault("redirectUrl", REDIRECT);
     }
     Ending { title, body, redirect_url }

@@ -8,10 +8,17 @@
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use super::Fault;
 use super::limits::FAULTS_MAX;
+
+/// One thing wrong with a draft: where (JSON Pointer), and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    pub pointer: String,
+    pub message: String,
+}
 
 /// The faults found so far.
 #[derive(Debug, Default)]
@@ -69,6 +76,11 @@ pub(crate) fn text(
         }
         Some(text) => Some(text.to_owned()),
     }
+}
+
+/// The JSON Schema of a text with at most this many characters.
+pub(crate) fn text_schema(chars_max: usize) -> Value {
+    json!({"type": "string", "maxLength": chars_max})
 }
 
 /// One object that is being read.

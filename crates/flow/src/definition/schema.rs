@@ -12,9 +12,11 @@ use super::limits::{
     DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, HELP_CHARS_MAX, ID_CHARS_MAX, PROMPT_CHARS_MAX,
     QUESTIONS_MAX, TITLE_CHARS_MAX, TRANSLATIONS_MAX, URL_CHARS_MAX,
 };
+use super::reader::text_schema;
 use super::{DEFAULT_LOCALE, RespondentAnalytics};
 use crate::logic;
-use crate::question::{schemas, text_schema};
+
+use crate::question::table::schemas;
 
 /// The JSON Schema (2020-12) of a definition.
 pub fn json_schema() -> &'static Value {

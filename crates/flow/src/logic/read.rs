@@ -5,13 +5,16 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use super::{Condition, Operand, Test};
+use crate::date::is_date;
 use crate::definition::limits::{
     CONDITION_DEPTH_MAX, CONDITION_ITEMS_MAX, CONDITION_TEXT_CHARS_MAX,
 };
 use crate::definition::reader::{Faults, Reader};
 use crate::question::choice::{Choice, OTHER, has, listed};
 use crate::question::decimal::Decimal;
-use crate::question::{Comparable, QuestionType, is_cell, is_date};
+use crate::question::matrix::is_cell;
+use crate::question::rules::Comparable;
+use crate::question::table::QuestionType;
 
 const COMBINATORS: &[&str] = &["all", "any", "not"];
 const TESTS: &[&str] =

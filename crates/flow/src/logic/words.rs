@@ -5,25 +5,25 @@
 //! both pass `tests/condition_words.json`. Deliberately absent: other languages. Authors' pages are in English.
 
 use super::{Condition, Operand, Test};
-use crate::definition::Definition;
+use crate::question::Question;
 use crate::question::choice::Choice;
-use crate::question::{Comparable, Question};
+use crate::question::rules::Comparable;
 
 /// How much of a prompt or label stands in a sentence, in characters.
 const NAME_CHARS_MAX: usize = 60;
 
 impl Condition {
-    /// The condition as a sentence without its end. What it names should be in `definition`, where it is
+    /// The condition as a sentence without its end. What it names should be among `questions`, where it is
     /// spoken of by its text; what is not there is spoken of by its id.
-    pub fn in_words(&self, definition: &Definition) -> String {
-        self.part(definition, false)
+    pub fn in_words(&self, questions: &[Question]) -> String {
+        self.part(questions, false)
     }
 
     /// `inner` says that the words stand among others, so that those joined by and/or need brackets.
-    fn part(&self, definition: &Definition, inner: bool) -> String {
+    fn part(&self, questions: &[Question], inner: bool) -> String {
         let joined = |conditions: &[Self], word: &str| {
             let is_one = conditions.len() == 1;
-            let part = |each: &Self| each.part(definition, inner || !is_one);
+            let part = |each: &Self| each.part(questions, inner || !is_one);
             let text = conditions.iter().map(part).collect::<Vec<_>>().join(word);
             if inner && !is_one { format!("({text})") } else { text }
         };
@@ -31,10 +31,11 @@ impl Condition {
             Self::All(conditions) => joined(conditions, " and "),
             Self::Any(conditions) => joined(conditions, " or "),
             Self::Not(condition) => {
-                format!("it is not true that {}", condition.part(definition, true))
+                format!("it is not true that {}", condition.part(questions, true))
             }
             Self::Answer { question, test } => {
-                let question = Asked { id: question, question: definition.question(question) };
+                let found = questions.iter().find(|it| it.id == *question);
+                let question = Asked { id: question, question: found };
                 format!("{} {}", question.name(), question.test(test))
             }
         }

@@ -3,11 +3,10 @@
 //! Messages name the question and what it takes. They never repeat the answer, because messages
 //! reach logs.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use crate::issue::{Code, Issue};
-use crate::submission::Texts;
+use crate::text_map::Texts;
 
 /// Where a type puts what is wrong with one question's answer.
 #[derive(Debug)]
@@ -24,26 +23,13 @@ impl Problems<'_> {
     }
 }
 
-/// Whether this is no answer at all.
-pub(crate) fn is_absent(answer: &Texts<'_>) -> bool {
-    several(answer).iter().all(|text| text.is_empty()) && several(answer).len() <= 1
-}
-
 /// The answer where one text is meant; a list of one is that text, any other list is the wrong kind.
 pub(crate) fn one<'t>(answer: &'t Texts<'_>, problems: &mut Problems<'_>) -> Option<&'t str> {
-    if let [text] = several(answer) {
+    if let [text] = answer.as_slice() {
         return Some(text);
     }
     problems.add(Code::WrongAnswerKind, "takes one text, not a list");
     None
-}
-
-/// The answer where a list is meant; one text is a list of one.
-pub(crate) fn several<'t, 'a>(answer: &'t Texts<'a>) -> &'t [Cow<'a, str>] {
-    match answer {
-        Texts::One(text) => std::slice::from_ref(text),
-        Texts::Many(texts) => texts,
-    }
 }
 
 /// The words for a range of which either end may be open.

@@ -9,9 +9,9 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Problems, is_choice_id, text_schema};
+use super::answer::Problems;
 use crate::definition::limits::{ID_CHARS_MAX, LABEL_CHARS_MAX, OTHER_CHARS_MAX};
-use crate::definition::reader::Reader;
+use crate::definition::reader::{Reader, text_schema};
 use crate::issue::Code;
 
 /// What an answer of the respondent's own starts with.
@@ -90,6 +90,13 @@ pub(crate) fn listed(choices: &[Choice]) -> String {
         0 => ids.join(", "),
         more => format!("{} and {more} more", ids.join(", ")),
     }
+}
+
+/// Options, rows and columns: as questions, but a digit may come first.
+pub(super) fn is_choice_id(id: &str) -> bool {
+    id.len() <= ID_CHARS_MAX
+        && id.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 /// Reads a list of options, rows or columns.

@@ -3,11 +3,12 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Comparable, Problems, Rules, one};
-use crate::counts::Counted;
+use super::answer::{Problems, one};
+use super::rules::{Comparable, Rules};
+use crate::counts::counted::Counted;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
-use crate::submission::Texts;
+use crate::text_map::Texts;
 
 const WORDS: &[&str] = &["accepted"];
 

@@ -8,13 +8,14 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::answer::Problems;
 use super::choice::{Choice, choices_schema, has, listed, read_choices};
-use super::{Comparable, Label, Problems, Rules, several};
-use crate::counts::Counted;
+use super::rules::{Comparable, Label, Rules};
+use crate::counts::counted::Counted;
 use crate::definition::limits::{MATRIX_ROWS_MAX, OPTIONS_MAX};
 use crate::definition::reader::Reader;
 use crate::issue::Code;
-use crate::submission::Texts;
+use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -34,7 +35,7 @@ impl Rules for Matrix {
     }
 
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
-        let cells = several(answer);
+        let cells = answer.as_slice();
         if !cells.iter().all(|cell| cell.contains(':')) {
             return problems.add(Code::InvalidFormat, "takes <row>:<column> for each row");
         }
@@ -53,7 +54,7 @@ impl Rules for Matrix {
     }
 
     fn is_whole(&self, answer: &Texts<'_>) -> bool {
-        let cells = several(answer);
+        let cells = answer.as_slice();
         self.rows.iter().all(|wanted| cells.iter().any(|cell| row(cell) == wanted.id))
     }
 

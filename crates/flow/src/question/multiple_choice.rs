@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::answer::{Problems, within};
 use super::choice::{OTHER_PREFIX, Options};
-use super::{Comparable, Label, Problems, Rules, several, within};
-use crate::counts::Counted;
+use super::rules::{Comparable, Label, Rules};
+use crate::counts::counted::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
-use crate::submission::Texts;
+use crate::text_map::Texts;
 
 /// Every option and one other.
 const SELECTED_MAX: u32 = OPTIONS_MAX as u32 + 1;
@@ -49,7 +50,7 @@ impl Rules for MultipleChoice {
     }
 
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
-        let chosen = several(answer);
+        let chosen = answer.as_slice();
         // One unknown option says it all; more of them would only repeat the message.
         let _ = chosen.iter().all(|chosen| self.choice.judge(chosen, problems));
         // More than there are must repeat one; counting first keeps a hostile answer cheap.

@@ -3,12 +3,13 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::answer::{Problems, one};
 use super::rating::{end_labels, judge_mark};
-use super::{Comparable, Label, Problems, Rules, one, text_schema};
-use crate::counts::Counted;
+use super::rules::{Comparable, Label, Rules};
+use crate::counts::counted::Counted;
 use crate::definition::limits::LABEL_CHARS_MAX;
-use crate::definition::reader::Reader;
-use crate::submission::Texts;
+use crate::definition::reader::{Reader, text_schema};
+use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

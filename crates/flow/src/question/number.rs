@@ -5,13 +5,14 @@ use std::cmp::Ordering;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::answer::{Problems, one, within};
 use super::decimal::{Decimal, compare, is_decimal};
-use super::{Comparable, Problems, Rules, one, within};
-use crate::counts::Counted;
+use super::rules::{Comparable, Rules};
+use crate::counts::counted::Counted;
 use crate::definition::limits::NUMBER_BOUND_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
-use crate::submission::Texts;
+use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]

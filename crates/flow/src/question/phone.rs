@@ -5,12 +5,13 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::answer::{Problems, one};
+use super::rules::{Comparable, Rules};
 use super::text::Length;
-use super::{Comparable, Problems, Rules, one};
-use crate::counts::Counted;
+use crate::counts::counted::Counted;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
-use crate::submission::Texts;
+use crate::text_map::Texts;
 
 const PHONE_CHARS_MAX: usize = 32;
 const PHONE_DIGITS_MIN: usize = 3;

@@ -3,13 +3,14 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::answer::Problems;
 use super::choice::{Choice, choices_schema, has, listed, read_choices};
-use super::{Comparable, Label, Problems, Rules, several};
-use crate::counts::Counted;
+use super::rules::{Comparable, Label, Rules};
+use crate::counts::counted::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
-use crate::submission::Texts;
+use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -25,7 +26,7 @@ impl Rules for Ranking {
     }
 
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
-        let ranked = several(answer);
+        let ranked = answer.as_slice();
         if !ranked.iter().all(|id| has(&self.options, id)) {
             let options = listed(&self.options);
             problems.add(Code::UnknownOption, format_args!("ranks only its options: {options}"));

@@ -3,12 +3,13 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Comparable, Label, Problems, Rules, one, text_schema};
-use crate::counts::Counted;
+use super::answer::{Problems, one};
+use super::rules::{Comparable, Label, Rules};
+use crate::counts::counted::Counted;
 use crate::definition::limits::LABEL_CHARS_MAX;
-use crate::definition::reader::Reader;
+use crate::definition::reader::{Reader, text_schema};
 use crate::issue::Code;
-use crate::submission::Texts;
+use crate::text_map::Texts;
 
 const RATING_MAX_DEFAULT: u32 = 5;
 

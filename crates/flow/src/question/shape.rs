@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::choice::{Choice, OTHER_PREFIX};
-use super::{Comparable, Label, QuestionType};
+use super::rules::{Comparable, Label};
+use super::table::QuestionType;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {

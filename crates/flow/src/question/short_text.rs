@@ -3,12 +3,13 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::answer::{Problems, one};
+use super::rules::{Comparable, Rules};
 use super::text::Length;
-use super::{Comparable, Problems, Rules, one};
-use crate::counts::Counted;
+use crate::counts::counted::Counted;
 use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::definition::reader::Reader;
-use crate::submission::Texts;
+use crate::text_map::Texts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]

@@ -3,12 +3,13 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::answer::{Problems, one};
 use super::choice::Options;
-use super::{Comparable, Label, Problems, Rules, one};
-use crate::counts::Counted;
+use super::rules::{Comparable, Label, Rules};
+use crate::counts::counted::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::Reader;
-use crate::submission::Texts;
+use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]

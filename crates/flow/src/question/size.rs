@@ -1,7 +1,8 @@
 //! How large an answer can be, for the warning that not all of them fit into one body.
 
 use super::choice::{Choice, OTHER_PREFIX};
-use super::{Comparable, QuestionType};
+use super::rules::Comparable;
+use super::table::QuestionType;
 use crate::definition::limits::{ANSWER_CHARS_MAX, NUMBER_CHARS_MAX, OTHER_CHARS_MAX};
 
 /// Bytes of a character in UTF-8, at most.

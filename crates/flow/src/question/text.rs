@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Problems, within};
+use super::answer::{Problems, within};
 use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::parts::{Context, Page};
 use super::tree::{Node, Object};
-use super::{Context, Page};
 use crate::locale;
 
 /// Where the fields of the page are cut, in characters.

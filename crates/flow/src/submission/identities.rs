@@ -2,12 +2,12 @@
 //!
 //! Messages never repeat a value: it may be somebody's address.
 
-use super::Identity;
+use super::parts::{EMAIL, Identity, USER_ID};
 use super::report::{At, Part, Report};
-use super::rules::{is_within, text};
+use super::text_rules::{is_within, text};
 use super::tree::{ITEMS_KEPT_MAX, Node};
+use crate::email::is_email;
 use crate::issue::Code;
-use crate::question::email::is_email;
 
 /// How many identities a submission may have once exact repeats are merged.
 pub const IDENTITIES_MAX: usize = 10;
@@ -21,9 +21,6 @@ pub(super) const TYPE_CHARS_MAX: usize = 64;
 pub(super) const OTHER_VALUE_CHARS_MAX: usize = 500;
 
 const _: () = assert!(IDENTITIES_SENT_MAX < ITEMS_KEPT_MAX);
-
-pub const USER_ID: &str = "userId";
-pub const EMAIL: &str = "traits.email";
 
 pub(super) fn check<'a>(node: Option<Node<'a>>, report: &mut Report) -> Vec<Identity<'a>> {
     let at = At::Whole.field("identities");

@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::Texts;
+use crate::text_map::Texts;
 
 /// Calls `each` with every name and its texts, in the order in which they stand. What is neither a text nor
 /// a list of texts is left out; JSON that is no object has no entries.

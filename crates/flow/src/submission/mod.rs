@@ -12,50 +12,33 @@ mod context;
 pub(crate) mod identities;
 mod kept;
 mod limits;
+pub(crate) mod parts;
 mod report;
 mod rules;
 mod stored;
 mod superjson;
 mod surrogates;
-mod text_map;
+mod text_rules;
 mod texts;
 mod tree;
 mod withheld;
 
-use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
-
 use crate::issue::{Code, Issue};
 
 pub use identities::IDENTITIES_MAX;
-pub(crate) use identities::{EMAIL, USER_ID};
 pub use kept::each_entry;
 pub use limits::LIMITS;
+pub use parts::{Admission, Context, Identity, Page, Submission};
 pub use rules::{IDEMPOTENCY_KEY_CHARS_MAX, is_idempotency_key};
 pub(crate) use stored::stored_texts;
 pub use stored::{identities_json, identities_json_without_proof, identities_with_proof};
-pub use text_map::{TextMap, Texts};
 pub use texts::TAGS_MAX;
 pub use withheld::{Unlinked, without_respondent};
 
+pub use crate::text_map::{TextMap, Texts};
+
 /// The largest body of a submission or a batch unless an operator sets another limit, in bytes.
 pub const BODY_BYTES_DEFAULT: usize = 1024 * 1024;
-
-/// A submission of the right shape; nothing is judged yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Submission<'a> {
-    pub flow_version_id: Cow<'a, str>,
-    pub admission: Admission,
-    pub answers: TextMap<'a>,
-    /// Without exact repeats, in the order sent.
-    pub identities: Vec<Identity<'a>>,
-    pub tags: TextMap<'a>,
-    pub context: Context<'a>,
-    pub flow_assignment_id: Option<Cow<'a, str>>,
-    /// Names this call, so that sending it again stores nothing. Not part of the content.
-    pub idempotency_key: Option<Cow<'a, str>>,
-}
 
 impl Submission<'_> {
     /// Applies the shape rules to a submission that was built from its parts and not parsed: every
@@ -63,66 +46,6 @@ impl Submission<'_> {
     pub fn checked(self) -> Result<Self, Vec<Issue>> {
         rules::check_parts(self)
     }
-}
-
-/// What the respondent decided about being known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Admission {
-    CollectionOnly,
-    Admitted,
-}
-
-impl Admission {
-    pub const ALL: &[Self] = &[Self::CollectionOnly, Self::Admitted];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::CollectionOnly => "collection_only",
-            Self::Admitted => "admitted",
-        }
-    }
-
-    /// As a column that says whether it is admitted tells it.
-    pub fn of_admitted(is_admitted: bool) -> Self {
-        if is_admitted { Self::Admitted } else { Self::CollectionOnly }
-    }
-
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|admission| admission.as_str() == name)
-    }
-}
-
-/// One thing that the client knows the respondent by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity<'a> {
-    #[serde(rename = "type", borrow)]
-    pub kind: Cow<'a, str>,
-    #[serde(borrow)]
-    pub value: Cow<'a, str>,
-}
-
-/// What the client says of the page and the browser; the fields stand in the order of their names,
-/// as they are stored.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Context<'a> {
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub locale: Option<Cow<'a, str>>,
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub page: Option<Page<'a>>,
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub user_agent: Option<Cow<'a, str>>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Page<'a> {
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub path: Option<Cow<'a, str>>,
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub referrer: Option<Cow<'a, str>>,
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub search: Option<Cow<'a, str>>,
 }
 
 /// Why bytes are not a submission.

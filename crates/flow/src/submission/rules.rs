@@ -6,11 +6,14 @@
 
 use std::borrow::Cow;
 
+use super::parts::{Admission, Submission};
 use super::report::{At, Part, Report};
+use super::text_rules::{is_within, text};
 use super::tree::{Node, Object};
-use super::{Admission, Submission, TextMap, context, identities, texts};
+use super::{context, identities, texts};
 use crate::issue::{Code, Issue};
 use crate::payload::Generation;
+use crate::text_map::TextMap;
 
 /// The longest `flowAssignmentId`, in characters.
 pub(super) const ASSIGNMENT_ID_CHARS_MAX: usize = 255;
@@ -171,33 +174,4 @@ pub fn is_idempotency_key(text: &str) -> bool {
 /// The choices in words: `"a" or "b"`.
 fn one_of(choices: impl Iterator<Item = &'static str>) -> String {
     choices.map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(" or ")
-}
-
-/// A string that may be stored; otherwise the issue is reported.
-pub(super) fn text<'a>(node: Node<'a>, at: At<'_>, report: &mut Report) -> Option<Cow<'a, str>> {
-    match node {
-        Node::Text(text) => has_no_nul(&text, at, report).then_some(text),
-        other => {
-            report.wrong_type(at, &other, "a string");
-            None
-        }
-    }
-}
-
-pub(super) fn has_no_nul(text: &str, at: At<'_>, report: &mut Report) -> bool {
-    let clean = !text.contains('\0');
-    if !clean {
-        report.add(Code::NulCharacter, at, "has a NUL character (\\u0000); leave it out.");
-    }
-    clean
-}
-
-pub(super) fn is_within(text: &str, chars_max: usize, at: At<'_>, report: &mut Report) -> bool {
-    // Counting is spared for a text that could not be too long in any script.
-    let length = if text.len() <= chars_max { text.len() } else { text.chars().count() };
-    if length > chars_max {
-        let what = format_args!("has {length} characters; at most {chars_max} are allowed.");
-        report.add(Code::TooLong, at, what);
-    }
-    length <= chars_max
 }

@@ -6,8 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::parts::{Context, EMAIL, Identity, Page, Submission, USER_ID};
 use super::tree::{self, Node};
-use super::{Context, EMAIL, Identity, Page, Submission, TextMap, Texts, USER_ID};
+use crate::text_map::{TextMap, Texts};
 
 impl Submission<'_> {
     pub fn answers_json(&self) -> String {

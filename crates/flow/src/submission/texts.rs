@@ -6,12 +6,11 @@
 use std::borrow::Cow;
 
 use super::report::{At, Report};
-use super::rules::{has_no_nul, is_within};
+use super::text_rules::{has_no_nul, is_within};
 use super::tree::{ITEMS_KEPT_MAX, Node};
-use super::{TextMap, Texts};
 use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::issue::Code;
-use crate::question::several;
+use crate::text_map::{TextMap, Texts};
 
 pub(super) const ANSWERS_MAX: usize = 300;
 pub(super) const ANSWER_ITEMS_MAX: usize = 1000;
@@ -43,7 +42,7 @@ pub(super) fn answers<'a>(node: Option<Node<'a>>, report: &mut Report) -> TextMa
 
 /// Whether an answer is short enough: all items of a list together.
 fn answer_is_within(answer: &Texts<'_>, at: At<'_>, report: &mut Report) -> bool {
-    let texts = || several(answer).iter();
+    let texts = || answer.as_slice().iter();
     let chars_max = ANSWER_CHARS_MAX as usize;
     // Counting characters is only needed if there are more bytes than that.
     if texts().map(|text| text.len()).sum::<usize>() <= chars_max {

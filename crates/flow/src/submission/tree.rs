@@ -11,9 +11,9 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use super::parts::{Context, Identity};
 use super::surrogates;
-use super::text_map::last_of_each;
-use super::{Context, Identity, TextMap, Texts};
+use crate::text_map::{TextMap, Texts, last_of_each};
 
 /// How many arrays and objects may stand inside one another, the outermost included.
 pub(super) const DEPTH_MAX: usize = 16;

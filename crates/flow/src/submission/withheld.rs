@@ -16,11 +16,12 @@ use std::cell::OnceCell;
 
 use search::Search;
 
+use super::parts::{Context, Identity, Submission};
 use super::stored::{context_json, stored_texts, tags_json};
-use super::{Context, Identity, Submission, TextMap, Texts};
 use crate::id::AssignmentId;
 use crate::identity::Claims;
 use crate::respondent::Known;
+use crate::text_map::{TextMap, Texts};
 
 /// Tags and context of a stored response that is kept when its respondent is erased.
 #[derive(Debug, Clone, PartialEq, Eq)]

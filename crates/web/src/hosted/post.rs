@@ -18,7 +18,6 @@ use sluice_flow::definition::{Definition, RespondentAnalytics, Wording};
 use sluice_flow::invitation::InvitationState;
 use sluice_flow::issue::{Code, Issue};
 use sluice_flow::judge::{self, judge_question};
-use sluice_flow::logic;
 use sluice_flow::submission::{Admission, Context, Page, Submission, TextMap};
 
 use super::form::{Form, Go};
@@ -111,7 +110,7 @@ impl<'r> Reading<'r> {
     fn of(visit: &Visit, version: &'r HostedVersion, form: &'r Form) -> Option<Self> {
         let definition = Visit::definition(version)?;
         let wording = visit.wording(definition);
-        let answers = logic::reached(definition, form.answers(definition, wording.locale()));
+        let answers = definition.reached(form.answers(definition, wording.locale()));
         Some(Self { version, wording, form, answers })
     }
 

@@ -66,14 +66,16 @@ fn compare_logic(
     let name = quoted(&now.prompt);
     let text = match (&was.visible_if, &now.visible_if) {
         (Some(old), Some(new)) => {
-            let (old, new) = (old.in_words(before), new.in_words(after));
+            let (old, new) = (old.in_words(before.questions()), new.in_words(after.questions()));
             // A question that it names may only have another id.
             if old == new {
                 return;
             }
             format!("{name} is now asked if {new}; it was asked if {old}")
         }
-        (None, Some(new)) => format!("{name} is now asked only if {}", new.in_words(after)),
+        (None, Some(new)) => {
+            format!("{name} is now asked only if {}", new.in_words(after.questions()))
+        }
         _ => format!("{name} is now always asked"),
     };
     changes.of(now, ChangeKind::Logic, text, None);

@@ -23,7 +23,7 @@ fn one(definition: &Definition, question: &Question) -> Markup {
             @let choices = choices(&question.question_type);
             @if !choices.is_empty() { p { (choices) } }
             @if let Some(condition) = &question.visible_if {
-                p.hint { "Asked only if " (condition.in_words(definition)) "." }
+                p.hint { "Asked only if " (condition.in_words(definition.questions())) "." }
             }
         }
     }

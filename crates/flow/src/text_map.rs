@@ -15,7 +15,24 @@ pub enum Texts<'a> {
     Many(Vec<Cow<'a, str>>),
 }
 
-impl Texts<'_> {
+impl<'a> Texts<'a> {
+    /// Its texts: one text is a list of one.
+    pub(crate) fn as_slice(&self) -> &[Cow<'a, str>] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Many(texts) => texts,
+        }
+    }
+
+    /// Whether this is no answer at all.
+    pub(crate) fn is_absent(&self) -> bool {
+        match self.as_slice() {
+            [] => true,
+            [text] => text.is_empty(),
+            _ => false,
+        }
+    }
+
     /// Turns a text into a list of one, or a list of one into a text. An empty text is an empty list.
     pub(crate) fn canonicalise(&mut self, takes_several: bool) {
         match self {
@@ -38,7 +55,7 @@ pub struct TextMap<'a>(Vec<(Cow<'a, str>, Texts<'a>)>);
 
 impl<'a> TextMap<'a> {
     /// Of pairs that come in the order of their names, each name once.
-    pub(super) fn from_sorted(pairs: Vec<(Cow<'a, str>, Texts<'a>)>) -> Self {
+    pub(crate) fn from_sorted(pairs: Vec<(Cow<'a, str>, Texts<'a>)>) -> Self {
         debug_assert!(pairs.is_sorted_by(|(a, _), (b, _)| a < b), "not in order");
         Self(pairs)
     }
@@ -56,7 +73,7 @@ impl<'a> TextMap<'a> {
         self.0.iter().map(|(name, texts)| (name.as_ref(), texts))
     }
 
-    pub(super) fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
+    pub(crate) fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
         self.0.retain(|(name, _)| keeps(name));
     }
 
@@ -102,7 +119,7 @@ impl Serialize for TextMap<'_> {
 }
 
 /// Puts pairs in the order of their names, and keeps the last of each name.
-pub(super) fn last_of_each<T>(pairs: &mut Vec<(Cow<'_, str>, T)>) {
+pub(crate) fn last_of_each<T>(pairs: &mut Vec<(Cow<'_, str>, T)>) {
     if !pairs.is_sorted_by(|(a, _), (b, _)| a < b) {
         pairs.reverse();
         pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
