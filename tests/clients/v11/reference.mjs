@@ -1,0 +1,2 @@
+export { initTRPC } from "@trpc/server";
+export { createHTTPServer } from "@trpc/server/adapters/standalone";
