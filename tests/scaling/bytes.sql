@@ -1,6 +1,6 @@
--- What a response costs: 200,000 of them in batches of 500, then bytes a row on disk and of WAL.
+-- Storage per response: 200,000 responses in batches of 500, then bytes per row on disk and in the WAL.
 --
--- On an empty database of your own (not one that is in use):
+-- On an empty database (not one that is in use):
 --   psql -f crates/store/src/postgres/migrations/V1__first_schema.sql
 --   psql -XAtq -f tests/scaling/bytes.sql
 --   pgbench -n -c 4 -j 1 -T 10 -f tests/scaling/batch.sql          the rate; a transaction is 500 rows
