@@ -1,4 +1,4 @@
-"""What every scenario is given: the options, and how to start contestants. It also sets all of that up."""
+"""The context of every scenario: options, setup, and how to start contestants."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ EXAMPLES = ("limit", "pace", "fill")
 
 
 class Bench:
-    """Ends all that it started when it is left."""
+    """Stops everything it started on exit."""
 
     def __init__(self, options):
         self.options = options
@@ -40,13 +40,13 @@ class Bench:
         return 1 if self.options.quick else seconds
 
     def postgres(self):
-        """The one PostgreSQL of this run, started when it is first needed."""
+        """The PostgreSQL of this run, started on first use."""
         if not self.cluster:
             self.cluster = self.stack.enter_context(cluster.cluster())
         return self.cluster
 
     def start(self, stack, name, sizes=None):
-        """A contestant with an empty store of its own."""
+        """A contestant with an empty store."""
         if name == "limit":
             return contestants.limit(stack, sizes or {})
         if name == "reference":
@@ -58,7 +58,7 @@ class Bench:
 
 
 def set_up(needed):
-    """Installs and builds what these contestants, and the load, need."""
+    """Installs and builds what these contestants and the load need."""
     if not shutil.which("wrk"):
         install("wrk")
     if ON_POSTGRES & needed and not cluster.programs():

@@ -1,4 +1,4 @@
-"""A scenario of the closed loop: lanes take turns with wrk, round by round, and are compared within a round."""
+"""Closed-loop scenarios: lanes take turns under wrk, round by round, and are compared within a round."""
 
 import contextlib
 import dataclasses
@@ -6,9 +6,9 @@ import dataclasses
 import load
 from contestants import READS, SLUICES
 
-# Unmeasured: Node compiles its hot code, pools open their connections.
+# Not measured: Node compiles its hot code, pools open their connections.
 WARM_UP_SECONDS = 3
-# What is formed wherever both are in a scenario.
+# Ratios computed if both contestants are in a scenario.
 PAIRS = [(sluice, other) for sluice in SLUICES for other in ("limit", "reference")]
 
 
@@ -16,7 +16,7 @@ PAIRS = [(sluice, other) for sluice in SLUICES for other in ("limit", "reference
 class Lane:
     label: str
     contestant: str
-    # What it is sent, in turn.
+    # The requests it gets, in turn.
     kinds: list[str]
 
 
@@ -47,7 +47,7 @@ def measure(bench, its_lanes, connections, pairs=PAIRS):
 
 
 def start(bench, stack, names, reads):
-    """Sluice first: how long its replies are says what the bare GETs answer."""
+    """Sluice first: the bare GETs return replies of the same length."""
     started, sizes = {}, {}
     for name in sorted(names, key=lambda name: name not in SLUICES):
         started[name] = bench.start(stack, name, sizes)
@@ -72,7 +72,7 @@ def of_lane(lane, loads):
 
 
 def ratio(loads, one, other):
-    """Formed within each round; the first is the warm-up."""
+    """Computed within each round; the first round is the warm-up."""
     if one not in loads or other not in loads:
         return None
     rounds = list(zip(loads[one], loads[other]))[1:]
@@ -81,17 +81,17 @@ def ratio(loads, one, other):
 
 
 def complaints(chosen, loads, stored, seeded):
-    """What makes the run void. A goal that is not reached is not that: machines differ."""
+    """Problems that invalidate the run. A missed goal does not: machines differ."""
     found = []
     for lane in chosen:
         if invalid := [one for one in loads[lane.label] if not load.is_valid(one)]:
             refused, lost = (sum(one[key] for one in invalid) for key in ("refused", "lost"))
-            found.append(f"{lane.label}: {len(invalid)} rounds met {refused} wrong replies, {lost} lost connections"
+            found.append(f"{lane.label}: {len(invalid)} rounds had {refused} wrong replies, {lost} lost connections"
                          f" {invalid[0]['first_wrong']}")
     for name, count in stored.items():
         of_name = [one for lane in chosen if lane.contestant == name for one in loads[lane.label]]
         least = seeded[name] + sum(one["stored"] for one in of_name)
         most = seeded[name] + sum(one["storedAtMost"] for one in of_name)
         if not least <= count <= most:
-            found.append(f"{name}: {least:,} to {most:,} should be stored, and {count:,} are")
+            found.append(f"{name}: {least:,} to {most:,} expected, {count:,} stored")
     return found

@@ -1,7 +1,7 @@
-"""A PostgreSQL of the benchmark's own: durable, on loopback, in a temporary folder, gone afterwards.
+"""A temporary PostgreSQL for the benchmark: durable, on loopback, in a temporary folder.
 
 It is the server of the Debian package with its default settings. PostgreSQL refuses to run as root, so
-that root runs it as another user.
+root runs it as another user.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 USER = "bench"
-# What makes a confirmed commit durable. These are the defaults, and are checked, not set.
+# Settings that make a commit durable. They are the defaults; this checks them and does not set them.
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 
 
@@ -29,13 +29,13 @@ class Cluster:
         return f"postgres://{USER}@127.0.0.1:{self.port}/{database}"
 
     def sql(self, database, statement):
-        """Runs a statement and gives what it answers, as text."""
+        """Runs a statement and returns its result as text."""
         psql = [self.programs / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.url(database)]
         return subprocess.run([*psql, "-c", statement], check=True, capture_output=True, text=True).stdout.strip()
 
     @contextlib.contextmanager
     def database(self, name):
-        """A database of one contestant's own, dropped when it has ended, so that none outgrows the disk."""
+        """A database for one contestant, dropped when it ends, to save disk space."""
         self.sql("postgres", f"CREATE DATABASE {name}")
         try:
             yield
@@ -57,19 +57,19 @@ def cluster():
         made = Cluster(pathlib.Path(folder))
         made.run("initdb", "-A", "trust", "-E", "UTF8", "--locale=C", "-U", USER)
         settings = f"-p {made.port} -k {folder} -c listen_addresses=127.0.0.1"
-        # The log is a file: a server that held this process's pipe would never let it be read to its end.
+        # The log is a file: a server that inherits this process's pipe would keep it open.
         made.run("pg_ctl", "start", "-w", "-l", f"{folder}/log", "-o", settings)
         try:
             for name, wanted in DURABLE.items():
                 if (found := made.sql("postgres", f"SHOW {name}")) != wanted:
-                    sys.exit(f"PostgreSQL runs with {name}={found}: its figures would say nothing")
+                    sys.exit(f"PostgreSQL runs with {name}={found}: its figures would be meaningless")
             yield made
         finally:
             made.run("pg_ctl", "stop", "-w", "-m", "fast")
 
 
 def programs():
-    """Where the server's programs are: the newest of the package, or those on the path."""
+    """The folder of the server's programs: the newest package, or those on the PATH."""
     versions = pathlib.Path("/usr/lib/postgresql").glob("[0-9]*/bin/initdb")
     found = sorted(versions, key=lambda path: int(path.parts[-3]))
     on_path = shutil.which("initdb")
@@ -85,7 +85,7 @@ def free_port():
 
 
 def other_user():
-    """Whom root runs the server as."""
+    """The user as which root runs the server."""
     if os.geteuid() != 0:
         return None
     try:

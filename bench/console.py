@@ -1,7 +1,7 @@
-"""The console's pages, and the summary, of a flow that was answered for ninety days: what its reader waits for.
+"""Response times of the console's pages and the summary, for a flow with ninety days of responses.
 
-The store is made by an example of the store's crate, since through the API everything would be of today. The server counts
-it when it starts; how quickly it does is a figure, too.
+An example of the store crate fills the store, because the API stores responses only for today. The server counts
+them when it starts; the speed of that is a figure too.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ from memory import resident
 
 ROWS, QUICK_ROWS = 1_000_000, 20_000
 DAYS = 90
-# How long counting, or the making of blocks, may take.
+# Time limit for counting and for building the skip index.
 SECONDS_MAX = 900
-# As many as the store puts in a block.
+# The store's block size.
 BLOCK_ROWS = 1_024
 
 
@@ -33,7 +33,7 @@ def measure(bench, names):
     with served(file) as (client, _, _):
         counted(client, flow, rows, result)
         wait("laid out", lambda: asked(file, "SELECT count(*) FROM response_blocks") * BLOCK_ROWS > rows * 0.99)
-    # A block is filled ten minutes after it was laid out, which nobody wants to wait for here.
+    # The server builds a block only ten minutes after it was created, too long to wait here.
     asked(file, "UPDATE response_blocks SET since = 0")
     with served(file) as (client, url, pid):
         wait("filled", lambda: asked(file, "SELECT count(*) FROM response_blocks WHERE filter IS NULL") == 0)
@@ -58,7 +58,7 @@ def served(file):
 
 
 def asked(file, sql):
-    """The first column of the first row, if there is any."""
+    """The first column of the first row, or None."""
     with contextlib.closing(sqlite3.connect(file, timeout=30)) as connection, connection:
         return next(iter(connection.execute(sql)), (None,))[0]
 
@@ -67,12 +67,12 @@ def wait(what, is_so):
     end = time.monotonic() + SECONDS_MAX
     while not is_so():
         if time.monotonic() > end:
-            raise SystemExit(f"the responses are not {what} in time")
+            raise SystemExit(f"the responses were not {what} in time")
         time.sleep(0.5)
 
 
 def store_of(bench, rows):
-    """The file, the app and the flow; made, or found where it was kept."""
+    """The file, the app and the flow; created, or reused if it was kept."""
     folder = pathlib.Path(bench.options.stores or bench.folder) / f"history-{rows}"
     about = folder / "about"
     if not about.exists():
@@ -84,16 +84,16 @@ def store_of(bench, rows):
 
 
 def counted(client, flow, rows, result):
-    """Waits until the server has counted what it found."""
+    """Waits until the server has counted the stored responses."""
     summary = contestants.admin_request("GET", f"/flows/{flow}/summary")
     read = lambda: json.loads(client.insist(summary)[1])
     start = time.monotonic()
     wait("counted", lambda: read().get("counting") is None)
     took = time.monotonic() - start
     if took > 1:
-        result["notes"].append(f"counted in {took:.0f} s: {rows / took:,.0f} responses a second")
+        result["notes"].append(f"counted in {took:.0f} s: {rows / took:,.0f} responses per second")
     if (found := read()["responses"]) != rows:
-        result["complaints"].append(f"{found:,} are counted of {rows:,}")
+        result["complaints"].append(f"{found:,} of {rows:,} are counted")
 
 
 def received(client, flow, order):

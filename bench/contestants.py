@@ -1,4 +1,4 @@
-"""Who is measured: how each is started, what each is sent, and how many responses it has stored."""
+"""The contestants: how each is started, which requests it gets, and how many responses it has stored."""
 
 import contextlib
 import dataclasses
@@ -28,11 +28,11 @@ class Contestant:
     name: str
     url: str
     pid: int
-    # By what is to be done: makes the request. It may ask the server for what it needs.
+    # Builds the request for an operation. It may query the server for what it needs.
     requests: dict[str, typing.Callable[[], sent.Request]]
     # None for a server that stores nothing.
     count_stored: typing.Callable[[], int] | None = None
-    # Of Sluice: the app and its flow.
+    # Sluice only: the app and its flow.
     about: dict = dataclasses.field(default_factory=dict)
 
     def request(self, kind):
@@ -40,7 +40,7 @@ class Contestant:
 
 
 def limit(stack, sizes):
-    """`sizes` are the bodies of Sluice's reads in bytes, by kind, which the bare GETs answer as well."""
+    """`sizes` are the body sizes of Sluice's reads in bytes, by kind; the bare GETs return the same."""
     url, pid = stack.enter_context(server([RELEASE / "examples" / "limit"], {}))
     procedures, one = "/api/v1/key/trpc", sent.submission(sent.NO_FLOW)
     unanswered = sent.submission(sent.NO_FLOW, answered=False)
@@ -71,7 +71,7 @@ def sluice_on_postgres(stack, cluster, database="sluice"):
 
 
 def sluice(stack, name, store, count, about=None):
-    """`about` is what a contestant on the same store knew; without it the app and flow are made."""
+    """`about` are the ids from a contestant on the same store; without it the app and flow are created."""
     url, pid = stack.enter_context(server(serve(store), SETTINGS))
     about = about or new_flow(url)
     app, version = f"/api/v1/{about['apiKey']}", about["flowVersionId"]
@@ -153,19 +153,19 @@ def with_key(request):
 
 @contextlib.contextmanager
 def server(command, environment):
-    """Starts a server, yields the address in its first line, ends it, and sees that it ended well."""
+    """Starts a server, yields the address in its first line, stops it, and checks its exit code."""
     environment = {"PATH": os.environ["PATH"], **environment}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         address = re.search(r"http://\S+", process.stdout.readline())
         if not address:
-            sys.exit(f"{command[0]} did not say where it listens")
+            sys.exit(f"{command[0]} did not print its address")
         yield address.group(), process.pid
     finally:
         process.terminate()
         code = process.wait(timeout=60)
     if code not in (0, -signal.SIGTERM):
-        sys.exit(f"{command[0]} ended with {code}")
+        sys.exit(f"{command[0]} exited with {code}")
 
 
 def admin_request(method, path, body=None):
@@ -176,5 +176,5 @@ def admin_request(method, path, body=None):
 def admin(url, method, path, body=None):
     status, _, reply = sent.Client(url).send(admin_request(method, path, body))
     if status >= 300:
-        sys.exit(f"{method} {path} answered {status}: {reply.decode()}")
+        sys.exit(f"{method} {path} returned {status}: {reply.decode()}")
     return json.loads(reply)

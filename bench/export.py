@@ -1,7 +1,7 @@
-"""Exports of a filled store: responses a second from the request to the last byte, and the memory it took.
+"""Exports of a filled store: responses per second from the request to the last byte, and memory use.
 
-The first export of each format also looks at every response for the names of tags where its format has columns for
-them; later ones know. Both are figures.
+The first export of a format with tag columns also scans every response for tag names; later ones use the cached
+names. Both are figures.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def measure(bench, names):
 
 
 def exported(one, form):
-    """How long an export took, and how long it is in bytes."""
+    """The duration of an export, and its size in bytes."""
     request = contestants.admin_request("GET", f"/flows/{one.about['flowId']}/export?format={form}")
     address = urllib.parse.urlsplit(one.url)
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=600)
@@ -52,7 +52,7 @@ def exported(one, form):
     connection.request("GET", request.path, headers=dict(request.headers))
     reply = connection.getresponse()
     if reply.status != 200:
-        raise SystemExit(f"the export answered {reply.status}: {reply.read(500)}")
+        raise SystemExit(f"the export returned {reply.status}: {reply.read(500)}")
     room, size = memoryview(bytearray(PIECE_BYTES)), 0
     while length := reply.readinto(room):
         size += length

@@ -1,8 +1,8 @@
-"""A store that already holds many responses, filled through the API like any other.
+"""A store with many responses, filled through the API.
 
-So it is filled the same way on both stores, whatever their schema is, and its rows are in the order in which a server
-writes them. Two versions of the flow take turns, one in ten thousand has a tag of its own, and the first
-`RARE` responses have one that nobody has after them: the hardest page to find.
+Both stores are thus filled the same way, whatever their schema, and rows are in the order in which a server writes
+them. Two versions of the flow alternate, one response in ten thousand has a separate tag, and the first `RARE`
+responses have a tag that no later one has: the slowest page to find.
 """
 
 import contextlib
@@ -27,13 +27,13 @@ PLANS = ("free", "pro", "team")
 @dataclasses.dataclass
 class Filled:
     store: str
-    # Starts a contestant on it, and has a stack end it.
+    # Starts a contestant on it; the stack stops it.
     start: typing.Callable[[contextlib.ExitStack], contestants.Contestant]
 
 
 @contextlib.contextmanager
 def filled(bench, name, rows):
-    """Makes the store, or finds the one that was kept."""
+    """Creates the store, or reuses the one that was kept."""
     with contextlib.ExitStack() as stack:
         if name == "sluice-postgres":
             database = f"filled_{rows}"
@@ -46,7 +46,7 @@ def filled(bench, name, rows):
             store, count = f"sqlite:{files / 'sluice.db'}", lambda: contestants.count_in_file(files / "sluice.db")
             about_file = files / "about.json"
             if files.exists() and not about_file.exists():
-                shutil.rmtree(files)  # a fill that was broken off
+                shutil.rmtree(files)  # an interrupted fill
             files.mkdir(parents=True, exist_ok=True)
         if not about_file.exists():
             with contextlib.ExitStack() as server:
@@ -102,7 +102,7 @@ def fill(one, rows):
 
 
 def some(versions, start):
-    """A hundred submissions: every tenth to the older version, one in ten thousand tagged as seldom."""
+    """A hundred submissions: every tenth to the older version, one in ten thousand with the rare tag."""
     for_one = lambda number: sent.submission(
         versions[0 if number % 10 == 0 else 1],
         {"plan": PLANS[number % 3], "release": f"2026.{number % 12 + 1}"} | ({"seldom": "yes"} if number == 77 else {}),

@@ -1,4 +1,4 @@
-"""What a large store costs: submissions, pages, the summary and the start, beside a small one in the same run."""
+"""The cost of a large store: submissions, pages, the summary and start-up, next to a small one in the same run."""
 
 import contextlib
 import datetime
@@ -15,9 +15,9 @@ from filled import filled
 
 CONNECTIONS = 64
 SMALL_ROWS, QUICK_SMALL_ROWS = 100_000, 2_000
-# A page is asked for so often, unless that takes longer than so many seconds.
+# Number of requests per page, and the time limit in seconds for all of them.
 ASKED, ASKED_SECONDS = 20, 10
-# Long enough for a checkpoint that an earlier load has left.
+# Long enough for a checkpoint caused by an earlier load.
 SETTLE_SECONDS = 2
 
 
@@ -98,7 +98,7 @@ def ask(one, result):
 
 
 def times_ms(client, request):
-    """How long each took, and whether one was given up: that is a missed goal, not a broken run."""
+    """The duration of each request, and whether one timed out: that is a missed goal, not an invalid run."""
     values, given_up, end = [], False, time.monotonic() + ASKED_SECONDS
     while len(values) < ASKED and (not values or time.monotonic() < end):
         start = time.perf_counter()
@@ -107,7 +107,7 @@ def times_ms(client, request):
         if status == 503 and b'"timed_out"' in body:
             given_up = True
         elif status != request.status:
-            raise SystemExit(f"{request.path} answered {status}: {body[:500].decode(errors='replace')}")
+            raise SystemExit(f"{request.path} returned {status}: {body[:500].decode(errors='replace')}")
     return values, given_up
 
 
@@ -117,7 +117,7 @@ def between(one, other):
 
 
 def ready_ms(store):
-    """From the start of the process until /readyz answers 200."""
+    """From the start of the process until /readyz returns 200."""
     port = cluster.free_port()
     command = contestants.serve(store.store, f"127.0.0.1:{port}")
     environment = {"PATH": os.environ["PATH"], **contestants.SETTINGS}
@@ -126,7 +126,7 @@ def ready_ms(store):
     try:
         while not is_ready(port):
             if process.poll() is not None:
-                raise SystemExit(f"the server ended with {process.returncode} instead of becoming ready")
+                raise SystemExit(f"the server exited with {process.returncode} before it was ready")
             time.sleep(0.001)
         return (time.perf_counter() - start) * 1000
     finally:

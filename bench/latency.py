@@ -1,4 +1,4 @@
-"""How long a respondent waits at half load: the peak is measured first, then half of it is sent steadily."""
+"""Latency at half load: measures the peak first, then sends at half of that rate."""
 
 import contextlib
 import statistics
@@ -30,7 +30,7 @@ def measure(bench, names):
             figures.append({"name": f"{name} {title}", "unit": "ms", "values": [each[key] for each in valid]})
         if any(not load.is_valid(each) for each in loads):
             found.append(f"{name}: wrong replies or lost connections")
-        # A server that cannot keep half of its own peak was not measured at half load.
+        # A server that cannot sustain half of its peak was not measured at half load.
         if valid and statistics.median(map(load.rate, valid)) < 0.9 * half:
             found.append(f"{name}: half of the peak is {half:,.0f} a second, and it was not kept")
         least, most = (sum(each[key] for each in loads) for key in ("stored", "storedAtMost"))

@@ -1,7 +1,7 @@
-"""The load generators: wrk for as much as a server takes, `pace` for a rate that does not wait for it.
+"""The load generators: wrk for maximum throughput, `pace` for a fixed rate.
 
-Both give a dictionary that says how many requests were answered, in what time, how many replies were
-not what they should be, and how many rows the good ones say are stored.
+Both return a dictionary with the number of replies, the time, the number of unexpected replies, and the number of
+rows that the correct replies acknowledge.
 """
 
 import json
@@ -13,16 +13,16 @@ import urllib.parse
 import sent
 from contestants import RELEASE, ROOT
 
-# A reply that takes long is slow, which the percentiles show; it is not lost.
+# A late reply is slow, which the percentiles show; it is not lost.
 TIMEOUT = "30s"
-# How far replies to reads may be from the first one's length, on average: the request's number is in them.
+# Allowed mean difference from the length of the first reply to a read: replies contain the request number.
 BYTES_OFF_MAX = 8
 
 
 def closed(one, requests, seconds, connections):
-    """All connections send, wait for the reply, and send again; several requests are sent in turn."""
+    """Each connection sends, waits for the reply, and sends again; several requests alternate."""
     reads = [request for request in requests if request.text is None]
-    # With a text to look for, every reply is handed to the script; without any, bytes are counted.
+    # If there is a text to find, the script checks every reply; otherwise only bytes are counted.
     expected = {(request.status, request.text or "", request.times): request for request in requests}
     replies = list(expected.values()) if len(reads) < len(requests) else []
     bytes_each = reply_bytes(one.url, requests[0]) if not replies else None
@@ -36,7 +36,7 @@ def closed(one, requests, seconds, connections):
     wrong, figures = output.splitlines()[-2:]
     load = {**json.loads(figures), "first_wrong": wrong.removeprefix("wrong: ")}
     load["stored"] = sum(seen * request.stores for seen, request in zip(load["seen"], replies))
-    # What was under way at the end may be stored, and nobody was told.
+    # Requests in progress at the end may be stored without being acknowledged.
     load["storedAtMost"] = load["stored"] + connections * max(request.stores for request in requests)
     load["connections"] = connections
     if bytes_each:
@@ -56,7 +56,7 @@ def specification(url, requests, replies):
 
 
 def lua(value):
-    """A value in the syntax of Lua. Strings hold visible ASCII, of which Lua reads what Python writes."""
+    """A value in Lua syntax. Strings are printable ASCII, for which Python's syntax is valid Lua."""
     if value is None:
         return "nil"
     if isinstance(value, dict):
@@ -67,10 +67,10 @@ def lua(value):
 
 
 def reply_bytes(url, request):
-    """How long a good reply is as it comes over the wire, headers included."""
+    """The length of a correct reply on the wire, including headers."""
     client = sent.Client(url)
     client.insist(request)
-    client.connection.connect()  # anew, to read the bytes as they are
+    client.connection.connect()  # a new connection, to read the raw bytes
     lines = [f"{request.method} {request.path} HTTP/1.1", f"host: {client.connection.host}", "connection: close"]
     lines += [f"{name}: {value}" for name, value in request.headers.items()]
     client.connection.sock.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
@@ -83,7 +83,7 @@ def reply_bytes(url, request):
 
 
 def open_loop(one, request, seconds, connections, rate):
-    """So many requests a second, come what may; latencies count from when each should have been sent."""
+    """A fixed number of requests per second; latency counts from the scheduled time of each request."""
     at = urllib.parse.urlsplit(one.url).netloc
     lines = [f"{request.method} {request.path} HTTP/1.1", f"host: {at}"]
     lines += [f"{name}: {value}" for name, value in request.headers.items()]

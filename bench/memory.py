@@ -54,7 +54,7 @@ def sample(pid, samples, ended):
 
 
 def slope(points):
-    """Of the straight line nearest to the points, in MiB a second."""
+    """The slope of the regression line, in MiB per second."""
     if len(points) < 2:
         return 0.0
     mean_at = sum(at for at, _ in points) / len(points)

@@ -1,6 +1,6 @@
-"""Draws the figures as one SVG: rates as bars with their spread, and goals beside what was reached.
+"""Draws the figures as one SVG: rates as bars with their spread, and goals next to the results.
 
-It is as wide as a phone shows it, and its colours follow the reader's light or dark mode.
+Its width fits a phone, and its colours follow the reader's light or dark mode.
 """
 
 import statistics
@@ -12,10 +12,10 @@ WIDTH, MARGIN, LABEL, VALUE = 480, 12, 128, 92
 BAR, GAP, HEADING = 20, 8, 40
 # By scenario: the heading of its bars.
 PANELS = {
-    "submit-64": "Submissions a second, durable, 64 connections",
-    "batch-64": "Batches of ten a second, 64 connections",
-    "snapshot": "Reads of a survey a second, 64 connections",
-    "mixed": "80 % reads, 20 % submissions, a second",
+    "submit-64": "Submissions per second, durable, 64 connections",
+    "batch-64": "Batches of ten per second, 64 connections",
+    "snapshot": "Reads of a survey per second, 64 connections",
+    "mixed": "80 % reads, 20 % submissions, per second",
 }
 STYLE = """
   text { font: 14px system-ui, sans-serif; fill: #1f2328 }
@@ -35,13 +35,13 @@ def draw(run):
         if scenario["name"] in PANELS:
             y = bars(parts, y, PANELS[scenario["name"]], scenario["lanes"])
     y = goals(parts, y, run["scenarios"])
-    note = f"{run['rounds']} rounds of {run['seconds']} s, {run['cores']} cores, load included; line: least to most"
+    note = f"{run['rounds']} rounds of {run['seconds']} s, {run['cores']} cores, shared with the load; line: min to max"
     if run.get("quick"):
-        note = "A quick run: it measures nothing"
+        note = "A smoke test: these figures are not measurements"
     parts.append(text(MARGIN, y + 14, note, "small"))
     height = y + 14 + MARGIN
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">'
-    return "\n".join([head, "<title>Sluice beside other servers</title>", f"<style>{STYLE}\n</style>", *parts, "</svg>\n"])
+    return "\n".join([head, "<title>Sluice next to other servers</title>", f"<style>{STYLE}\n</style>", *parts, "</svg>\n"])
 
 
 def bars(parts, y, heading, lanes):
@@ -67,7 +67,7 @@ def bars(parts, y, heading, lanes):
 
 
 def goals(parts, y, scenarios):
-    """One line a goal: what it came to, and what it should."""
+    """One line per goal: the result and the bound."""
     found = [(one["name"], figure) for one in scenarios for figure in one["figures"] if "goal" in figure]
     if not found:
         return y

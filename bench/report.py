@@ -1,4 +1,4 @@
-"""What is printed: lanes, and figures beside their goals."""
+"""The printed report: lanes, and figures next to their goals."""
 
 import statistics
 
@@ -6,15 +6,15 @@ from targets import is_met, target
 
 
 def show_head(run):
-    print(f"{run['bodyBytes']} bytes a submission, {run['rounds']} rounds of {run['seconds']} s, {run['cores']} cores")
-    print(f"load of the machine before: {run['loadBefore']:.1f}", flush=True)
+    print(f"{run['bodyBytes']} bytes per submission, {run['rounds']} rounds of {run['seconds']} s, {run['cores']} cores")
+    print(f"load average before: {run['loadBefore']:.1f}", flush=True)
 
 
 def show(result):
     at = f", {result['connections']} connections" if "connections" in result else ""
     print(f"\n== {result['name']}: {result['about']}{at}")
     if result.get("lanes"):
-        print(f"   {'':24}{'a second':>10}  {'least to most':>20}{'p50 ms':>9}{'p99 ms':>9}")
+        print(f"   {'':24}{'per second':>10}  {'min to max':>20}{'p50 ms':>9}{'p99 ms':>9}")
     for lane in result.get("lanes", []):
         print(f"   {lane['label']:24}{spread(lane['rates'], 10, 20)}"
               f"{middle(lane['p50Ms']):>9}{middle(lane['p99Ms']):>9}")
@@ -33,12 +33,12 @@ def verdict(scenario, figure):
     if not goal or not figure["values"]:
         return ""
     sense, bound = goal
-    met = "reached" if is_met(statistics.median(figure["values"]), sense, bound) else "MISSED"
+    met = "met" if is_met(statistics.median(figure["values"]), sense, bound) else "MISSED"
     return f"   {met}: {sense} {bound:g}"
 
 
 def with_goals(result):
-    """The same, with what each figure should come to and whether it does, for those who read JSON."""
+    """The same with the goal of each figure and whether it is met, for the JSON file."""
     for figure in result["figures"]:
         if (goal := target(result["name"], figure["name"])) and figure["values"]:
             sense, bound = goal
@@ -50,7 +50,7 @@ def with_goals(result):
 def show_goals(results):
     goals = [(one["name"], figure) for one in results for figure in one["figures"] if "goal" in figure]
     missed = [f"   {name}: {figure['name']}" for name, figure in goals if not figure["reached"]]
-    print(f"\n{len(goals) - len(missed)} of {len(goals)} goals reached" + (", missed:" if missed else ""))
+    print(f"\n{len(goals) - len(missed)} of {len(goals)} goals met" + (", missed:" if missed else ""))
     print("\n".join(missed))
 
 

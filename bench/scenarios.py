@@ -1,7 +1,7 @@
-"""The table of scenarios. A new one is a line here; one that is no plain load is a file of its own.
+"""The table of scenarios. A new one is a line here; one that is more than plain load is a separate file.
 
-`run` takes the bench and gives a dictionary: `figures` (each a name, a unit and its values by round), and
-where there are any `lanes`, `notes` and `complaints`. Goals are in targets.py.
+`run` takes the bench and returns a dictionary: `figures` (each a name, a unit and its values by round), and
+optionally `lanes`, `notes` and `complaints`. Goals are in targets.py.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from closed import PAIRS, Lane, lanes, measure
 from contestants import NAMES, SLUICES
 
 WITHOUT_REFERENCE = ("limit", *SLUICES)
-# Four reads of the flow and four of its questions for every two that answer.
+# Four reads of the flow and four of its questions for every two submissions.
 MIXED = ["resolve", "snapshot", "submit", "resolve", "snapshot", "resolve", "snapshot", "submit", "resolve", "snapshot"]
 
 
@@ -26,7 +26,7 @@ class Scenario:
     about: str
     run: typing.Callable
     contestants: tuple[str, ...]
-    # Whether it is part of the whole, or is run only when it is named.
+    # Whether it runs by default, or only if named.
     usual: bool = True
 
 
@@ -41,7 +41,7 @@ def closed(name, about, its_lanes, connections=64, pairs=PAIRS):
 
 SNAPSHOT_304 = lanes(WITHOUT_REFERENCE, "snapshot-304") + [Lane("sluice-sqlite 200", "sluice-sqlite", ["snapshot"])]
 
-# A page is made and compressed for each reader, since its key is its own; the questions are ready to send.
+# A page is rendered and compressed for each reader, because it has a unique key; the questions are cached.
 PAGES = [Lane("page", "sluice-sqlite", ["page"]), Lane("snapshot-gzip", "sluice-sqlite", ["snapshot-gzip"])]
 
 SCENARIOS = [
@@ -54,7 +54,7 @@ SCENARIOS = [
         for count in (1, 64, 256)
     ),
     closed("refused", "submissions without a required answer", lanes(WITHOUT_REFERENCE, "refused")),
-    closed("replay", "one submission again and again, with its key", lanes(WITHOUT_REFERENCE, "replay")),
+    closed("replay", "the same submission repeatedly, with its key", lanes(WITHOUT_REFERENCE, "replay")),
     closed("resolve", "which version is the latest", lanes(WITHOUT_REFERENCE, "resolve")),
     closed("snapshot", "the questions of a version", lanes(WITHOUT_REFERENCE, "snapshot")),
     closed("snapshot-gzip", "the questions, compressed", lanes(WITHOUT_REFERENCE, "snapshot-gzip")),
@@ -64,16 +64,16 @@ SCENARIOS = [
     ),
     closed("mixed", "80 % reads, 20 % submissions", lanes(WITHOUT_REFERENCE, *MIXED)),
     closed(
-        "hosted", "the page of a flow beside its questions, one reader at a time", PAGES, 1,
+        "hosted", "the page of a flow next to its questions, one reader at a time", PAGES, 1,
         pairs=[("page", "snapshot-gzip")],
     ),
-    of_file("latency", "at half of the peak, sent steadily", latency.measure, NAMES),
+    of_file("latency", "at a constant rate, half of the peak", latency.measure, NAMES),
     of_file("memory", "resident, idle and under load", memory.measure, SLUICES),
     of_file("start-up", "until ready, with many responses stored", growth.start_up, ("sluice-sqlite",)),
-    of_file("growth", "a large store beside a small one", growth.measure, ("sluice-sqlite",)),
+    of_file("growth", "a large store next to a small one", growth.measure, ("sluice-sqlite",)),
     of_file("export", "all responses as a file", export.measure, ("sluice-sqlite",)),
     of_file("console", "pages of the console, of ninety days of responses", console.measure, ("sluice-sqlite",)),
-    # Filling a PostgreSQL so far takes a quarter of an hour.
+    # Filling PostgreSQL takes a quarter of an hour.
     of_file("postgres-growth", "the same on PostgreSQL", growth.measure, ("sluice-postgres",), usual=False),
 ]
 
@@ -83,10 +83,10 @@ def usual():
 
 
 def choose(names):
-    """Those named, or whose name begins so: `submit` is all three of them."""
+    """The scenarios with these names or prefixes: `submit` is all three of them."""
     unknown = [name for name in names if not any(fits(one, name) for one in SCENARIOS)]
     if unknown:
-        raise ValueError(f"no scenario {', '.join(unknown)}; there are {', '.join(one.name for one in SCENARIOS)}")
+        raise ValueError(f"no scenario {', '.join(unknown)}; available: {', '.join(one.name for one in SCENARIOS)}")
     return [one for one in SCENARIOS if any(fits(one, name) for name in names)]
 
 

@@ -1,6 +1,6 @@
-"""What is sent: the one submission that all contestants get, and the other requests made of it.
+"""The requests: the submission that all contestants get, and the other requests derived from it.
 
-A request knows what a good reply to it looks like, so that a load can be checked reply by reply.
+A request has the expected reply, so that a load can be checked reply by reply.
 """
 
 import dataclasses
@@ -9,12 +9,12 @@ import json
 import urllib.parse
 
 BATCH = 10
-# What the servers that know no flows are sent: as long as a flow version's id of Sluice.
+# For servers without flows: as long as a flow version id of Sluice.
 NO_FLOW = "fv_0000000000000000000000"
 ACCEPTED = '"success":true'
 REFUSED = '"success":false'
 JSON = {"content-type": "application/json"}
-# Whom every request names as its sender, so that limits by address hold for it; loopback peers are exempt.
+# The client address in every request, so that limits by address apply; loopback peers are exempt.
 FROM = {"x-forwarded-for": "203.0.113.7"}
 
 CHOICES = [{"id": name, "label": name.title()} for name in ("api", "console", "exports")]
@@ -36,11 +36,11 @@ class Request:
     method: str = "GET"
     headers: dict = dataclasses.field(default_factory=dict)
     body: str | None = None
-    # The status of every good reply, and a text that it bears so many times.
+    # The status of every correct reply, and a text that it contains `times` times.
     status: int = 200
     text: str | None = None
     times: int = 1
-    # How many rows a good reply says are stored.
+    # The number of rows that a correct reply acknowledges.
     stores: int = 0
 
     def __post_init__(self):
@@ -80,7 +80,7 @@ def compact(value):
 
 
 def submit(procedures, value):
-    """One submission; `procedures` is where tRPC's paths begin."""
+    """One submission; `procedures` is the base of the tRPC paths."""
     path = f"{procedures}/response.submit"
     return Request(path, "POST", JSON, compact(value), text=ACCEPTED, stores=1)
 
@@ -92,7 +92,7 @@ def batch(procedures, values):
 
 
 class Client:
-    """One connection that is kept, for what is asked outside of a load."""
+    """One keep-alive connection, for requests outside of a load."""
 
     def __init__(self, url, timeout=60):
         at = urllib.parse.urlsplit(url)
@@ -108,5 +108,5 @@ class Client:
     def insist(self, request):
         status, headers, body = self.send(request)
         if status != request.status or (request.text and body.count(request.text.encode()) != request.times):
-            raise SystemExit(f"{request.method} {request.path} answered {status}: {body[:500].decode(errors='replace')}")
+            raise SystemExit(f"{request.method} {request.path} returned {status}: {body[:500].decode(errors='replace')}")
         return headers, body

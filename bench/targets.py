@@ -1,6 +1,6 @@
-"""The goals, all of them: which figure of which scenario, and what it should come to.
+"""All goals: a figure of a scenario and its bound.
 
-Names may hold `*`. A figure that is not here has no goal and is printed all the same.
+Names may contain `*`. A figure that is not listed has no goal and is still printed.
 """
 
 import fnmatch

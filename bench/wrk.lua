@@ -1,12 +1,12 @@
--- What wrk sends, and what it makes of the replies: a table that bench/load.py writes names both.
+-- What wrk sends and how it checks replies, from a table that bench/load.py writes.
 --
--- One request is sent as it is, several in turn. Where the table says what good replies bear, every
--- reply is read, since a refusal may come with status 200; where it does not (reads), wrk's own count
--- of bytes is checked by bench/load.py instead, so that the load spends little on each reply.
+-- One request is sent repeatedly; several alternate. If the table has expected texts, every reply is
+-- checked, because a refusal may have status 200. Otherwise (reads) bench/load.py checks wrk's byte
+-- count instead, so that the load spends little time on each reply.
 local spec = dofile(os.getenv("SLUICE_BENCH_SPEC"))
 local thread_of_load
 
--- Globals, so that `done` can fetch them from the thread of the load.
+-- Globals, so that `done` can read them from the load thread.
 refused = 0
 first_wrong = ""
 seen = {}
@@ -34,7 +34,7 @@ if #spec.requests > 1 then
    end
 end
 
--- Without a text, it is anything but the reply to a submission.
+-- Without a text, anything except the reply to a submission matches.
 local function times(body, text)
    if text == "" then return body:find('"success":', 1, true) and 0 or 1 end
    local count, at = 0, 1

@@ -1,7 +1,7 @@
-// What a team would write instead of Sluice: tRPC, zod, and one INSERT a call.
+// The reference: a typical hand-written implementation with tRPC, zod, and one INSERT per call.
 //
-// It is given every advantage: the statement is prepared, and neither the app's key nor the questions
-// of the flow are looked at. Deliberately absent: idempotency, limits, and all other procedures.
+// It has every advantage: the statement is prepared, and neither the app's key nor the questions of the
+// flow are checked. Deliberately absent: idempotency, limits, and all other procedures.
 import { randomUUID } from 'node:crypto'
 import { initTRPC } from '@trpc/server'
 import { createHTTPServer } from '@trpc/server/adapters/standalone'

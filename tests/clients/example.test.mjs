@@ -1,5 +1,5 @@
-// The README's TypeScript example: it is the file in examples/, it type-checks, and it stores a response
-// in the demo survey of a first start.
+// The README's TypeScript example: it equals the file in examples/, type-checks, and stores a response in the
+// demo survey of a first start.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -19,7 +19,7 @@ let server;
 let folder;
 before(async () => {
   server = await startServer({ demo: true });
-  // Beside the packages of v11, where the example finds them as it would in a project.
+  // Next to the packages of v11, so that the example resolves them as in a project.
   folder = await mkdtemp(join(import.meta.dirname, "v11/example-"));
 });
 after(async () => {
@@ -27,7 +27,7 @@ after(async () => {
   await server?.stop();
 });
 
-test("the README shows the example as it is", async () => {
+test("the README contains the example file unchanged", async () => {
   const readme = await readFile(join(ROOT, "README.md"), "utf8");
   const example = await readFile(EXAMPLE, "utf8");
   assert.ok(readme.includes("```ts\n" + example + "```"), "README.md differs from examples/submit.ts");

@@ -1,7 +1,7 @@
-"""Reads an export with an independent library and prints what it found: one JSON object a response.
+"""Reads an export with an independent library and prints it: one JSON object per response.
 
-Usage: exports.py FORMAT FILE. Every format is brought into the same form: texts, numbers, lists of texts, and
-nothing for a cell that is empty. How lists and formulas stand in a cell is taken apart as docs/exports.md says.
+Usage: exports.py FORMAT FILE. Every format is converted to the same form: texts, numbers, lists of texts; empty
+cells are omitted. Lists and formulas are decoded as described in docs/exports.md.
 """
 
 import csv
@@ -20,8 +20,8 @@ def main(form, file):
 def from_csv(file):
     with open(file, encoding="utf-8", newline="") as opened:
         raw = opened.read()
-    assert not raw.startswith("\ufeff"), "a mark at the start"
-    assert raw.endswith("\r\n"), "the last line does not end"
+    assert not raw.startswith("\ufeff"), "there is a byte-order mark"
+    assert raw.endswith("\r\n"), "the last line is incomplete"
     lines = csv.reader(io.StringIO(raw, newline=""), strict=True)
     names = next(lines)
     rows = []
@@ -32,7 +32,7 @@ def from_csv(file):
 
 
 def plain(cell):
-    """A cell without the apostrophes that keep it from being a formula."""
+    """A cell without the apostrophes that prevent formulas."""
     return re.sub(r"(^|[;\t\r\n])'(?='*[=+\-@\t\r])", r"\1", cell)
 
 
@@ -65,7 +65,7 @@ def from_xlsx(file):
 
 
 def in_sheet(name, value):
-    """A cell as a spreadsheet shows it: XML cannot hold every character, so some stand there as _xHHHH_."""
+    """A cell as a spreadsheet shows it: XML cannot hold every character, so some are escaped as _xHHHH_."""
     from openpyxl.utils.escape import unescape
 
     if isinstance(value, datetime.datetime) and name != "receivedAt":

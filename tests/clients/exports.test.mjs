@@ -1,4 +1,4 @@
-// Every export, read by libraries that are not ours: pyarrow, openpyxl and Python's csv must find what the API lists.
+// Every export, read by third-party libraries: pyarrow, openpyxl and Python's csv must return what the API lists.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -16,7 +16,7 @@ const BINARY = process.env.SLUICE_BIN ?? resolve(import.meta.dirname, "../../tar
 const TOKEN = "token-of-the-client-tests-0123456789";
 const OPTIONS = [{ id: "api", label: "API" }, { id: "form", label: "Form" }];
 
-/** One question of every type there is; those that the versions differ in are named by their use. */
+/** One question of every type there is; questions that differ between versions are named by their use. */
 const QUESTIONS = [
   { id: "short", type: "shortText", prompt: "Short?" },
   { id: "long", type: "longText", prompt: "Long?", maxLength: 16384 },
@@ -35,7 +35,7 @@ const QUESTIONS = [
   { id: "yes", type: "yesNo", prompt: "Yes?" },
   { id: "agree", type: "consent", prompt: "Agree?" },
   { id: "note", type: "statement", prompt: "Just so you know." },
-  // Called as a column of ours.
+  // Has the name of a built-in column.
   { id: "version", type: "shortText", prompt: "Which version of the app?" },
 ];
 const LISTS = new Set(["several", "rank", "grid"]);
@@ -60,7 +60,7 @@ before(async () => {
   flow = await server.createFlow(app.appId, "Every question", { title: "One", questions: QUESTIONS });
   versions.push(flow.flowVersionId);
   await answerFirst();
-  // The second version loses a question, renames one, and has one of its own.
+  // The second version removes a question, renames one, and adds one.
   const second = QUESTIONS.filter(({ id }) => id !== "drop").map((question) =>
     question.id === "nps" ? { ...question, prompt: "How likely, now?" } : question);
   await server.admin("PUT", `/flows/${flow.flowId}/draft`, { title: "Two", questions: [{ id: "added", type: "shortText", prompt: "New!" }, ...second] });
@@ -120,7 +120,7 @@ async function listed(query = "") {
   }
 }
 
-/** The export as a file, and the reply that it came with. */
+/** The export as a file, and its HTTP reply. */
 async function exported(format, query = "") {
   const reply = await fetch(`${server.url}/api/admin/v1/flows/${flow.flowId}/export?format=${format}${query}`, {
     headers: { authorization: `Bearer ${TOKEN}` },
@@ -138,7 +138,7 @@ async function read(format, query) {
 
 const joined = (texts) => texts.map((text) => text.replace(/[;\\]/g, "\\$&")).join(";");
 
-/** What a row of a table must hold of a response; `cell` is how the format shows a list, a number, a date, a flag. */
+/** The expected row of a response; `cell` converts a list, number, date or flag to the format. */
 function expected(item, cell) {
   const version = versions.indexOf(item.flowVersionId) + 1;
   const row = {
@@ -173,7 +173,7 @@ const CELLS = {
 };
 
 for (const format of Object.keys(CELLS)) {
-  test(`${format} holds what the API lists, in the same columns`, async () => {
+  test(`${format} contains what the API lists, in the same columns`, async () => {
     const items = await listed();
     assert.equal(items.length, 3 + HOSTILE.length);
     const { rows, types } = await read(format);
@@ -198,7 +198,7 @@ test("a line of jsonl is an item of the API's list", async () => {
   assert.match(reply.headers.get("content-disposition"), /^attachment; filename="every-question-\d{4}-\d\d-\d\d\.jsonl"$/);
 });
 
-test("parquet has types, and the texts of the questions beside them", async () => {
+test("parquet has types, and the texts of the questions in its metadata", async () => {
   const { types } = await read("parquet");
   const of = (name) => types.types[name];
   assert.equal(of("receivedAt"), "timestamp[ms, tz=UTC]");
@@ -213,14 +213,14 @@ test("parquet has types, and the texts of the questions beside them", async () =
   assert.equal(types.questions.find(({ id }) => id === "drop").lastAskedInVersion, 1);
 });
 
-test("xlsx has a sheet of questions, and no formula", async () => {
+test("xlsx has a sheet of questions, and no formulas", async () => {
   const { types } = await read("xlsx");
   assert.equal(types.formulas, 0);
   assert.deepEqual(types.questions[0], ["Column", "Question id", "Type", "Text", "Last asked in version"]);
   assert.ok(types.questions.some((line) => line.join() === "answer.version,version,shortText,Which version of the app?,2"));
 });
 
-test("what is not admitted names nobody, whatever the format", async () => {
+test("anonymous responses contain no identities, in any format", async () => {
   for (const format of ["csv", "jsonl", "parquet", "xlsx"]) {
     const { file } = await exported(format, "&admission=collection_only");
     const bytes = (await readFile(file)).toString("latin1");
@@ -228,7 +228,7 @@ test("what is not admitted names nobody, whatever the format", async () => {
   }
 });
 
-test("the filters are those of the list", async () => {
+test("the filters are the same as those of the list", async () => {
   for (const query of [`&version=${versions[1]}`, "&answer.nps=10", "&search=LONG%20quotes", "&tag.plan=free", "&admission=admitted", "&answer.single=other"]) {
     const ids = (await listed(query)).map(({ responseId }) => responseId);
     assert.ok(ids.length > 0, query);
@@ -238,7 +238,7 @@ test("the filters are those of the list", async () => {
   }
 });
 
-test("the command line writes the same file, and leaves none that is half", async () => {
+test("the command line writes the same file, and leaves no partial file", async () => {
   const env = { PATH: process.env.PATH, SLUICE_TOKEN: TOKEN, SLUICE_SERVER: server.url };
   const out = join(folder, "by-command.csv");
   const { stderr } = await run(BINARY, ["responses", "export", flow.flowId, "--out", out, "--version", versions[0]], { env });
@@ -256,7 +256,7 @@ test("the command line writes the same file, and leaves none that is half", asyn
   assert.ok(!(await readdir(folder)).some((name) => name.startsWith("lost") || name.endsWith(".part")));
 });
 
-test("questions may be the headings of what people read, and of nothing else", async () => {
+test("questions can be headings in formats for people, and in no others", async () => {
   const byId = (await read("csv")).types.columns;
   for (const format of ["csv", "xlsx"]) {
     const { rows, types } = await read(format, "&headings=texts");

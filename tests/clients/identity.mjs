@@ -1,7 +1,7 @@
-// An app that enforces identity verification, and what it makes of a token on every public route.
+// An app that enforces identity verification, and how it handles a token on every public route.
 //
 // Used by the tests of tokens and of the snippets, so that "accepted" and "refused" mean the same in
-// both: by resolve, snapshot and submit alike, and by what is stored afterwards.
+// both: for resolve, snapshot and submit, and for what is stored afterwards.
 
 import assert from "node:assert/strict";
 
@@ -10,7 +10,7 @@ const DEFINITION = {
   questions: [{ id: "nps", type: "nps", prompt: "How likely?", required: true }],
 };
 
-/** How long a good token lives. */
+/** The lifetime of a valid token. */
 const LIFETIME_SECONDS = 300;
 
 /** An app of `server` with this key, enforcing. */
@@ -27,13 +27,13 @@ class Enforcing {
     Object.assign(this, { server, appId, base, flowId, flowVersionId, kid, secret });
   }
 
-  /** The claims of a good token, with these in place of its own. */
+  /** The claims of a valid token, with these overrides. */
   claims(more = {}) {
     const now = Math.floor(Date.now() / 1000);
     return { sub: "user-7", email: "ann@mail.example", aud: this.appId, iat: now, exp: now + LIFETIME_SECONDS, ...more };
   }
 
-  /** A token is accepted by every route, and a response under it is stored as proven to be `userId`'s. */
+  /** A token is accepted by every route, and a response with it is stored with the verified `userId`. */
   async assertAccepts(token, userId = "user-7") {
     for (const [route, reply] of await this.reads(token)) {
       assert.equal(reply.status, 200, `${route}: ${await reply.text()}`);

@@ -1,8 +1,8 @@
-// How a snippet of each language is run: the block of the guide, a call of its function, nothing between.
+// How to run a snippet of each language: the code block of the guide, followed by a call of its function.
 //
-// A language whose runtime or library is not at hand says so, and the test that asked is skipped by name.
-// TypeScript and Python are always there, since the tests bring their libraries. Rust is missing here:
-// its snippet is compiled and run by the tests of the binary, beside the library that it needs.
+// If the runtime or library of a language is missing, its test is skipped with the reason. TypeScript and
+// Python are always available, because the tests install their libraries. Rust is not here: the tests of the
+// binary compile and run its snippet.
 
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const COMPILER = join(import.meta.dirname, "node_modules/.bin/tsc");
 const GO_JWT = "github.com/golang-jwt/jwt/v5 v5.2.2";
 
-/** Runs `work` in a folder that is gone afterwards. */
+/** Runs `work` in a temporary folder. */
 async function inFolder(parent, work) {
   const folder = await mkdtemp(join(parent, "snippet-"));
   try {
@@ -26,17 +26,17 @@ async function inFolder(parent, work) {
   }
 }
 
-/** The reason why a command cannot be run in a folder, or nothing where it can. */
+/** The reason why a command cannot run in a folder, or nothing if it can. */
 function missing(what, cwd, command, ...args) {
   const reason = (error) => `${what}: ${(error.stderr || error.message).trim().split("\n")[0]}`;
   return run(command, args, { cwd }).then(() => undefined, reason);
 }
 
-/** By the name of the fence: `missing`, why it cannot be run; `sign`, the token that a snippet makes. */
+/** By fence name: `missing`, the reason why it cannot run; `sign`, the token that a snippet creates. */
 export const LANGUAGES = {
   ts: {
     missing: async () => undefined,
-    // Below this folder, where "jose" is found as in a project.
+    // Below this folder, so that "jose" is resolved as in a project.
     sign: (snippet, args) => inFolder(import.meta.dirname, async (folder) => {
       await writeFile(join(folder, "sign.ts"), snippet);
       const call = `import { sign } from "./sign.js"; console.log(await sign(...process.argv.slice(2)));`;

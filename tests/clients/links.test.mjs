@@ -1,5 +1,5 @@
-// Every HTTP link of both tRPC majors: what is accepted is stored as sent, what is refused says why and
-// leaves nothing, and a bad key is an error that the client can read.
+// Every HTTP link of both tRPC majors: accepted submissions are stored as sent, refusals state the reason and
+// store nothing, and an invalid key is an error that the client can read.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -25,7 +25,7 @@ const DEFINITION = {
   ],
 };
 
-// Beyond ASCII, because the two stream framings carry it differently.
+// Not only ASCII, because the two stream framings encode it differently.
 const ANSWERS = { nps: "9", why: "Größe, 大きさ, 🦦 and \"quotes\"\nacross lines", use: ["api", "console"] };
 
 let server;
@@ -50,14 +50,14 @@ for (const major of [v10, v11]) {
         submit = submitter(major, kind, app.base, (request) => requests.push(request));
       });
 
-      test("one good submission is stored as sent", async () => {
+      test("one valid submission is stored as sent", async () => {
         requests = [];
         const accepted = await submit(submission(published, ANSWERS));
         await assertStored(accepted, published, ANSWERS);
         assertFraming(kind, requests, 1);
       });
 
-      test("one refused submission says why and stores nothing", async () => {
+      test("one refused submission states the reason and stores nothing", async () => {
         const before = await storedIn(published);
         assertRefused(await submit(submission({ flowVersionId: "fv_unknown" }, ANSWERS)), [
           ["flow_version_not_found", "Flow version not found"],
@@ -65,7 +65,7 @@ for (const major of [v10, v11]) {
         assert.deepEqual(await storedIn(published), before);
       });
 
-      test("three at once are judged each on its own", async () => {
+      test("three concurrent submissions are validated separately", async () => {
         requests = [];
         const before = await storedIn(published);
         const second = { ...ANSWERS, why: "The third of three" };
@@ -102,7 +102,7 @@ for (const major of [v10, v11]) {
   }
 }
 
-/** A function that submits through one link, and tells `seen` of each HTTP request it makes. */
+/** A function that submits through one link, and adds each HTTP request to `seen`. */
 function submitter(major, kind, base, seen) {
   const client = major.client(kind.link, {
     url: `${base}/trpc`,
@@ -132,7 +132,7 @@ async function assertStored(output, { flowId, flowVersionId }, answers) {
   assert.equal(stored.flowVersionId, flowVersionId);
 }
 
-/** The whole refusal: each problem's code and text, at the version's id. */
+/** Checks the whole refusal: the code and message of each issue, at the version's id. */
 function assertRefused(output, problems) {
   assert.deepEqual(output, {
     success: false,
@@ -148,7 +148,7 @@ async function storedIn({ flowId }) {
   return items.map((item) => item.responseId);
 }
 
-/** That the link did what its name says: otherwise the test would try the same road twice. */
+/** Checks that the link used its framing; otherwise two tests would test the same thing. */
 function assertFraming(kind, requests, calls) {
   assert.equal(requests.length, kind.batches ? 1 : calls);
   for (const { url, headers } of requests) {

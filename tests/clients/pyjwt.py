@@ -1,4 +1,4 @@
-"""Makes a key pair, or a token, with PyJWT: what is asked for comes in as JSON, what was made goes out as JSON."""
+"""Creates a key pair or a token with PyJWT: reads the request as JSON, prints the result as JSON."""
 
 import json
 import sys

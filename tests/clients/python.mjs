@@ -1,4 +1,4 @@
-// Python with the library of requirements.txt, in a venv below target/ that scripts/test makes.
+// Python with the libraries of requirements.txt, in a venv below target/ that scripts/test creates.
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -8,7 +8,7 @@ const VENV = process.env.SLUICE_VENV ?? resolve(import.meta.dirname, "../../targ
 const PYTHON = join(VENV, "bin/python");
 const RUN_MS_MAX = 60_000;
 
-/** What a Python program prints, given `input`. */
+/** The output of a Python program for `input`. */
 export function python(args, input = "") {
   if (!existsSync(PYTHON)) {
     const requirements = join(import.meta.dirname, "requirements.txt");

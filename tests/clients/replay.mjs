@@ -1,6 +1,5 @@
-// Replays the recorded exchanges of real tRPC servers against this one, and holds the list of
-// deviations to the truth: an exchange may differ only if replay-deviations.json says why, in the way
-// that it says, and one that is listed must still differ.
+// Replays recorded exchanges of real tRPC servers against this one, and checks the list of deviations: an
+// exchange may differ only as replay-deviations.json describes, and a listed one must still differ.
 //
 // usage: node replay.mjs FOLDER (with replay.mjs, v11.json and v10.json)
 
@@ -37,9 +36,9 @@ try {
 }
 process.exit(failed === 0 ? 0 : 1);
 
-/** Runs the recorder's own replayer: how many exchanges came out as recorded, and which did not. */
+/** Runs the recorder's replayer: returns how many exchanges match, and which do not. */
 async function replay(file, url, input) {
-  // Sluice sends every error as application/json, where the reference calls some text/plain.
+  // Sluice sends every error as application/json, while the reference sends some as text/plain.
   const options = ["--input", input, "--ignore", "content-type"];
   const child = spawn(process.execPath, [join(folder, "replay.mjs"), join(folder, file), url, ...options]);
   let output = "";
@@ -53,7 +52,7 @@ async function replay(file, url, input) {
   return { pass, deviations };
 }
 
-/** Prints what is not as it should be and a line of counts; the number of failures. */
+/** Prints unexpected results and a line of counts; returns the number of failures. */
 function compare(file, { pass, deviations }, groups) {
   const patterns = new Map(
     groups.flatMap(({ exchanges, differs }) => exchanges.map((name) => [name, new RegExp(differs)])),

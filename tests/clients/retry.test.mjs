@@ -1,4 +1,4 @@
-// The retry recipe of docs/trpc.md, taken out of it and run as it stands: through a proxy that drops replies
+// The retry recipe of docs/trpc.md, extracted and run unchanged: through a proxy that drops replies
 // after the server stored the call, every call is stored exactly once.
 
 import assert from "node:assert/strict";
@@ -21,7 +21,7 @@ let createSubmit;
 before(async () => {
   server = await startServer();
   app = await server.createApp("Retries");
-  // Beside the packages of v11, where the recipe finds them as it would in a project.
+  // Next to the packages of v11, so that the recipe resolves them as in a project.
   folder = await mkdtemp(join(import.meta.dirname, "v11/recipe-"));
   await writeFile(join(folder, "recipe.mjs"), RECIPE);
   ({ createSubmit } = await import(join(folder, "recipe.mjs")));
@@ -31,7 +31,7 @@ after(async () => {
   await server?.stop();
 });
 
-test("a call whose reply was lost is stored once by the recipe", async () => {
+test("the recipe stores a call whose reply was lost once", async () => {
   const flow = await server.createFlow(app.appId, "Recipe", DEFINITION);
   const proxy = await startProxy({ drops: 2 });
   try {
@@ -39,7 +39,7 @@ test("a call whose reply was lost is stored once by the recipe", async () => {
     const answers = ["first", "second", "third"];
     const outputs = await Promise.all(answers.map((why) => submit(submission(flow, why))));
     assert.ok(outputs.every((output) => output.success), JSON.stringify(outputs));
-    assert.equal(proxy.dropped(), 2, "two replies were lost on the way");
+    assert.equal(proxy.dropped(), 2, "two replies were dropped");
     assert.deepEqual((await stored(flow)).sort(), answers.toSorted());
   } finally {
     proxy.stop();
@@ -73,7 +73,7 @@ async function stored({ flowId }) {
   return items.map((item) => item.answers.why);
 }
 
-/** Forwards to the server, and closes the connection in place of the first replies. */
+/** Forwards to the server, and closes the connection instead of sending the first replies. */
 async function startProxy({ drops }) {
   let dropped = 0;
   const proxy = createServer(async (request, response) => {

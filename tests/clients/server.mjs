@@ -1,7 +1,7 @@
-// Starts the real binary on a free port with an empty data folder, and speaks its admin API.
+// Starts the real binary on a free port with an empty data folder, and calls its admin API.
 //
-// Used by the client tests, the browser tests and scripts/replay, so that all meet the server as a user
-// does: started by its command line, filled through its API, ended by a signal to its own process.
+// Used by the client tests, the browser tests and scripts/replay, so that all use the server as a user
+// does: started by its command line, filled through its API, stopped by a signal to its process.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,8 +15,8 @@ const ADMIN_TOKEN = "token-of-the-client-tests-0123456789";
 const START_MS_MAX = 20_000;
 
 /**
- * Options: `demo`, whether an empty store gets the demo app and survey; `args`, more of the command line;
- * `env`, more of its environment; `port` and `data`, those of a server that was killed, to start it again.
+ * Options: `demo`, whether an empty store gets the demo app and survey; `args`, further arguments;
+ * `env`, further environment variables; `port` and `data` of a killed server, to restart it.
  */
 export async function startServer({ demo = false, args = [], env = {}, port = 0, data } = {}) {
   data ??= await mkdtemp(join(tmpdir(), "sluice-clients-"));
@@ -35,7 +35,7 @@ export async function startServer({ demo = false, args = [], env = {}, port = 0,
     await rm(data, { recursive: true, force: true });
     if (code !== 0) throw new Error(`the server ended with ${code}:\n${log}`);
   };
-  /** Ends it at once, without a word, and leaves its data. */
+  /** Kills it, and keeps its data. */
   const kill = async () => {
     child.kill("SIGKILL");
     await ended;
@@ -44,7 +44,7 @@ export async function startServer({ demo = false, args = [], env = {}, port = 0,
   return new Server(url, child.pid, stop, kill);
 }
 
-/** The address in the first line of the server's output; the rest of it is read and dropped. */
+/** The address in the first line of the server's output; the rest is discarded. */
 async function listeningUrl(child, ended, log) {
   const timer = setTimeout(() => child.kill("SIGKILL"), START_MS_MAX);
   try {
@@ -66,7 +66,7 @@ class Server {
     this.kill = kill;
   }
 
-  /** One call of the admin API; throws with the problem's text unless it succeeds. */
+  /** One call of the admin API; throws with the text of the problem on failure. */
   async admin(method, path, body) {
     const reply = await fetch(`${this.url}/api/admin/v1${path}`, {
       method,
@@ -87,7 +87,7 @@ class Server {
     return { appId, apiKey: apiKeys[0], base: `${this.url}/api/v1/${apiKeys[0]}` };
   }
 
-  /** A flow of `appId`, published unless told otherwise. */
+  /** A flow of `appId`, published by default. */
   async createFlow(appId, name, definition, { publish = true } = {}) {
     const body = { name, kind: "survey", definition };
     const flow = await this.admin("POST", `/apps/${appId}/flows`, body);

@@ -1,5 +1,5 @@
-// The signing snippets of the guide, taken out of it and run as they stand: a server that enforces must
-// accept what each of them signs.
+// The signing snippets of the guide, extracted and run unchanged: a server that enforces must accept the
+// token of each.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -21,17 +21,17 @@ let app;
 before(async () => {
   server = await startServer();
   app = await enforcing(server, "Snippets", { type: "hs256" });
-  // Two keys, so that the name of the key is needed.
+  // Two keys, so that the key id is required.
   await server.admin("POST", `/apps/${app.appId}/identity-keys`, { type: "hs256" });
 });
 after(() => server?.stop());
 
-test("every snippet of the guide is run by somebody", () => {
+test("every snippet of the guide is run by some test", () => {
   assert.deepEqual([...SNIPPETS.keys()].sort(), [...Object.keys(LANGUAGES), ...ELSEWHERE].sort());
 });
 
 for (const [fence, language] of Object.entries(LANGUAGES)) {
-  test(`what the snippet in ${fence} signs is accepted`, async (t) => {
+  test(`the token of the ${fence} snippet is accepted`, async (t) => {
     const absent = await language.missing();
     if (absent) return t.skip(absent);
     const userId = `user of ${fence}`;

@@ -1,5 +1,5 @@
-// Clients with the superjson transformer, over every HTTP link of both tRPC majors: what is accepted is
-// stored and reported as such, and refusals and errors can be read.
+// Clients with the superjson transformer, over every HTTP link of both tRPC majors: accepted calls are
+// stored and reported as such, and clients can read refusals and errors.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -25,7 +25,7 @@ const DEFINITION = {
 const ANSWERS = { why: "Größe, 大きさ, 🦦", use: ["api", "console"] };
 
 let server;
-// A server where an address that has used its first MiB gets one more byte a second: no call fits for minutes.
+// A server where an address that has used its first MiB gets one more byte per second: no call fits for minutes.
 let strict;
 let strictApp;
 const ADDRESS = { "x-forwarded-for": "203.0.113.7" };
@@ -54,7 +54,7 @@ for (const major of [v10, v11]) {
       };
       const submit = (input, transformer) => client(app.base, transformer).mutate(input);
 
-      test("a good submission resolves to its success and is stored", async () => {
+      test("a valid submission resolves to success and is stored", async () => {
         await assertStored(await submit(submission(ANSWERS)), ANSWERS);
       });
 
@@ -99,7 +99,7 @@ for (const major of [v10, v11]) {
         assert.match(output.errors.formErrors[0], /nothing was sent/);
       });
 
-      test("calls at once are judged each on its own", async () => {
+      test("concurrent calls are validated separately", async () => {
         const submit = client(app.base);
         const [first, refused, third] = await Promise.all([
           submit.mutate(submission(ANSWERS)),
@@ -122,7 +122,7 @@ for (const major of [v10, v11]) {
         }
       });
 
-      test("a call beyond a rate is a TOO_MANY_REQUESTS error that the client can read", async () => {
+      test("a call beyond a rate limit is a TOO_MANY_REQUESTS error that the client can read", async () => {
         const inputs = [submission(ANSWERS), submission(ANSWERS)];
         const submit = client(strictApp.base, superjson, ADDRESS);
         for (const { reason } of await Promise.allSettled(inputs.map((input) => submit.mutate(input)))) {

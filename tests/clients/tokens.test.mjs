@@ -1,5 +1,5 @@
-// Tokens made by independent libraries, by every algorithm and from every form of a key: accepted as they
-// are on every route, refused with the right code once anything about them is wrong.
+// Tokens of independent libraries, with every algorithm and every form of a key: accepted on every route, and
+// refused with the right code if anything is wrong.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ import { startServer } from "./server.mjs";
 
 const PUBLIC_ALGORITHMS = ["RS256", "ES256", "EdDSA"];
 
-/** Each library makes a key pair (a private PEM, a public PEM and a JWK) and signs with a PEM or a secret. */
+/** Each library creates a key pair (a private PEM, a public PEM and a JWK) and signs with a PEM or a secret. */
 const LIBRARIES = [
   {
     name: "jose",
@@ -45,7 +45,7 @@ let server;
 let publisher;
 let published;
 before(async () => {
-  // Key sets come from this process, which is neither public nor reached by https.
+  // This process serves the key sets; it is neither public nor on https.
   server = await startServer({ args: ["--jwks-allow", "127.0.0.1", "--jwks-allow-http"] });
   publisher = createServer((_, reply) => reply.end(JSON.stringify({ keys: published })));
   publisher.listen(0, "127.0.0.1");
@@ -58,7 +58,7 @@ after(async () => {
 
 for (const library of LIBRARIES) {
   describe(library.name, () => {
-    test("HS256 with a secret of the server", async () => {
+    test("HS256 with a secret from the server", async () => {
       const app = await enforcing(server, "HS256", { type: "hs256" });
       await check(app, (claims) => library.sign("HS256", app.secret, claims, { kid: app.kid }));
     });
@@ -72,7 +72,7 @@ for (const library of LIBRARIES) {
           const app = await enforcing(server, algorithm, { type: "publicKey", pem: keys.pem, kid: "in-pem" });
           assert.equal(app.kid, "in-pem");
           await check(app, (claims) => library.sign(algorithm, keys.private, claims, { kid: app.kid }));
-          // One key alone needs no name.
+          // A single key needs no id.
           await app.assertAccepts(await library.sign(algorithm, keys.private, app.claims(), {}));
         });
 
@@ -82,7 +82,7 @@ for (const library of LIBRARIES) {
           await check(app, (claims) => library.sign(algorithm, keys.private, claims, { kid: app.kid }));
         });
 
-        test("with a set of keys at an address, and the issuer that goes with it", async () => {
+        test("with a key set at a URL, and its issuer", async () => {
           const other = await library.makeKeys(algorithm);
           published = [{ ...other.jwk, kid: "other" }, { ...keys.jwk, kid: "in-set", use: "sig" }];
           const { port } = publisher.address();
@@ -106,19 +106,19 @@ for (const library of LIBRARIES) {
   });
 }
 
-/** What `sign` signs is accepted; changed, expired, or for somebody else it is not. */
+/** A token from `sign` is accepted; a changed or expired one, or one for another audience, is not. */
 async function check(app, sign) {
   const good = await sign(app.claims());
   await app.assertAccepts(good);
   for (const changed of withOneCharacterChanged(good)) await app.assertRefuses(changed, "token_invalid");
   const now = Math.floor(Date.now() / 1000);
-  // Beyond the minute that clocks may differ by.
+  // Beyond the minute of allowed clock difference.
   await app.assertRefuses(await sign(app.claims({ iat: now - 300, exp: now - 61 })), "token_expired");
   await app.assertRefuses(await sign(app.claims({ aud: `${app.appId}x` })), "token_invalid");
   await app.assertRefuses(await sign(app.claims({ iat: now + 300, exp: now + 600 })), "token_invalid");
 }
 
-/** The token with the middle character of each of its parts replaced, and with its very last one. */
+/** The token with the middle character of each part replaced, and with the last one replaced. */
 function* withOneCharacterChanged(token) {
   const [header, claims, signature] = token.split(".").map((part) => part.length);
   const middles = [header / 2, header + 1 + claims / 2, header + claims + 2 + signature / 2].map(Math.floor);

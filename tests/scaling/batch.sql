@@ -1,4 +1,4 @@
--- One batch as the service writes it, with made-up rows: see bytes.sql, which comes first.
+-- One batch as the service writes it, with generated rows. Run bytes.sql first.
 begin;
 select pg_advisory_xact_lock_shared(:client_id);
 select public_revision from apps where app_id = '019a3c00-0000-7000-8000-000000000001' for share;

@@ -1,4 +1,4 @@
--- What a response costs: 200,000 of them in batches of 500, then bytes a row on disk and of WAL.
+-- Storage per response: 200,000 responses in batches of 500, then bytes per row on disk and in the WAL.
 --
 -- On an empty database of your own (not one that is in use):
 --   psql -f crates/store/src/postgres/migrations/V1__initial_schema.sql

@@ -1,4 +1,4 @@
-// The links of @trpc/client 10 that reach an HTTP server, and how one makes a client of each.
+// The links of @trpc/client 10 that reach an HTTP server, and how to create a client of each.
 
 import * as trpc from "@trpc/client";
 
@@ -16,6 +16,6 @@ export const links = [
   },
 ];
 
-// Version 10 takes the transformer with the client, version 11 with the link.
+// Version 10 has the transformer in the client, version 11 in the link.
 export const client = (link, { transformer, ...options }) =>
   trpc.createTRPCProxyClient({ transformer, links: [link(options)] });

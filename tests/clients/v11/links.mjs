@@ -1,4 +1,4 @@
-// The links of @trpc/client 11 that reach an HTTP server, and how one makes a client of each.
+// The links of @trpc/client 11 that reach an HTTP server, and how to create a client of each.
 
 import * as trpc from "@trpc/client";
 

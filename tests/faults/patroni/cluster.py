@@ -1,7 +1,7 @@
-"""Three nodes of Patroni over three members of etcd, on loopback, in one folder.
+"""Three Patroni nodes and three etcd members, on loopback, in one folder.
 
-Everything is of the distribution's packages but Patroni itself, which comes from PyPI into a folder of
-its own. PostgreSQL refuses to run as root, so that under root all of this runs as the user `postgres`.
+All programs are distribution packages except Patroni, which comes from PyPI into a separate folder.
+PostgreSQL refuses to run as root, so root runs all of this as the user `postgres`.
 Deliberately absent: a watchdog, TLS and a proxy; the service finds the leader by its connection URL.
 """
 
@@ -21,11 +21,11 @@ import urllib.request
 PATRONI = "patroni[etcd3]==4.1.5"
 DRIVER = "psycopg[binary]>=3.2,<4"
 NODES = ("a", "b", "c")
-# Patroni takes no ttl below 20 s; loop_wait + 2 × retry_timeout must not exceed it.
+# Patroni accepts no ttl below 20 s; loop_wait + 2 × retry_timeout must not exceed it.
 TTL, LOOP_WAIT, RETRY_TIMEOUT = 20, 5, 5
 START_SECONDS_MAX = 180
 STOP_SECONDS_MAX = 30
-# Its defaults (100 and 1000) are too nervous for a machine whose cores are shared with the load.
+# The defaults (100 and 1000) are too short for a machine whose cores are shared with the load.
 ETCD_HEARTBEAT_MS, ETCD_ELECTION_MS = 250, 2500
 
 POSTGRES_SETTINGS = {
@@ -38,11 +38,11 @@ POSTGRES_SETTINGS = {
 
 
 class Missing(Exception):
-    """Something that must be installed first, and cannot be by us."""
+    """Something that must be installed by the user first."""
 
 
 def install(tools):
-    """Finds or installs what is needed: the server's programs, etcd, and a Python that has Patroni."""
+    """Finds or installs the requirements: the server's programs, etcd, and a Python with Patroni."""
     missing = [] if shutil.which("etcd") else ["etcd-server"]
     missing += [] if server_programs() else ["postgresql"]
     missing += [] if has_venv() else ["python3-venv"]
@@ -62,7 +62,7 @@ def install(tools):
 
 
 def has_venv():
-    """Of the system's Python: another may lie where the user `postgres` cannot read it."""
+    """Checks the system's Python: the user `postgres` may not be able to read another one."""
     return runs(["/usr/bin/python3", "-c", "import ensurepip"])
 
 
@@ -85,7 +85,7 @@ def user_name():
 
 
 def as_user():
-    """What a process that may not be root's is started with."""
+    """Popen options for a process that must not run as root."""
     if os.geteuid() != 0:
         return {}
     return {"user": "postgres", "group": "postgres", "extra_groups": []}
@@ -100,7 +100,7 @@ def free_ports(count):
 
 
 def wait_for(what, condition, seconds=START_SECONDS_MAX):
-    """What `condition` gives as soon as it is true."""
+    """Waits until `condition` returns a true value, and returns it."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := condition():
@@ -175,7 +175,7 @@ class Cluster:
         }
 
     def members(self):
-        """The cluster as any living node of it tells it: roles by name, of those that run."""
+        """The roles of running nodes by name, as reported by any live node."""
         for name in NODES:
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{self.rest[name]}/cluster", timeout=3) as reply:
@@ -193,7 +193,7 @@ class Cluster:
         return len(roles) == len(NODES) and "leader" in roles.values() and "sync_standby" in roles.values()
 
     def kill_leader(self):
-        """kill -9 for Patroni, so that it cannot give up its key, and for its PostgreSQL."""
+        """kill -9 for Patroni, so that it cannot release its key, and for its PostgreSQL."""
         name = wait_for("a leader", self.leader)
         postmaster = self.postmaster(name)
         self.patroni[name].kill()
@@ -218,11 +218,11 @@ class Cluster:
         return done.stdout.strip()
 
     def stop(self):
-        """Ends every process of this cluster, each by its id."""
+        """Stops every process of this cluster, each by its id."""
         for process in self.patroni.values():
             end(process)
         for name in NODES:
-            # Patroni stops its server with it; this one was left behind.
+            # Patroni stops its server; one that it left behind is stopped here.
             pid = self.postmaster(name)
             if pid and pathlib.Path(f"/proc/{pid}/cwd").exists() and os.readlink(f"/proc/{pid}/cwd") == f"{self.folder}/data-{name}":
                 os.kill(pid, signal.SIGQUIT)

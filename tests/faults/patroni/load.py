@@ -1,8 +1,8 @@
-"""The service's nodes, and clients that submit to them and log what they were told.
+"""The nodes of the service, and clients that submit to them and log the replies.
 
-Every tenth submission lacks a required answer and every twentieth takes an acknowledged key for other
-content, so that there is something to refuse. A client waits for each answer; nothing is retried until
-the end, so that what the fault left unknown stays so until then.
+Every tenth submission lacks a required answer and every twentieth reuses an acknowledged key with other
+content, so that there are refusals. A client waits for each reply; nothing is retried until the end, so
+that outcomes left unknown by the fault stay unknown until then.
 """
 
 import hashlib
@@ -78,7 +78,7 @@ def digest(answers):
 
 
 class Load:
-    """Clients at a steady rate, spread over the nodes, and the log of what they were told."""
+    """Clients at a constant rate, distributed over the nodes, and the log of their replies."""
 
     def __init__(self, services, api_key, version, rate, log):
         self.services, self.version, self.rate = services, version, rate
@@ -138,7 +138,7 @@ class Load:
         try:
             connection.request("POST", self.path, json.dumps(body), headers)
             reply = connection.getresponse()
-            told = json.loads(reply.read())
+            body = json.loads(reply.read())
         except (OSError, http.client.HTTPException, ValueError):
             return "unknown"
         finally:
@@ -148,8 +148,8 @@ class Load:
         if reply.status >= 500:
             return "unknown"
         if reply.status != 200:
-            raise RuntimeError(f"an answer that is none: {reply.status} {told}")
-        return "ok" if told["result"]["data"]["success"] else "refused"
+            raise RuntimeError(f"unexpected reply: {reply.status} {body}")
+        return "ok" if body["result"]["data"]["success"] else "refused"
 
     def note(self, event):
         event["at"] = time.monotonic()
@@ -158,7 +158,7 @@ class Load:
             self.log.write(json.dumps(event) + "\n")
 
     def settle(self):
-        """Sends everything unknown again, with its key, to the other node, until all is told."""
+        """Retries everything unknown, with its key, on the other node, until all outcomes are known."""
         before = len(self.unknown)
         end_at = time.monotonic() + SETTLE_SECONDS_MAX
         while self.unknown and time.monotonic() < end_at:
@@ -168,13 +168,13 @@ class Load:
         return before
 
     def answers_since(self, node, moment):
-        """Whether this node acknowledged something that was sent since that moment."""
+        """Whether this node acknowledged a submission that was sent after that moment."""
         with self.lock:
             sent = {it["id"] for it in self.events if it["event"] == "invoke" and it["at"] > moment}
             return any(it["event"] == "ok" and it["node"] == node and it["id"] in sent for it in self.events)
 
     def outage(self, around):
-        """The longest time without an acknowledgement from just before a moment on."""
+        """The longest time without an acknowledgement, from just before the given moment."""
         times = sorted(it["at"] for it in self.events if it["event"] == "ok")
         gaps = [(b - a) for a, b in zip(times, times[1:]) if around - 1 <= b <= around + 120]
         return max(gaps, default=float("inf"))
