@@ -196,7 +196,7 @@ impl Engine {
                     }
                     let response =
                         response_of(&version, &submission, invitation, key, &proof, definition);
-                    let bytes = json_bytes(&response.row);
+                    let bytes = response.row.texts_len() as u64;
                     let settled = self.committer.store(Pending { response, accepts_until }).await;
                     if let Ok(Settled::Stored(_)) = settled {
                         app.usage.stored(self.now(), bytes);
@@ -363,13 +363,6 @@ fn row_of(
     // Of what was sent: a retry is the same one, also when its token has expired since.
     row.digest = row.digest_of_content();
     row
-}
-
-/// The size of what is stored of a submission as text, in bytes.
-fn json_bytes(row: &ResponseRow) -> u64 {
-    let ResponseRow { answers, identities, tags, context, flow_assignment_id, .. } = row;
-    let optional = [identities, tags, context, flow_assignment_id].into_iter().flatten();
-    (answers.len() + optional.map(String::len).sum::<usize>()) as u64
 }
 
 /// A submission that was admitted, as it goes to the store.

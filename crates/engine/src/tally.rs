@@ -4,12 +4,11 @@
 //! column in a form of which no two different records have the same bytes: a number has eight bytes,
 //! a text its length before it, and what may be absent a byte that says whether it is there.
 
-use sluice_flow::id::{AppId, RespondentId};
-use sluice_flow::submission::Admission;
+use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, ResponseRow, Table,
-    TokenRow, UserRow, VersionRow,
+    App, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, Table, TokenRow,
+    UserRow, VersionRow,
 };
 
 /// The tally of records that are added in their order.
@@ -95,7 +94,7 @@ impl Bytes {
                 self.put(&row.key);
             }
             Record::Response { row, idempotency_key } => {
-                self.response(row);
+                row.write_bytes(&mut self.0);
                 self.optional(idempotency_key.as_ref(), |it, key| it.put(key));
             }
             Record::Invitation(row) => self.invitation(row),
@@ -192,22 +191,6 @@ impl Bytes {
         self.text(&row.action);
         self.text(&row.subject);
         self.text(&row.detail);
-    }
-
-    fn response(&mut self, row: &ResponseRow) {
-        self.put(row.app_id.uuid().as_bytes());
-        self.put(row.flow_id.uuid().as_bytes());
-        self.put(row.flow_version_id.uuid().as_bytes());
-        self.put(row.response_id.uuid().as_bytes());
-        self.put(&[u8::from(row.admission == Admission::Admitted)]);
-        self.text(&row.answers);
-        self.optional_text(row.identities.as_deref());
-        self.put(&[u8::from(row.identity_verified)]);
-        self.optional(row.respondent_id, |it, id: RespondentId| it.put(id.uuid().as_bytes()));
-        self.optional_text(row.tags.as_deref());
-        self.optional_text(row.context.as_deref());
-        self.optional_text(row.flow_assignment_id.as_deref());
-        self.put(&row.digest);
     }
 
     fn ids(&mut self, ids: &[uuid::Uuid]) {
