@@ -1,6 +1,6 @@
 //! Counts: what removals take away from them, and what is done in the background.
 //!
-//! A commit only ever appends ([`super::last`]), and so does a removal, so neither waits for the other or for whoever
+//! A commit only ever appends ([`super::final_exchange`]), and so does a removal, so neither waits for the other or for whoever
 //! folds. Folding and walking go by flow, under a lock on the flow's own row of `count_walks`; a node that finds it taken
 //! leaves the flow to the other. Where a walk is under way, a removal takes a lock on that row, too, since it must know
 //! whether the walk has passed what it removes: it waits for a part of the walk, and never for whoever folds.
