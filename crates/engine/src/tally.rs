@@ -1,6 +1,6 @@
 //! Counts and digests by table: whether two databases hold the same, whatever keeps them.
 //!
-//! A digest is BLAKE3 over every record in the order of [`sluice_store::Place`], each written out column by
+//! A digest is BLAKE3 over every record in the order of [`sluice_store::RecordCursor`], each written out column by
 //! column in a form of which no two different records have the same bytes: a number has eight bytes,
 //! a text its length before it, and what may be absent a byte that says whether it is there.
 

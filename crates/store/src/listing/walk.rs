@@ -6,7 +6,7 @@ use sluice_flow::id::ResponseId;
 use uuid::Uuid;
 
 use super::{MatchCount, ResponseCount, ResponsePage, ResponseQuery, RowFilter, Span};
-use crate::blocks::Narrowed;
+use crate::skip_index::Narrowed;
 use crate::{Order, ResponseRow};
 
 /// How long one call may look; at least one slice is always looked at.

@@ -32,7 +32,6 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
-use super::blocks;
 use super::claims::{self, Links};
 use super::codec::{Cells, ReadCells as _};
 use super::counts;
@@ -40,6 +39,7 @@ use super::failure::Stop;
 use super::final_exchange::{COPY, Copying, FinalExchange, InsertMethod, STORE};
 use super::invitations::{self, Locked};
 use super::pool::Pool;
+use super::skip_index;
 use super::transaction::{BEGIN, NotCommitted, SET_AND_QUEUE, Transaction};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
 
@@ -179,7 +179,7 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     };
     // Before a copy is begun, which nothing else may be sent during.
     let count = transaction.prepare(counts::ADD).await?;
-    let unfill = transaction.prepare(blocks::UNFILL).await?;
+    let unfill = transaction.prepare(skip_index::UNFILL).await?;
     let Begun { newest, copy, now } = begin_and_lock(transaction, &apps, with).await?;
     let mut outcomes = vec![Outcome::Stale; responses.len()];
     let mut to_store = Vec::with_capacity(apps.len());
@@ -212,7 +212,7 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
         }
         (true, None) => Some(InsertMethod::Copy(Box::pin(transaction.copy(&COPY).await?))),
     };
-    let old = v7(blocks::old_at(now), 0, 0).as_u128();
+    let old = v7(skip_index::old_at(now), 0, 0).as_u128();
     Ok(Decided { outcomes, to_store, links, way, count, unfill, old })
 }
 

@@ -43,7 +43,7 @@ pub(super) struct FinalExchange {
     pub(super) to_store: Vec<(AppId, Vec<usize>)>,
     /// [`counts::ADD`]: what is stored is counted in the same transaction.
     pub(super) count: Statement,
-    /// [`blocks::UNFILL`], for responses with ids that are not beyond `old`.
+    /// [`skip_index::UNFILL`], for responses with ids that are not beyond `old`.
     pub(super) unfill: Statement,
     pub(super) old: u128,
 }

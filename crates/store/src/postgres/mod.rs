@@ -10,7 +10,6 @@
 //! sequence or a trigger.
 
 mod apply;
-mod blocks;
 mod claims;
 mod codec;
 mod columns;
@@ -22,6 +21,7 @@ mod dsn;
 mod expiry;
 mod failure;
 mod final_exchange;
+mod import_records;
 mod invitations;
 mod link;
 mod listen;
@@ -34,10 +34,10 @@ mod recount;
 mod removal;
 mod roles;
 mod schema;
+mod skip_index;
 mod stall;
 mod tls;
 mod transaction;
-mod write_in;
 
 use std::sync::Arc;
 use std::time::Duration;

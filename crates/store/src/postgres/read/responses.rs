@@ -9,12 +9,12 @@ use sluice_flow::id::ResponseId;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::super::blocks;
 use super::super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::super::pool::Pool;
+use super::super::skip_index;
 use super::limit;
-use crate::blocks::{BLOCK_ROWS, BLOCKS_WALKED};
 use crate::listing::{Candidate, Span, Walk};
+use crate::skip_index::{BLOCK_ROWS, BLOCKS_WALKED};
 use crate::{Order, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
 
 /// How far one slice of a filtered walk goes, in rows.
@@ -37,7 +37,7 @@ pub(in super::super) async fn list(
     let mut walk = Walk::of(query);
     let is_open = walk.filter.is_open();
     while let Some((span, look)) = walk.slice(SLICE_ROWS) {
-        let narrowed = blocks::narrowed(pool, &walk, span).await?;
+        let narrowed = skip_index::narrowed(pool, &walk, span).await?;
         let Some(span) = walk.narrowed(narrowed) else { continue };
         let end = walk.end_of(span);
         // Few blocks at the most, unless it is all that is left.
@@ -75,7 +75,7 @@ pub(in super::super) async fn count(
     let mut walk = Walk::of(query);
     let is_open = walk.filter.is_open();
     while let Some((span, look)) = walk.slice(SLICE_ROWS) {
-        let narrowed = blocks::narrowed(pool, &walk, span).await?;
+        let narrowed = skip_index::narrowed(pool, &walk, span).await?;
         let Some(span) = walk.narrowed(narrowed) else { continue };
         let slice_end = slice_end(pool, query, span, look).await?;
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));

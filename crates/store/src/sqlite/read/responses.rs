@@ -9,8 +9,8 @@ use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use uuid::Uuid;
 
-use super::super::blocks;
 use super::super::codec::{self, Cells, RESPONSE, bytes};
+use super::super::skip_index;
 use super::{limit, one};
 use crate::listing::{Candidate, Span, Walk};
 use crate::{Order, ResponseRow};
@@ -39,7 +39,7 @@ pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
     // One instant for both: a filter may be taken away in between, and its block be made anew.
     let instant = connection.unchecked_transaction()?;
-    let narrowed = blocks::narrowed(&instant, &walk, span)?;
+    let narrowed = skip_index::narrowed(&instant, &walk, span)?;
     let Some(span) = walk.narrowed(narrowed) else { return Ok(walk) };
     let end = walk.end_of(span);
     let mut statement = instant.prepare_cached(&walking(RESPONSE, walk.query.order))?;
@@ -63,7 +63,7 @@ pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<
 pub(in super::super) fn step_counting(connection: &Connection, mut walk: Walk) -> Result<Walk> {
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
     let instant = connection.unchecked_transaction()?;
-    let narrowed = blocks::narrowed(&instant, &walk, span)?;
+    let narrowed = skip_index::narrowed(&instant, &walk, span)?;
     let Some(span) = walk.narrowed(narrowed) else { return Ok(walk) };
     let end = walk.end_of(span);
     let is_open = walk.filter.is_open();
