@@ -27,7 +27,7 @@ pub(crate) struct Blocks {
 
 impl Engine {
     /// Makes now what lists can pass over; the server does this by itself every minute. Says how much was made.
-    pub async fn make_blocks(&self) -> StoreResult<u64> {
+    pub async fn build_skip_index(&self) -> StoreResult<u64> {
         self.blocks.look().await
     }
 }
@@ -51,7 +51,7 @@ impl Blocks {
     async fn look(&self) -> StoreResult<u64> {
         let (mut place, mut made) = (None, 0);
         loop {
-            let blocked = self.store.make_blocks(place, self.clock.now()).await?;
+            let blocked = self.store.build_skip_index(place, self.clock.now()).await?;
             made += blocked.made;
             let Some(next) = blocked.next else { return Ok(made) };
             place = next;

@@ -23,7 +23,6 @@ use crate::batches::{Batches, Lane};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
-use crate::stored_response::text_bytes;
 
 /// The most submissions that wait at once; 16 full writes.
 pub const QUEUE_MAX: usize = 8_192;
@@ -298,5 +297,5 @@ async fn told_to_close(closing: &mut watch::Receiver<bool>) {
 }
 
 fn weight_of(response: &NewResponse) -> usize {
-    size_of::<Waiting>() + text_bytes(&response.row) + response.contribution.as_bytes().len()
+    size_of::<Waiting>() + response.row.texts_len() + response.contribution.as_bytes().len()
 }

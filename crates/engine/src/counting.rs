@@ -32,7 +32,7 @@ pub(crate) struct Counting {
 
 impl Engine {
     /// Does now all that is to do for the counts; the server does this by itself.
-    pub async fn tend_counts(&self) -> Result<(), StoreError> {
+    pub async fn compact_counts(&self) -> Result<(), StoreError> {
         self.counting.tend().await
     }
 }
@@ -60,7 +60,7 @@ impl Counting {
     }
 
     async fn tend(&self) -> StoreResult<()> {
-        while !self.store.tend_counts(PART_ROWS).await?.is_done {
+        while !self.store.compact_counts(PART_ROWS).await?.is_done {
             tokio::time::sleep(PART_PAUSE).await;
         }
         Ok(())

@@ -25,7 +25,6 @@ use crate::idempotency::IdempotencyKey;
 use crate::metrics::Counted;
 use crate::rate::Limited;
 use crate::registry::{AppView, VersionView};
-use crate::stored_response::text_bytes;
 
 /// How often a submission is judged anew because its app changed in between.
 const REJUDGE_MAX: usize = 8;
@@ -197,7 +196,7 @@ impl Engine {
                     }
                     let response =
                         response_of(&version, &submission, invitation, key, &proof, definition);
-                    let bytes = text_bytes(&response.row) as u64;
+                    let bytes = response.row.texts_len() as u64;
                     let settled = self.committer.store(Pending { response, accepts_until }).await;
                     if let Ok(Settled::Stored(_)) = settled {
                         app.usage.stored(self.now(), bytes);

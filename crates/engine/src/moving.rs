@@ -1,6 +1,6 @@
 //! Moving a database: everything of one store into another, and the proof that it is the same.
 //!
-//! Records go over in the order of [`Place`], in transactions, one after another; so whatever a move
+//! Records go over in the order of [`RecordCursor`], in transactions, one after another; so whatever a move
 //! that was cut short has left behind is the beginning of the source. That is how a move is gone on
 //! with: the destination is read and compared with the source, record by record, and the copying goes
 //! on behind its last one. No state is kept beside the two databases, hence none can be lost, belong to
@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use sluice_store::{Place, Record, Store, StoreError, StoreResult};
+use sluice_store::{Record, RecordCursor, Store, StoreError, StoreResult};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -40,7 +40,7 @@ pub enum MoveError {
 pub struct Beginning {
     pub records: u64,
     /// The last record of the destination; copying goes on behind it.
-    pub last: Option<Place>,
+    pub last: Option<RecordCursor>,
 }
 
 /// What the destination has of the source already. Fails where it holds anything else.
@@ -66,7 +66,7 @@ pub async fn beginning(
             }
         }
         found.records += page.len() as u64;
-        found.last = page.last().map(Record::place);
+        found.last = page.last().map(Record::cursor);
         progress(page.len() as u64);
     }
     Ok(found)
@@ -76,14 +76,14 @@ pub async fn beginning(
 pub async fn copy(
     from: &Arc<dyn Store>,
     to: &Arc<dyn Store>,
-    after: Option<Place>,
+    after: Option<RecordCursor>,
     progress: impl Fn(u64),
 ) -> Result<u64, MoveError> {
     let mut source = Pages::of(from, after);
     let mut copied = 0;
     while let Some(page) = source.next().await.map_err(MoveError::Source)? {
         let records = page.len() as u64;
-        to.write_in(page).await.map_err(MoveError::Write)?;
+        to.import_records(page).await.map_err(MoveError::Write)?;
         copied += records;
         progress(records);
     }
@@ -110,13 +110,13 @@ struct Pages {
 }
 
 impl Pages {
-    fn of(store: &Arc<dyn Store>, mut after: Option<Place>) -> Self {
+    fn of(store: &Arc<dyn Store>, mut after: Option<RecordCursor>) -> Self {
         let store = Arc::clone(store);
         let (sender, pages) = mpsc::channel(PAGES_AHEAD);
         let reader = tokio::spawn(async move {
             loop {
-                let page = store.read_out(after.as_ref(), PAGE_RECORDS).await;
-                let last = page.as_ref().ok().and_then(|page| page.last()).map(Record::place);
+                let page = store.export_records(after.as_ref(), PAGE_RECORDS).await;
+                let last = page.as_ref().ok().and_then(|page| page.last()).map(Record::cursor);
                 let is_last = last.is_none();
                 after = last;
                 if sender.send(page).await.is_err() || is_last {

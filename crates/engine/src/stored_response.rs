@@ -1,11 +1,8 @@
-//! A stored response: its columns, and its JSON.
+//! The JSON of a stored response.
 //!
 //! [`FIELDS`] is the only place that turns a stored response into the JSON of the contract. The admin
 //! API, JSON Lines, the console and the file about one respondent write it with [`ResponseJson`] or
 //! [`write_json`]; the OpenAPI document takes the schema and the example of each field from the table.
-//!
-//! [`columns`] lists what the store holds. It destructures the row, so a new column does not compile
-//! until it is listed there.
 //!
 //! Columns that hold JSON are copied, not parsed, because an export writes millions of them.
 
@@ -14,10 +11,8 @@ use std::io::{self, Write as _};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sluice_flow::id::{RespondentId, ResponseId};
-use sluice_flow::submission::Admission;
+use sluice_flow::id::ResponseId;
 use sluice_store::{ResponseRow, StoreError};
-use uuid::Uuid;
 
 /// A field of the JSON.
 #[derive(Debug)]
@@ -191,7 +186,7 @@ impl ResponseJson {
         let corrupt = |error: &dyn std::error::Error| {
             StoreError::Corrupt(format!("{}, a JSON column: {error}", row.response_id))
         };
-        let mut json = Vec::with_capacity(512 + text_bytes(row));
+        let mut json = Vec::with_capacity(512 + row.texts_len());
         write_json(row, &mut json).map_err(|error| corrupt(&error))?;
         let json = String::from_utf8(json).map_err(|error| corrupt(&error))?;
         let json = RawValue::from_string(json).map_err(|error| corrupt(&error))?;
@@ -230,63 +225,11 @@ pub fn labelled_values(row: &ResponseRow) -> Vec<(&'static str, String)> {
     labelled.filter_map(|(field, label)| Some((label, value(field)?))).collect()
 }
 
-/// A column as the store holds it.
-pub(crate) enum Column<'r> {
-    Id(Uuid),
-    OptionalId(Option<Uuid>),
-    Flag(bool),
-    Text(&'r str),
-    OptionalText(Option<&'r str>),
-    Digest(&'r [u8; 32]),
-}
-
-/// Every column, in a fixed order.
-pub(crate) fn columns(row: &ResponseRow) -> [Column<'_>; 13] {
-    let ResponseRow {
-        app_id,
-        flow_id,
-        flow_version_id,
-        response_id,
-        admission,
-        answers,
-        identities,
-        identity_verified,
-        respondent_id,
-        tags,
-        context,
-        flow_assignment_id,
-        digest,
-    } = row;
-    [
-        Column::Id(app_id.uuid()),
-        Column::Id(flow_id.uuid()),
-        Column::Id(flow_version_id.uuid()),
-        Column::Id(response_id.uuid()),
-        Column::Flag(*admission == Admission::Admitted),
-        Column::Text(answers),
-        Column::OptionalText(identities.as_deref()),
-        Column::Flag(*identity_verified),
-        Column::OptionalId(respondent_id.map(RespondentId::uuid)),
-        Column::OptionalText(tags.as_deref()),
-        Column::OptionalText(context.as_deref()),
-        Column::OptionalText(flow_assignment_id.as_deref()),
-        Column::Digest(digest),
-    ]
-}
-
-/// The size of all columns that hold text, in bytes.
-pub(crate) fn text_bytes(row: &ResponseRow) -> usize {
-    let size = |column: &Column<'_>| match column {
-        Column::Text(text) => text.len(),
-        Column::OptionalText(text) => text.map_or(0, str::len),
-        Column::Id(_) | Column::OptionalId(_) | Column::Flag(_) | Column::Digest(_) => 0,
-    };
-    columns(row).iter().map(size).sum()
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
-    use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+    use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId};
+    use sluice_flow::submission::Admission;
+    use uuid::Uuid;
 
     use super::*;
 

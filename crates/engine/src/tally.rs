@@ -1,17 +1,15 @@
 //! Counts and digests by table: whether two databases hold the same, whatever keeps them.
 //!
-//! A digest is BLAKE3 over every record in the order of [`sluice_store::Place`], each written out column by
+//! A digest is BLAKE3 over every record in the order of [`sluice_store::RecordCursor`], each written out column by
 //! column in a form of which no two different records have the same bytes: a number has eight bytes,
 //! a text its length before it, and what may be absent a byte that says whether it is there.
 
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, ResponseRow, Table,
-    TokenRow, UserRow, VersionRow,
+    App, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, Table, TokenRow,
+    UserRow, VersionRow,
 };
-
-use crate::stored_response::{self, Column};
 
 /// The tally of records that are added in their order.
 #[derive(Debug, Clone, Default)]
@@ -96,7 +94,7 @@ impl Bytes {
                 self.put(&row.key);
             }
             Record::Response { row, idempotency_key } => {
-                self.response(row);
+                row.write_bytes(&mut self.0);
                 self.optional(idempotency_key.as_ref(), |it, key| it.put(key));
             }
             Record::Invitation(row) => self.invitation(row),
@@ -193,19 +191,6 @@ impl Bytes {
         self.text(&row.action);
         self.text(&row.subject);
         self.text(&row.detail);
-    }
-
-    fn response(&mut self, row: &ResponseRow) {
-        for column in stored_response::columns(row) {
-            match column {
-                Column::Id(id) => self.put(id.as_bytes()),
-                Column::OptionalId(id) => self.optional(id, |it, id| it.put(id.as_bytes())),
-                Column::Flag(flag) => self.put(&[u8::from(flag)]),
-                Column::Text(text) => self.text(text),
-                Column::OptionalText(text) => self.optional_text(text),
-                Column::Digest(digest) => self.put(digest),
-            }
-        }
     }
 
     fn ids(&mut self, ids: &[uuid::Uuid]) {

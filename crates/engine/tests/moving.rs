@@ -18,8 +18,8 @@ use sluice_flow::time::Timestamp;
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    Answers, ErasureMark, IdentityKeyKind, IdentityVerification, Place, Record, Role, Scope, Store,
-    Subject,
+    Answers, ErasureMark, IdentityKeyKind, IdentityVerification, Record, RecordCursor, Role, Scope,
+    Store, Subject,
 };
 
 /// More than two pages.
@@ -31,7 +31,7 @@ fn open(path: &Path) -> Arc<dyn Store> {
 
 async fn filled(path: &Path, responses: u32) -> Arc<dyn Store> {
     let store = open(path);
-    store.write_in(filling::records(responses).collect()).await.unwrap();
+    store.import_records(filling::records(responses).collect()).await.unwrap();
     store
 }
 
@@ -56,7 +56,7 @@ async fn a_move_of_everything_is_equal_and_every_record_is_counted() {
     assert_eq!(tallies.iter().map(|tally| tally.records).sum::<u64>(), copied);
     assert!(tallies.iter().all(|tally| tally.records > 0), "no table is empty: {tallies:?}");
     let mut expected: Vec<Record> = filling::records(RESPONSES).collect();
-    expected.sort_by_key(Record::place);
+    expected.sort_by_key(Record::cursor);
     let mut tally = Tally::default();
     expected.iter().for_each(|record| tally.add(record));
     assert_eq!(tally.tables(), tallies, "and is what was put in");
@@ -67,12 +67,12 @@ async fn a_move_goes_on_from_wherever_it_was_cut_short() {
     const RESPONSES: u32 = 40;
     let folder = tempfile::tempdir().unwrap();
     let from = filled(&folder.path().join("from.db"), RESPONSES).await;
-    let all = from.read_out(None, 10_000).await.unwrap();
+    let all = from.export_records(None, 10_000).await.unwrap();
     for cut in 0..=all.len() {
         let to = open(&folder.path().join(format!("to-{cut}.db")));
-        to.write_in(all[..cut].to_vec()).await.unwrap();
+        to.import_records(all[..cut].to_vec()).await.unwrap();
         let there = moving::beginning(&from, &to, |_| {}).await.unwrap();
-        let last: Option<Place> = all[..cut].last().map(Record::place);
+        let last: Option<RecordCursor> = all[..cut].last().map(Record::cursor);
         assert_eq!(there, Beginning { records: cut as u64, last: last.clone() });
         let copied = moving::copy(&from, &to, last, |_| {}).await.unwrap();
         assert_eq!(copied, (all.len() - cut) as u64);
@@ -85,7 +85,7 @@ async fn a_move_goes_on_from_wherever_it_was_cut_short() {
 async fn a_destination_that_holds_anything_else_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let from = filled(&folder.path().join("from.db"), 10).await;
-    let all = from.read_out(None, 10_000).await.unwrap();
+    let all = from.export_records(None, 10_000).await.unwrap();
     let mut changed = all.clone();
     for record in &mut changed {
         if let Record::Response { row, .. } = record {
@@ -97,7 +97,7 @@ async fn a_destination_that_holds_anything_else_is_refused() {
     let gap = [&all[..1], &all[2..3]].concat();
     for (number, records) in [changed, longer, gap].into_iter().enumerate() {
         let to = open(&folder.path().join(format!("to-{number}.db")));
-        to.write_in(records).await.unwrap();
+        to.import_records(records).await.unwrap();
         let result = moving::beginning(&from, &to, |_| {}).await;
         assert!(matches!(result, Err(MoveError::NotTheBeginning)), "{number}: {result:?}");
     }
@@ -109,7 +109,7 @@ async fn a_damaged_copy_is_not_equal() {
     let folder = tempfile::tempdir().unwrap();
     let from = filled(&folder.path().join("from.db"), 12).await;
     let whole = tables(&from).await;
-    let all = from.read_out(None, 10_000).await.unwrap();
+    let all = from.export_records(None, 10_000).await.unwrap();
     let mut changed = all.clone();
     for record in &mut changed {
         if let Record::Response { row, .. } = record {
@@ -123,7 +123,7 @@ async fn a_damaged_copy_is_not_equal() {
         [(all, true), (changed, false), (missing, false), (surplus, false)].into_iter().enumerate()
     {
         let to = open(&folder.path().join(format!("to-{number}.db")));
-        to.write_in(records).await.unwrap();
+        to.import_records(records).await.unwrap();
         assert_eq!(tables(&to).await == whole, equal, "{number}");
     }
 }

@@ -33,7 +33,7 @@ async fn put(path: &Path, mut records: impl Iterator<Item = Record>) {
         if batch.is_empty() {
             return store.close().await;
         }
-        store.write_in(batch).await.unwrap();
+        store.import_records(batch).await.unwrap();
     }
 }
 

@@ -40,14 +40,14 @@ async fn main() {
     let days: i64 = arguments.next().map_or(90, |days| days.parse().unwrap());
     let history = History::new(responses, days);
     let store = SqliteStore::open(Path::new(&file), Options::default()).unwrap();
-    store.write_in(history.around()).await.unwrap();
+    store.import_records(history.around()).await.unwrap();
     let mut records = (0..responses).map(|number| history.response(number));
     loop {
         let batch: Vec<_> = records.by_ref().take(BATCH_RECORDS).collect();
         if batch.is_empty() {
             break;
         }
-        store.write_in(batch).await.unwrap();
+        store.import_records(batch).await.unwrap();
     }
     store.close().await;
     println!("{} {}", history.app_id, history.flow_id);

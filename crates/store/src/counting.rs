@@ -5,7 +5,7 @@
 //! those that are left onto them for itself: it is exact at every moment.
 //!
 //! A response that was not counted when it was stored (it is older than the counts, or was put in by
-//! [`crate::Store::write_in`]) is counted by a walk over its flow, in the order of ids. Each row says whether it was counted
+//! [`crate::Store::import_records`]) is counted by a walk over its flow, in the order of ids. Each row says whether it was counted
 //! at once; of the others those up to the walk's place are. So a removal knows whether there is anything to take away.
 
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ pub struct Walk {
 
 /// What one part of the work on counts did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tended {
+pub struct Compacted {
     /// Deltas that were put onto their sheets.
     pub folded: u64,
     /// Responses that a walk has looked at.

@@ -11,7 +11,6 @@
 //! - the **public revision** grows only with changes that the public API can see. A response is
 //!   judged against rows of one public revision, and is stored only while that is still the newest.
 
-mod blocks;
 mod codec;
 #[cfg(feature = "testsuite")]
 pub mod conformance;
@@ -28,10 +27,10 @@ mod response;
 pub mod roles;
 mod row;
 mod schema;
+mod skip_index;
 pub mod sqlite;
 
-pub use blocks::{BlockPlace, Blocked};
-pub use counting::{CountsQuery, DayTotal, FlowCounts, Tended, Walk};
+pub use counting::{Compacted, CountsQuery, DayTotal, FlowCounts, Walk};
 pub use error::StoreError;
 pub use invitation::*;
 pub use listing::{ResponseCount, ResponsePage, ResponseQuery, Search, folded};
@@ -43,5 +42,6 @@ pub use respondent::*;
 pub use response::ResponseRow;
 pub use roles::*;
 pub use row::*;
+pub use skip_index::{SkipIndexCursor, SkipIndexPart};
 
 pub type StoreResult<T> = Result<T, StoreError>;

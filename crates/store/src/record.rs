@@ -103,7 +103,7 @@ impl Table {
 /// between; that of a consent or a used key is the id of its response, that of a grant its user's, and any
 /// other is the id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct RecordCursor {
     pub table: Table,
     pub app: [u8; 16],
     pub key: Vec<u8>,
@@ -130,36 +130,36 @@ impl Record {
         }
     }
 
-    pub fn place(&self) -> Place {
-        let place = |app: Option<AppId>, key: &[u8]| Place {
+    pub fn cursor(&self) -> RecordCursor {
+        let cursor = |app: Option<AppId>, key: &[u8]| RecordCursor {
             table: self.table(),
             app: app.map_or([0; 16], |app| *app.uuid().as_bytes()),
             key: key.to_vec(),
         };
         match self {
-            Self::App(app) => place(Some(app.row.app_id), &[]),
-            Self::Key(key) => place(Some(key.app_id), key.api_key.as_str().as_bytes()),
-            Self::IdentityKey(key) => place(Some(key.app_id), key.kid.as_bytes()),
-            Self::Flow(flow) => place(Some(flow.app_id), flow.flow_id.uuid().as_bytes()),
+            Self::App(app) => cursor(Some(app.row.app_id), &[]),
+            Self::Key(key) => cursor(Some(key.app_id), key.api_key.as_str().as_bytes()),
+            Self::IdentityKey(key) => cursor(Some(key.app_id), key.kid.as_bytes()),
+            Self::Flow(flow) => cursor(Some(flow.app_id), flow.flow_id.uuid().as_bytes()),
             Self::Version(version) => {
-                place(Some(version.app_id), version.flow_version_id.uuid().as_bytes())
+                cursor(Some(version.app_id), version.flow_version_id.uuid().as_bytes())
             }
-            Self::Token(token) => place(token.app_id, token.token_id.uuid().as_bytes()),
-            Self::Audit(audit) => place(audit.app_id, audit.audit_id.uuid().as_bytes()),
-            Self::Respondent(row) => place(Some(row.app_id), row.respondent_id.uuid().as_bytes()),
+            Self::Token(token) => cursor(token.app_id, token.token_id.uuid().as_bytes()),
+            Self::Audit(audit) => cursor(audit.app_id, audit.audit_id.uuid().as_bytes()),
+            Self::Respondent(row) => cursor(Some(row.app_id), row.respondent_id.uuid().as_bytes()),
             Self::Identity(row) => {
                 let key = [row.known.of.as_str(), "\0", &row.known.value].concat();
-                place(Some(row.app_id), key.as_bytes())
+                cursor(Some(row.app_id), key.as_bytes())
             }
-            Self::Consent(row) => place(Some(row.app_id), row.response_id.uuid().as_bytes()),
-            Self::UsedKey(row) => place(Some(row.app_id), row.response_id.uuid().as_bytes()),
+            Self::Consent(row) => cursor(Some(row.app_id), row.response_id.uuid().as_bytes()),
+            Self::UsedKey(row) => cursor(Some(row.app_id), row.response_id.uuid().as_bytes()),
             Self::Response { row, .. } => {
                 let ids = [row.flow_id.uuid(), row.response_id.uuid()];
-                place(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
+                cursor(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
             }
-            Self::Invitation(row) => place(Some(row.app_id), row.assignment_id.uuid().as_bytes()),
-            Self::User(row) => place(None, row.user_id.uuid().as_bytes()),
-            Self::Grant(row) => place(row.app_id, row.user_id.uuid().as_bytes()),
+            Self::Invitation(row) => cursor(Some(row.app_id), row.assignment_id.uuid().as_bytes()),
+            Self::User(row) => cursor(None, row.user_id.uuid().as_bytes()),
+            Self::Grant(row) => cursor(row.app_id, row.user_id.uuid().as_bytes()),
         }
     }
 

@@ -170,12 +170,31 @@ impl ResponseRow {
         row
     }
 
+    /// Appends every field to `out`: two rows are equal exactly if their bytes are.
+    pub fn write_bytes(&self, out: &mut Vec<u8>) {
+        for column in COLUMNS {
+            match column.get {
+                Get::Id(get) => write_field(out, get(self).as_ref().map(|id| &id.as_bytes()[..])),
+                Get::Flag(get) => out.push(u8::from(get(self))),
+                Get::Text(get) => write_field(out, get(self).map(str::as_bytes)),
+                Get::Bytes(get) => write_field(out, Some(get(self))),
+            }
+        }
+    }
+
     /// The length of all its texts, in bytes.
-    pub(crate) fn texts_len(&self) -> usize {
+    pub fn texts_len(&self) -> usize {
         let texts = COLUMNS.iter().filter_map(|column| match column.get {
             Get::Text(get) => get(self),
             Get::Id(_) | Get::Flag(_) | Get::Bytes(_) => None,
         });
         texts.map(str::len).sum()
     }
+}
+
+/// An absent field has the length 0, a present one its length and one.
+fn write_field(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
+    let length = bytes.map_or(0, |bytes| bytes.len() as u64 + 1);
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(bytes.unwrap_or_default());
 }

@@ -61,7 +61,7 @@ async fn fill(store: &dyn Store) -> Vec<ResponseId> {
 
 async fn fold(store: &dyn Store) {
     for _ in 0..100 {
-        if store.tend_counts(7).await.unwrap().is_done {
+        if store.compact_counts(7).await.unwrap().is_done {
             return;
         }
     }
@@ -102,9 +102,12 @@ async fn check(met: Met, store: &dyn Store, damage: impl AsyncFn(&str)) {
         if matches!(met, Met::Walking) {
             let row = sent(&first, 7 * ids.len() as u32).row;
             ids.push(row.response_id);
-            store.write_in(vec![Record::Response { row, idempotency_key: None }]).await.unwrap();
+            store
+                .import_records(vec![Record::Response { row, idempotency_key: None }])
+                .await
+                .unwrap();
             // Half of it is walked over.
-            store.tend_counts(ids.len() / 2).await.unwrap();
+            store.compact_counts(ids.len() / 2).await.unwrap();
         }
         if table == "counts" && !matches!(met, Met::Walking) {
             fold(store).await;

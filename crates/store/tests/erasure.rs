@@ -128,7 +128,7 @@ async fn fill(store: &dyn Store) {
         assert!(outcomes.iter().all(|it| *it == Outcome::Stored), "{outcomes:?}");
         // Some are put together, and some are not.
         if number == 4 {
-            while !store.tend_counts(100).await.unwrap().is_done {}
+            while !store.compact_counts(100).await.unwrap().is_done {}
         }
     }
 }

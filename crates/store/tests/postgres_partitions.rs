@@ -79,8 +79,8 @@ async fn old_months_are_dropped_with_their_keys_and_counts() {
         row: row.clone(),
         idempotency_key: Some(key(number)),
     });
-    store.write_in(records.collect()).await.unwrap();
-    while !store.tend_counts(100).await.unwrap().is_done {}
+    store.import_records(records.collect()).await.unwrap();
+    while !store.compact_counts(100).await.unwrap().is_done {}
     let days = async || {
         let app = app_row().app_id;
         let counts = store
@@ -117,7 +117,7 @@ async fn a_list_walks_the_index_of_the_months_that_it_asks_for() {
     for millis in [MARCH_2025, other] {
         let rows = (0..4_000).map(|number| response(millis, number, 1).row);
         let records = rows.map(|row| Record::Response { row, idempotency_key: None });
-        store.write_in(records.collect()).await.unwrap();
+        store.import_records(records.collect()).await.unwrap();
     }
     store.close().await;
     cluster.sql(&database, "ANALYZE").await;
@@ -171,7 +171,7 @@ async fn a_month_that_has_begun_in_the_default_partition_stays_there() {
         let row = response(millis, number, 1).row;
         Record::Response { row, idempotency_key: Some(key(number)) }
     });
-    store.write_in(records.into()).await.unwrap();
+    store.import_records(records.into()).await.unwrap();
     let places = "SELECT tableoid::regclass::text FROM responses ORDER BY response_id";
     let expected = ["responses_default", "responses_default", "responses_2025_04"];
     assert_eq!(cluster.sql(&database, places).await, expected);
@@ -186,7 +186,7 @@ async fn a_key_that_stands_for_a_later_response_outlives_an_older_one() {
     put_app(&store).await;
     let (old, later) = (response(MARCH_2025, 1, 1).row, response(now(), 2, 1).row);
     let record = Record::Response { row: old, idempotency_key: Some(key(1)) };
-    store.write_in(vec![record]).await.unwrap();
+    store.import_records(vec![record]).await.unwrap();
     let id = later.response_id.uuid();
     cluster.sql(&database, &format!("UPDATE idempotency SET response_id = '{id}'")).await;
     let before = Timestamp::from_millis(now());

@@ -184,7 +184,7 @@ async fn what_is_only_to_be_read_is_never_written_to() {
     cluster.sql(&database, "SELECT 1").await;
     let before = content(&cluster, &database).await;
     let store = read().await.unwrap();
-    let records = store.read_out(None, 10).await.unwrap();
+    let records = store.export_records(None, 10).await.unwrap();
     assert!(matches!(&records[..], [Record::App(app)] if app.row == app_row()), "{records:?}");
     let rows = vec![Write::App(app_row())];
     let written = store.apply(At::Instance, Change::new(|| rows)).await;

@@ -285,7 +285,7 @@ async fn what_was_stored_without_counts_is_counted_by_a_scan() {
     assert_eq!(counted().await, (0, true));
     store.commit(vec![response(&app, 10, revision, "{}")]).await.unwrap();
     assert_eq!(counted().await, (1, true));
-    while !store.tend_counts(4).await.unwrap().is_done {}
+    while !store.compact_counts(4).await.unwrap().is_done {}
     assert_eq!(counted().await, (11, false));
     store.close().await;
 }

@@ -324,11 +324,15 @@ impl UpkeepStore for FaultyStore {
         }
         self.inner.expire(expiry).await
     }
-    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
-        self.inner.make_blocks(place, now).await
+    async fn build_skip_index(
+        &self,
+        place: SkipIndexCursor,
+        now: Timestamp,
+    ) -> StoreResult<SkipIndexPart> {
+        self.inner.build_skip_index(place, now).await
     }
-    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
-        self.inner.tend_counts(limit).await
+    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
+        self.inner.compact_counts(limit).await
     }
     async fn check(&self) -> StoreResult<()> {
         match *self.mood.lock().unwrap() {
@@ -349,10 +353,14 @@ impl UpkeepStore for FaultyStore {
 
 #[async_trait]
 impl MovingStore for FaultyStore {
-    async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
-        self.inner.read_out(after, limit).await
+    async fn export_records(
+        &self,
+        after: Option<&RecordCursor>,
+        limit: usize,
+    ) -> StoreResult<Vec<Record>> {
+        self.inner.export_records(after, limit).await
     }
-    async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
-        self.inner.write_in(records).await
+    async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
+        self.inner.import_records(records).await
     }
 }

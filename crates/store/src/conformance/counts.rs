@@ -16,12 +16,12 @@ pub(super) use self::tags::{
     junk_tags_that_come_first_do_not_displace_real_ones,
 };
 use super::world::{TheStore, revision, try_apply};
-use crate::{Answers, CountsQuery, Outcome, Place, Write};
+use crate::{Answers, CountsQuery, Outcome, RecordCursor, Write};
 
 /// Does all there is to do in the background.
 async fn tend(store: &TheStore) {
     for _ in 0..10_000 {
-        if store.tend_counts(7).await.unwrap().is_done {
+        if store.compact_counts(7).await.unwrap().is_done {
             return;
         }
     }
@@ -113,16 +113,16 @@ pub(super) async fn no_flow_waits_until_all_of_another_is_folded_and_no_walk_eit
     busy.store(&store, 0..20).await;
     quiet.store(&store, 0..3).await;
     moved.move_in(&store, 0..5).await;
-    let tended = store.tend_counts(2).await.unwrap();
+    let tended = store.compact_counts(2).await.unwrap();
     assert!(tended.folded >= 23 && tended.walked > 0 && !tended.is_done, "{tended:?}");
     // More comes in all the time: it is done all the same.
     for number in 20..40 {
         busy.store(&store, [number]).await;
-        if store.tend_counts(2).await.unwrap().is_done {
+        if store.compact_counts(2).await.unwrap().is_done {
             break;
         }
     }
-    let tended = store.tend_counts(2).await.unwrap();
+    let tended = store.compact_counts(2).await.unwrap();
     assert!(tended.is_done, "{tended:?}");
     for survey in [busy, quiet, moved] {
         survey.assert_exact(&store, &nobody()).await;
@@ -205,7 +205,7 @@ pub(super) async fn a_walk_is_exact_while_others_store_and_remove(store: TheStor
     // What was counted before is to be walked over as well.
     moved.extend(survey.rows(&store).await.iter().map(|row| row.response_id));
     for round in 0..60_u32 {
-        store.tend_counts(3).await.unwrap();
+        store.compact_counts(3).await.unwrap();
         survey.store(&store, [200 + round]).await;
         let rows = survey.rows(&store).await;
         let old: Vec<_> =
@@ -225,18 +225,18 @@ pub(super) async fn what_is_put_in_twice_is_counted_once(store: TheStore) {
     survey.store(&store, 50..60).await;
     tend(&store).await;
     let mut records = Vec::new();
-    let mut after: Option<Place> = None;
+    let mut after: Option<RecordCursor> = None;
     loop {
-        let page = store.read_out(after.as_ref(), 1_000).await.unwrap();
+        let page = store.export_records(after.as_ref(), 1_000).await.unwrap();
         let Some(last) = page.last() else { break };
-        after = Some(last.place());
+        after = Some(last.cursor());
         records.extend(page);
     }
-    store.write_in(records.clone()).await.unwrap();
+    store.import_records(records.clone()).await.unwrap();
     tend(&store).await;
     survey.assert_exact(&store, &nobody()).await;
-    store.write_in(records).await.unwrap();
-    store.tend_counts(3).await.unwrap();
+    store.import_records(records).await.unwrap();
+    store.compact_counts(3).await.unwrap();
     survey.store(&store, 60..62).await;
     tend(&store).await;
     survey.assert_exact(&store, &nobody()).await;
@@ -263,7 +263,7 @@ pub(super) async fn counts_are_exact_though_many_write_and_fold_at_once(store: T
         let store = store.clone();
         tasks.spawn(async move {
             for _ in 0..30 {
-                store.tend_counts(10).await.unwrap();
+                store.compact_counts(10).await.unwrap();
                 tokio::task::yield_now().await;
             }
         });
@@ -287,7 +287,7 @@ pub(super) async fn what_is_counted_anew_is_exact_at_every_place_of_a_walk(store
     survey.move_in(&store, 9..30).await;
     let moved = survey.rows(&store).await.iter().map(|row| row.response_id).collect();
     survey.store(&store, 30..36).await;
-    while !store.tend_counts(4).await.unwrap().is_done {
+    while !store.compact_counts(4).await.unwrap().is_done {
         store.recount(app, flow).await.unwrap();
         survey.assert_exact(&store, &moved).await;
     }
@@ -331,7 +331,7 @@ pub(super) async fn counts_are_exact_though_many_walk_erase_expire_and_recount_a
         let store = store.clone();
         tasks.spawn(async move {
             for _ in 0..40 {
-                store.tend_counts(3).await.unwrap();
+                store.compact_counts(3).await.unwrap();
                 tokio::task::yield_now().await;
             }
         });
@@ -425,7 +425,7 @@ pub(super) async fn counts_are_exact_after_whatever_happened(store: TheStore) {
             }
             9 => tend(&store).await,
             _ => {
-                store.tend_counts(5).await.unwrap();
+                store.compact_counts(5).await.unwrap();
             }
         }
         if step % 10 == 9 {

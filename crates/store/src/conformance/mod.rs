@@ -12,7 +12,6 @@
 
 mod apply;
 mod apps;
-mod blocks;
 mod commit;
 mod counts;
 mod expiry;
@@ -26,6 +25,7 @@ mod people;
 mod removal;
 mod respondents;
 mod responses;
+mod skip_index;
 mod unlinking;
 mod world;
 
@@ -121,7 +121,7 @@ cases! {
         a_filter_finds_the_one_row_behind_many_others
         a_page_of_long_texts_is_short_and_goes_on
         responses_are_counted_with_the_names_of_their_tags;
-    blocks:
+    skip_index:
         blocks_change_nothing_that_is_listed
         a_rare_value_is_found_within_few_rows
         what_is_young_is_in_no_block

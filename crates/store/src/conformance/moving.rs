@@ -17,8 +17,8 @@ use super::world::{
 };
 use crate::{
     Answers, App, AppLimits, AppRow, At, Change, ConsentRow, ErasureMark, FeedPosition,
-    IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse, Outcome, PeopleWrite, Place,
-    Record, RespondentRow, Role, Scope, SecondFactor, StoreError, Subject, Table, UsedKeyRow,
+    IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse, Outcome, PeopleWrite, Record,
+    RecordCursor, RespondentRow, Role, Scope, SecondFactor, StoreError, Subject, Table, UsedKeyRow,
     UserRow, Write,
 };
 
@@ -35,21 +35,21 @@ pub(super) async fn what_was_stored_is_read_out_once_and_in_order(store: TheStor
     store.apply(At::Instance, Change::new(|| writes)).await.unwrap();
     expected.extend([Record::Audit(rows.0), Record::Token(rows.1)]);
     expected.extend([Record::User(rows.2), Record::Grant(grant)]);
-    expected.sort_by_key(Record::place);
+    expected.sort_by_key(Record::cursor);
     for page in [1, 2, 7, expected.len(), 10_000] {
         assert_eq!(all(&store, page).await, expected, "pages of {page}");
     }
 }
 
 pub(super) async fn an_empty_store_has_nothing_to_read_out(store: TheStore) {
-    assert_eq!(store.read_out(None, 10).await.unwrap(), []);
-    store.write_in(Vec::new()).await.unwrap();
-    assert_eq!(store.read_out(None, 10).await.unwrap(), []);
+    assert_eq!(store.export_records(None, 10).await.unwrap(), []);
+    store.import_records(Vec::new()).await.unwrap();
+    assert_eq!(store.export_records(None, 10).await.unwrap(), []);
 }
 
 pub(super) async fn what_is_put_in_is_read_out_unchanged(store: TheStore) {
     let records = records();
-    store.write_in(records.clone()).await.unwrap();
+    store.import_records(records.clone()).await.unwrap();
     assert_eq!(all(&store, 10_000).await, records);
     for page in [1, 3] {
         assert_eq!(all(&store, page).await, records, "pages of {page}");
@@ -59,16 +59,16 @@ pub(super) async fn what_is_put_in_is_read_out_unchanged(store: TheStore) {
 pub(super) async fn records_may_be_put_in_in_parts_and_twice(store: TheStore) {
     let records = records();
     for part in records.chunks(4) {
-        store.write_in(part.to_vec()).await.unwrap();
-        store.write_in(part.to_vec()).await.unwrap();
+        store.import_records(part.to_vec()).await.unwrap();
+        store.import_records(part.to_vec()).await.unwrap();
     }
-    store.write_in(records.clone()).await.unwrap();
+    store.import_records(records.clone()).await.unwrap();
     assert_eq!(all(&store, 10_000).await, records);
 }
 
 pub(super) async fn a_record_takes_the_place_of_the_one_with_its_key(store: TheStore) {
     let mut records = records();
-    store.write_in(records.clone()).await.unwrap();
+    store.import_records(records.clone()).await.unwrap();
     for record in &mut records {
         match record {
             Record::App(app) => (app.row.name, app.revision) = ("Renamed".into(), 77),
@@ -94,24 +94,24 @@ pub(super) async fn a_record_takes_the_place_of_the_one_with_its_key(store: TheS
             Record::Grant(row) => row.role = Role::Editor,
         }
     }
-    store.write_in(records.clone()).await.unwrap();
+    store.import_records(records.clone()).await.unwrap();
     assert_eq!(all(&store, 10_000).await, records);
 }
 
 pub(super) async fn reading_goes_on_from_any_place(store: TheStore) {
     let records = records();
-    store.write_in(records.clone()).await.unwrap();
+    store.import_records(records.clone()).await.unwrap();
     for (number, record) in records.iter().enumerate() {
-        let rest = store.read_out(Some(&record.place()), 10_000).await.unwrap();
+        let rest = store.export_records(Some(&record.cursor()), 10_000).await.unwrap();
         assert_eq!(rest, records[number + 1..], "after {record:?}");
     }
     for table in Table::ALL {
-        let before = Place { table, app: [0; 16], key: Vec::new() };
-        let rest = store.read_out(Some(&before), 10_000).await.unwrap();
+        let before = RecordCursor { table, app: [0; 16], key: Vec::new() };
+        let rest = store.export_records(Some(&before), 10_000).await.unwrap();
         let first = records.iter().position(|record| record.table() == table).unwrap();
         assert_eq!(rest, records[first..], "from {table:?}");
-        let beyond = Place { table, app: [0xFF; 16], key: Vec::new() };
-        let rest = store.read_out(Some(&beyond), 10_000).await.unwrap();
+        let beyond = RecordCursor { table, app: [0xFF; 16], key: Vec::new() };
+        let rest = store.export_records(Some(&beyond), 10_000).await.unwrap();
         let last = records.iter().rposition(|record| record.table() == table).unwrap();
         assert_eq!(rest, records[last + 1..], "beyond {table:?}");
     }
@@ -126,7 +126,7 @@ pub(super) async fn long_records_are_all_read_out(store: TheStore) {
             _ => {}
         }
     }
-    store.write_in(records.clone()).await.unwrap();
+    store.import_records(records.clone()).await.unwrap();
     assert!(all(&store, 10_000).await == records, "long records came out changed");
 }
 
@@ -158,13 +158,13 @@ pub(super) async fn a_page_is_no_heavier_than_its_bound_whichever_text_is_long(s
         }
     }
     for part in records.chunks(8) {
-        store.write_in(part.to_vec()).await.unwrap();
+        store.import_records(part.to_vec()).await.unwrap();
     }
     let (mut after, mut read) = (None, 0);
     loop {
-        let page = store.read_out(after.as_ref(), 10_000).await.unwrap();
+        let page = store.export_records(after.as_ref(), 10_000).await.unwrap();
         let Some(last) = page.last() else { break };
-        after = Some(last.place());
+        after = Some(last.cursor());
         read += page.len();
         // Everything that a record holds is in its debug text.
         let bytes: usize = page.iter().map(|record| format!("{record:?}").len()).sum();
@@ -177,16 +177,16 @@ pub(super) async fn records_are_put_in_all_or_none(store: TheStore) {
     let mut records = records();
     let orphan = Record::Flow(flow_row(app_row().app_id));
     records.push(orphan);
-    let result = store.write_in(records.clone()).await;
+    let result = store.import_records(records.clone()).await;
     assert!(matches!(result, Err(StoreError::Failed(_))), "a flow of no app: {result:?}");
-    assert_eq!(store.read_out(None, 10).await.unwrap(), []);
+    assert_eq!(store.export_records(None, 10).await.unwrap(), []);
     records.pop();
-    store.write_in(records.clone()).await.unwrap();
+    store.import_records(records.clone()).await.unwrap();
     assert_eq!(all(&store, 10_000).await, records, "and goes on");
 }
 
 pub(super) async fn a_retry_after_a_move_is_replayed(store: TheStore) {
-    store.write_in(records()).await.unwrap();
+    store.import_records(records()).await.unwrap();
     let moved = records_with_key(&all(&store, 10_000).await);
     for (row, key) in moved {
         let found = store.find_by_idempotency_key(row.app_id, &key).await.unwrap();
@@ -205,7 +205,7 @@ pub(super) async fn a_retry_after_a_move_is_replayed(store: TheStore) {
 
 pub(super) async fn work_goes_on_at_the_revisions_of_the_move(store: TheStore) {
     let records = records();
-    store.write_in(records.clone()).await.unwrap();
+    store.import_records(records.clone()).await.unwrap();
     let apps: Vec<&App> = records
         .iter()
         .filter_map(|record| match record {
@@ -233,15 +233,15 @@ pub(super) async fn work_goes_on_at_the_revisions_of_the_move(store: TheStore) {
 async fn all(store: &TheStore, page: usize) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     loop {
-        let after = records.last().map(Record::place);
-        let next = store.read_out(after.as_ref(), page).await.unwrap();
+        let after = records.last().map(Record::cursor);
+        let next = store.export_records(after.as_ref(), page).await.unwrap();
         assert!(next.len() <= page, "{} records in a page of {page}", next.len());
         if next.is_empty() {
             break;
         }
         records.extend(next);
     }
-    assert!(records.is_sorted_by(|one, two| one.place() < two.place()), "out of order");
+    assert!(records.is_sorted_by(|one, two| one.cursor() < two.cursor()), "out of order");
     records
 }
 
@@ -351,7 +351,7 @@ fn records() -> Vec<Record> {
         records.push(Record::Response { row: plain, idempotency_key: None });
         records.push(Record::Invitation(invited));
     }
-    records.sort_by_key(Record::place);
+    records.sort_by_key(Record::cursor);
     records
 }
 

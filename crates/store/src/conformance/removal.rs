@@ -123,7 +123,7 @@ async fn overfull(shop: &Shop, store: &TheStore, size: usize) -> RespondentId {
         let address = format!("{number}@x.org");
         let known = known(&format!("mail={address}"));
         let row = IdentityRow { app_id: shop.app(), known, respondent_id: respondent };
-        store.write_in(vec![Record::Identity(row)]).await.unwrap();
+        store.import_records(vec![Record::Identity(row)]).await.unwrap();
         linked(shop, store, &["user=7"], 2 + i64::try_from(number).unwrap()).await;
         if number % 2 == 0 {
             invitation(shop, store, "", &address).await;

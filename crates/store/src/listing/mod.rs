@@ -2,11 +2,11 @@
 //!
 //! When a response was received is in its id, so a list is a walk along ids ([`Span`]) that stops when its
 //! page is full, or when it has looked at enough rows ([`Walk`]). Whether a row passes the filter is judged
-//! here ([`Sieve`]), on its JSON as it is stored, so that all backends judge alike; a backend may leave out
+//! here ([`RowFilter`]), on its JSON as it is stored, so that all backends judge alike; a backend may leave out
 //! beforehand what cannot pass.
 
-mod census;
-mod sieve;
+mod match_count;
+mod row_filter;
 mod span;
 mod walk;
 
@@ -16,11 +16,11 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 
-pub(crate) use census::Census;
-pub use sieve::folded;
+pub(crate) use match_count::MatchCount;
+pub use row_filter::folded;
 #[cfg(test)]
-pub(crate) use sieve::tests::query_of_all;
-pub(crate) use sieve::{Candidate, Sieve};
+pub(crate) use row_filter::tests::query_of_all;
+pub(crate) use row_filter::{Candidate, RowFilter};
 pub(crate) use span::Span;
 pub(crate) use walk::Walk;
 

@@ -57,7 +57,7 @@ impl Span {
 mod tests {
     use sluice_flow::id::ResponseId;
 
-    use super::super::sieve::tests::query_of_all;
+    use super::super::row_filter::tests::query_of_all;
     use super::*;
 
     #[test]

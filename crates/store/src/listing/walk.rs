@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use sluice_flow::id::ResponseId;
 use uuid::Uuid;
 
-use super::{Census, ResponseCount, ResponsePage, ResponseQuery, Sieve, Span};
-use crate::blocks::Narrowed;
+use super::{MatchCount, ResponseCount, ResponsePage, ResponseQuery, RowFilter, Span};
+use crate::skip_index::Narrowed;
 use crate::{Order, ResponseRow};
 
 /// How long one call may look; at least one slice is always looked at.
@@ -17,9 +17,9 @@ const PAGE_BYTES: usize = 8 * 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct Walk {
     pub(crate) query: ResponseQuery,
-    pub(crate) sieve: Sieve,
+    pub(crate) filter: RowFilter,
     /// For those who only count.
-    pub(crate) census: Census,
+    pub(crate) matches: MatchCount,
     found: Vec<ResponseRow>,
     rest: Option<Span>,
     /// The last id that was looked at.
@@ -35,8 +35,8 @@ impl Walk {
     pub(crate) fn of(query: &ResponseQuery) -> Self {
         Self {
             query: query.clone(),
-            sieve: Sieve::of(query),
-            census: Census::default(),
+            filter: RowFilter::new(query),
+            matches: MatchCount::default(),
             found: Vec::new(),
             rest: Span::of(query),
             seen: None,
@@ -58,7 +58,7 @@ impl Walk {
         Some((span, left.clamp(1, rows_max)))
     }
 
-    /// Takes the next row that passed the sieve; says whether there is room for more.
+    /// Takes the next row that passed the filter; says whether there is room for more.
     pub(crate) fn take(&mut self, row: ResponseRow) -> bool {
         if self.found.len() >= self.query.limit {
             self.goes_on = true;
@@ -116,7 +116,7 @@ impl Walk {
 
     pub(crate) fn count(self) -> ResponseCount {
         let next = self.next();
-        let Census { responses, tag_names, .. } = self.census;
+        let MatchCount { responses, tag_names, .. } = self.matches;
         ResponseCount { responses, tag_names, next }
     }
 }

@@ -32,14 +32,14 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
-use super::blocks;
 use super::claims::{self, Links};
 use super::codec::{Cells, ReadCells as _};
 use super::counts;
 use super::failure::Stop;
+use super::final_exchange::{COPY, Copying, FinalExchange, InsertMethod, STORE};
 use super::invitations::{self, Locked};
-use super::last::{COPY, Copying, Last, STORE, Way};
 use super::pool::Pool;
+use super::skip_index;
 use super::transaction::{BEGIN, NotCommitted, SET_AND_QUEUE, Transaction};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
 
@@ -128,14 +128,14 @@ async fn attempt(
             Err(stop) => return Err(transaction.stop(stop).await.into()),
         };
     let responses = claims::linked(responses, &links);
-    let last = Last { responses, to_store, count, unfill, old };
+    let last = FinalExchange { responses, to_store, count, unfill, old };
     match way {
-        Some(Way::Copy(copy)) => {
+        Some(InsertMethod::Copy(copy)) => {
             let copied =
                 transaction.end_with(move |lease| last.copy_and_commit(copy, lease).boxed());
             copied.await?;
         }
-        Some(Way::Insert(store)) => {
+        Some(InsertMethod::Insert(store)) => {
             let inserted =
                 transaction.end_with(move |lease| last.insert_and_commit(store, lease).boxed());
             inserted.await?;
@@ -152,7 +152,7 @@ struct Decided {
     to_store: Vec<(AppId, Vec<usize>)>,
     links: Links,
     /// How they go in; absent where there is nothing to commit.
-    way: Option<Way>,
+    way: Option<InsertMethod>,
     /// What counts them.
     count: Statement,
     /// What takes the filter from blocks that they fall into, where an id is not beyond this one.
@@ -179,7 +179,7 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     };
     // Before a copy is begun, which nothing else may be sent during.
     let count = transaction.prepare(counts::ADD).await?;
-    let unfill = transaction.prepare(blocks::UNFILL).await?;
+    let unfill = transaction.prepare(skip_index::UNFILL).await?;
     let Begun { newest, copy, now } = begin_and_lock(transaction, &apps, with).await?;
     let mut outcomes = vec![Outcome::Stale; responses.len()];
     let mut to_store = Vec::with_capacity(apps.len());
@@ -206,13 +206,13 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     let way = match (outcomes.iter().any(says_stored), copy) {
         // A copy that was begun in vain ends with an error of the server's; the rollback takes it back.
         (false, _) => None,
-        (true, Some(copy)) => Some(Way::Copy(copy)),
+        (true, Some(copy)) => Some(InsertMethod::Copy(copy)),
         (true, None) if transaction.is_spread() => {
-            Some(Way::Insert(transaction.prepare(&STORE).await?))
+            Some(InsertMethod::Insert(transaction.prepare(&STORE).await?))
         }
-        (true, None) => Some(Way::Copy(Box::pin(transaction.copy(&COPY).await?))),
+        (true, None) => Some(InsertMethod::Copy(Box::pin(transaction.copy(&COPY).await?))),
     };
-    let old = v7(blocks::old_at(now), 0, 0).as_u128();
+    let old = v7(skip_index::old_at(now), 0, 0).as_u128();
     Ok(Decided { outcomes, to_store, links, way, count, unfill, old })
 }
 
@@ -380,7 +380,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Told row by row, as if they had come one after another.
+    /// Reported row by row, as if they had come one after another.
     fn outcomes(mut self) -> Vec<(usize, Outcome)> {
         let stored: HashSet<usize> = self.to_store.iter().map(|(index, _)| *index).collect();
         let mut told = Vec::with_capacity(self.rows.len());

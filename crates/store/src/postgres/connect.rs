@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tokio_postgres::Client;
 use tokio_postgres::error::{Error, SqlState};
 
-use super::failure::Told;
+use super::failure::RedactedError;
 use super::link::{Cause, Connector, NotOpened};
 
 /// The oldest PostgreSQL that is tested, as it numbers itself.
@@ -125,7 +125,8 @@ pub(super) async fn first(
     let asked = "SELECT current_setting('server_version_num')::int, \
          current_setting('server_version'), current_setting('synchronous_commit'), \
          current_setting('client_min_messages')";
-    let failed = |error: Error| unreachable("its first answer", Told::of(&error).to_string());
+    let failed =
+        |error: Error| unreachable("its first answer", RedactedError::new(&error).to_string());
     let row = answered(deadline, client.query_one(asked, &[])).await?.map_err(failed)?;
     let (number, found): (i32, String) = (row.get(0), row.get(1));
     if number < SERVER_MIN {
@@ -138,7 +139,8 @@ pub(super) async fn first(
 /// Whether tables may be spread over several servers: whether Citus is in this database.
 pub(super) async fn is_spread(client: &Client, deadline: Duration) -> Result<bool, ConnectError> {
     let asked = "SELECT count(*) FROM pg_extension WHERE extname = 'citus'";
-    let failed = |error: Error| unreachable("its first answer", Told::of(&error).to_string());
+    let failed =
+        |error: Error| unreachable("its first answer", RedactedError::new(&error).to_string());
     let row = answered(deadline, client.query_one(asked, &[])).await?.map_err(failed)?;
     Ok(row.get::<_, i64>(0) > 0)
 }
@@ -195,7 +197,7 @@ fn unreachable(place: &str, reason: String) -> ConnectError {
 }
 
 fn of_error(place: String, error: &Error) -> ConnectError {
-    let reason = Told::of(error).to_string();
+    let reason = RedactedError::new(error).to_string();
     if let Some(code) = error.code() {
         return match *code {
             SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {

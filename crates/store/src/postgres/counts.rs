@@ -1,6 +1,6 @@
 //! Counts: what removals take away from them, and what is done in the background.
 //!
-//! A commit only ever appends ([`super::last`]), and so does a removal, so neither waits for the other or for whoever
+//! A commit only ever appends ([`super::final_exchange`]), and so does a removal, so neither waits for the other or for whoever
 //! folds. Folding and walking go by flow, under a lock on the flow's own row of `count_walks`; a node that finds it taken
 //! leaves the flow to the other. Where a walk is under way, a removal takes a lock on that row, too, since it must know
 //! whether the walk has passed what it removes: it waits for a part of the walk, and never for whoever folds.
@@ -18,9 +18,9 @@ use super::failure::Stop;
 use super::pool::{Params, Pool};
 use super::read::limit;
 use super::transaction::{Transaction, end};
-use super::{blocks, recount};
+use super::{recount, skip_index};
 use crate::counting::{self, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Removed, SheetKey};
-use crate::{ResponseRow, StoreError, StoreResult, Tended};
+use crate::{Compacted, ResponseRow, StoreError, StoreResult};
 
 /// Deltas that are read at a time; see also [`FOLD_BYTES_MAX`].
 const FOLD_ROWS_MAX: i64 = 1_000;
@@ -113,7 +113,7 @@ pub(super) async fn take_away(
         return Ok(());
     }
     let ids = gone.iter().map(|it| (it.row.flow_id.uuid(), it.row.response_id.uuid()));
-    blocks::unfill(transaction, app, &ids.collect::<Vec<_>>()).await?;
+    skip_index::unfill(transaction, app, &ids.collect::<Vec<_>>()).await?;
     let mut flows: Vec<Uuid> = gone.iter().map(|it| it.row.flow_id.uuid()).collect();
     flows.sort();
     flows.dedup();
@@ -169,11 +169,11 @@ pub(super) async fn definitions<'r>(
 const FLOWS_A_PASS: usize = 1_000;
 
 /// One pass of the work in the background: some deltas of each flow, and some responses that a walk has not passed.
-pub(super) async fn tend(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Tended> {
+pub(super) async fn tend(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Compacted> {
     let of_flow =
         |cells: &mut Cells| Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?));
     let deltas = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT $1";
-    let mut tended = Tended { is_done: true, ..Tended::default() };
+    let mut tended = Compacted { is_done: true, ..Compacted::default() };
     for (app, flow) in pool.many(deltas, &[&limit(FLOWS_A_PASS)], of_flow).await? {
         // Where another node is at it, there is nothing to do here.
         match fold(pool, app, flow).await {

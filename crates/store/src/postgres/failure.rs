@@ -62,10 +62,10 @@ impl Stop {
         match self {
             Self::Answer(_) | Self::Race => false,
             Self::Deadline(_) | Self::OutOfStep(_) => true,
-            Self::Pg(error) => error.as_db_error().is_none_or(|told| {
-                told.parsed_severity() != Some(Severity::Error)
-                    || *told.code() == SqlState::READ_ONLY_SQL_TRANSACTION
-                    || told.code().code().starts_with("57P")
+            Self::Pg(error) => error.as_db_error().is_none_or(|reported| {
+                reported.parsed_severity() != Some(Severity::Error)
+                    || *reported.code() == SqlState::READ_ONLY_SQL_TRANSACTION
+                    || reported.code().code().starts_with("57P")
             }),
         }
     }
@@ -75,7 +75,7 @@ impl Stop {
         match self {
             Self::Answer(answer) => answer,
             Self::OutOfStep(stop) => stop.of_statement(),
-            other => StoreError::Failed(Box::new(other.told())),
+            other => StoreError::Failed(Box::new(other.redacted())),
         }
     }
 
@@ -84,53 +84,57 @@ impl Stop {
         match self {
             Self::Answer(answer) => answer,
             Self::OutOfStep(stop) => stop.of_commit(),
-            Self::Pg(error) if is_refusal(&error) => StoreError::Failed(Box::new(Told::of(&error))),
-            other => StoreError::InDoubt(Box::new(other.told())),
+            Self::Pg(error) if is_refusal(&error) => {
+                StoreError::Failed(Box::new(RedactedError::new(&error)))
+            }
+            other => StoreError::InDoubt(Box::new(other.redacted())),
         }
     }
 
-    fn told(self) -> Told {
+    fn redacted(self) -> RedactedError {
         match self {
-            Self::Pg(error) => Told::of(&error),
-            Self::Deadline(what) => Told(format!("no {what} within the deadline")),
-            Self::Race => Told("another transaction was quicker".to_owned()),
-            Self::Answer(answer) => Told(answer.to_string()),
-            Self::OutOfStep(stop) => stop.told(),
+            Self::Pg(error) => RedactedError::new(&error),
+            Self::Deadline(what) => RedactedError(format!("no {what} within the deadline")),
+            Self::Race => RedactedError("another transaction was quicker".to_owned()),
+            Self::Answer(answer) => RedactedError(answer.to_string()),
+            Self::OutOfStep(stop) => stop.redacted(),
         }
     }
 }
 
 /// The server said that it did not commit.
 fn is_refusal(error: &Error) -> bool {
-    let Some(told) = error.as_db_error() else { return false };
-    let code = told.code().code();
+    let Some(reported) = error.as_db_error() else { return false };
+    let code = reported.code().code();
     let refuses = match code.get(..2) {
         // Integrity, resources (a full disk among them), state of the transaction.
         Some("23" | "53" | "25") => true,
-        Some("40") => *told.code() != SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN,
-        _ => *told.code() == SqlState::QUERY_CANCELED,
+        Some("40") => *reported.code() != SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN,
+        _ => *reported.code() == SqlState::QUERY_CANCELED,
     };
-    refuses && told.parsed_severity() == Some(Severity::Error)
+    refuses && reported.parsed_severity() == Some(Severity::Error)
 }
 
-/// What the log is told. Deliberately without the server's DETAIL, which quotes values of the row.
+/// The part of an error that may be logged. Deliberately without the server's DETAIL, which quotes values of the row.
 #[derive(Debug)]
-pub(super) struct Told(String);
+pub(super) struct RedactedError(String);
 
-impl Told {
-    pub(super) fn of(error: &Error) -> Self {
+impl RedactedError {
+    pub(super) fn new(error: &Error) -> Self {
         match (error.as_db_error(), std::error::Error::source(error)) {
-            (Some(told), _) => Self(format!("{} ({})", told.message(), told.code().code())),
+            (Some(reported), _) => {
+                Self(format!("{} ({})", reported.message(), reported.code().code()))
+            }
             (None, Some(source)) => Self(format!("{error}: {source}")),
             (None, None) => Self(error.to_string()),
         }
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for RedactedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Told {}
+impl std::error::Error for RedactedError {}

@@ -163,7 +163,7 @@ async fn drive<S: TlsStream + Unpin>(mut connection: Connection<Socket, S>, hear
             Ok(AsyncMessage::Notification(_)) => heard(),
             Ok(_) => {}
             Err(error) => {
-                let error = super::failure::Told::of(&error);
+                let error = super::failure::RedactedError::new(&error);
                 tracing::warn!(%error, "a connection to PostgreSQL ended");
                 return;
             }

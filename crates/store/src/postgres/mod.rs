@@ -10,7 +10,6 @@
 //! sequence or a trigger.
 
 mod apply;
-mod blocks;
 mod claims;
 mod codec;
 mod columns;
@@ -21,8 +20,9 @@ mod counts;
 mod dsn;
 mod expiry;
 mod failure;
+mod final_exchange;
+mod import_records;
 mod invitations;
-mod last;
 mod link;
 mod listen;
 mod partitions;
@@ -34,10 +34,10 @@ mod recount;
 mod removal;
 mod roles;
 mod schema;
+mod skip_index;
 mod stall;
 mod tls;
 mod transaction;
-mod write_in;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -18,7 +18,7 @@ use tokio_postgres::{Config, Row, Statement};
 
 use super::codec::Cells;
 use super::connect::{ConnectError, Options};
-use super::failure::{Stop, Told};
+use super::failure::{RedactedError, Stop};
 use super::link::Connector;
 use super::stall::Stall;
 use crate::{StoreError, StoreResult};
@@ -103,7 +103,9 @@ impl Pool {
         match self.inner.get().await {
             Ok(object) => Ok(Lease { object: Some(object), clean: false, permit: Some(permit) }),
             Err(PoolError::Closed) => Err(StoreError::Closed),
-            Err(PoolError::Backend(error)) => Err(StoreError::Failed(Box::new(Told::of(&error)))),
+            Err(PoolError::Backend(error)) => {
+                Err(StoreError::Failed(Box::new(RedactedError::new(&error))))
+            }
             Err(error) => Err(StoreError::Failed(Box::new(error))),
         }
     }

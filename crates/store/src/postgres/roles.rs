@@ -13,19 +13,19 @@ use sluice_flow::time::{Day, Timestamp};
 use super::failure::Stop;
 use super::read::{self, apps, flows, instance, respondents, responses};
 use super::{
-    CHECK_DEADLINE, PgStore, apply, blocks, commit, counts, expiry, invitations, people, pool,
-    recount, removal, to_the_end, write_in,
+    CHECK_DEADLINE, PgStore, apply, commit, counts, expiry, import_records, invitations, people,
+    pool, recount, removal, skip_index, to_the_end,
 };
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
-    AdminStore, App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow,
-    CountStore, CountsQuery, DayTotal, Digest, DiskSpace, Erasure, Expired, Expiry, FeedPosition,
-    FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
-    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse,
-    Outcome, Page, Place, Record, Removed, Respondent, RespondentRow, RespondentStore,
-    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
-    StoreError, StoreResult, Tended, TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore,
-    VersionRow, VersionState,
+    AdminStore, App, At, AuditQuery, AuditRow, Change, Changes, Compacted, ConsentRow, CountStore,
+    CountsQuery, DayTotal, Digest, DiskSpace, Erasure, Expired, Expiry, FeedPosition, FlowCounts,
+    FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore, InvitationCounts,
+    InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse, Outcome, Page,
+    Record, RecordCursor, Removed, Respondent, RespondentRow, RespondentStore, ResponseCount,
+    ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
+    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
+    User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -310,11 +310,15 @@ impl UpkeepStore for PgStore {
         to_the_end(async move { expiry::part(&pool, &expiry).await }).await
     }
 
-    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
-        blocks::make(&self.pool, place, now).await
+    async fn build_skip_index(
+        &self,
+        place: SkipIndexCursor,
+        now: Timestamp,
+    ) -> StoreResult<SkipIndexPart> {
+        skip_index::make(&self.pool, place, now).await
     }
 
-    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
+    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
         let pool = Arc::clone(&self.pool);
         to_the_end(async move { counts::tend(&pool, limit).await }).await
     }
@@ -340,12 +344,16 @@ impl UpkeepStore for PgStore {
 
 #[async_trait]
 impl MovingStore for PgStore {
-    async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
-        read::out::page(&self.pool, after, limit).await
+    async fn export_records(
+        &self,
+        after: Option<&RecordCursor>,
+        limit: usize,
+    ) -> StoreResult<Vec<Record>> {
+        read::export::page(&self.pool, after, limit).await
     }
 
-    async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
+    async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
         let pool = Arc::clone(&self.pool);
-        to_the_end(async move { write_in::records(&pool, records).await }).await
+        to_the_end(async move { import_records::records(&pool, records).await }).await
     }
 }

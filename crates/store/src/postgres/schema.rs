@@ -15,7 +15,7 @@ use tokio_postgres::Client;
 use tokio_postgres::error::{Error, SqlState};
 
 use super::connect::{self, ConnectError};
-use super::failure::Told;
+use super::failure::RedactedError;
 use super::link::Connector;
 use crate::schema::{self, Applied, Migration, Mismatch, POSTGRES, UNRELEASED_HISTORY};
 
@@ -182,5 +182,5 @@ async fn has_table(client: &Client, name: &str) -> Result<bool, Error> {
 }
 
 fn cannot(error: &Error) -> ConnectError {
-    ConnectError::Migration { reason: Told::of(error).to_string() }
+    ConnectError::Migration { reason: RedactedError::new(error).to_string() }
 }

@@ -17,8 +17,8 @@ pub trait CountStore: Send + Sync + 'static {
     ///   moment it can be read, once, and what is deleted, erased or expired is taken away with it. Where an erasure
     ///   keeps the answers, the tags that it cut are taken away.
     /// - What is not stored (replayed, stale, …) is not counted.
-    /// - Responses that were put in by [`MovingStore::write_in`], or are older than the counts, are counted in the background
-    ///   ([`UpkeepStore::tend_counts`]); until then `walk` says how far that is, and exactly those up to there are counted.
+    /// - Responses that were put in by [`MovingStore::import_records`], or are older than the counts, are counted in the background
+    ///   ([`UpkeepStore::compact_counts`]); until then `walk` says how far that is, and exactly those up to there are counted.
     /// - No text of a tag is left in the counts once no response bears it.
     /// - Where the counts of a day cannot be read, they are made anew from its responses, whoever comes upon it: neither
     ///   this nor a removal nor the work on other flows fails for it.

@@ -5,7 +5,9 @@ use sluice_flow::time::Timestamp;
 
 #[cfg(doc)]
 use crate::CountStore;
-use crate::{BlockPlace, Blocked, Expired, Expiry, RespondentRow, StoreResult, Tended};
+use crate::{
+    Compacted, Expired, Expiry, RespondentRow, SkipIndexCursor, SkipIndexPart, StoreResult,
+};
 
 /// Background work, in bounded parts; readiness; the end.
 #[async_trait]
@@ -36,7 +38,11 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// - Lists give the same responses in the same order with it and without, whatever is stored, removed or
     ///   put in meanwhile. With it, one that filters by tags or answers looks at few rows that do not pass.
     /// - Of a response that was removed, or of what it lost, nothing is kept in it.
-    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked>;
+    async fn build_skip_index(
+        &self,
+        place: SkipIndexCursor,
+        now: Timestamp,
+    ) -> StoreResult<SkipIndexPart>;
 
     /// Does a part of the work that counts need in the background; call it until it says that it is done, and again after a
     /// while.
@@ -45,7 +51,7 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// that were never counted: no flow waits for another, however much comes in, and nothing else waits for it longer than
     /// one of these parts takes. It is done where nothing was left over, whatever has come since. Any number of processes may be
     /// at it. It changes nothing that [`CountStore::read_counts`] tells, but for a walk that goes on.
-    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended>;
+    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted>;
 
     /// Whether a write could be made now (used by readiness); leaves no trace.
     async fn check(&self) -> StoreResult<()>;

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::read::{limit, many};
 use super::transaction::{Stop, Then};
-use super::{blocks, recount};
+use super::{recount, skip_index};
 use crate::counting::{
     self, Counted, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, Removed, SheetKey,
 };
@@ -114,7 +114,7 @@ impl Going {
             fold(connection, app, flow, usize::MAX, &removed)?;
         }
         for ((app, flow), ids) in self.ids {
-            blocks::unfill(connection, app, flow, ids)?;
+            skip_index::unfill(connection, app, flow, ids)?;
         }
         Ok(())
     }

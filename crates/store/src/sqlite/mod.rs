@@ -2,13 +2,12 @@
 //!
 //! Reading order: [`open`] (what can go wrong at the start), `connection` (the settings that the
 //! durability rests on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
-//! (what it writes), `write_in` (what another database had), `read/`. Several processes may have the same file open: SQLite's locks keep
+//! (what it writes), `import_records` (what another database had), `read/`. Several processes may have the same file open: SQLite's locks keep
 //! them apart, and the change feed tells each of what the others did.
 //!
 //! Deliberately absent: any retry of a failed write. What failed is said; what is unknown stops us.
 
 mod apply;
-mod blocks;
 mod claims;
 mod codec;
 mod commit;
@@ -17,6 +16,7 @@ mod counts;
 mod disk;
 mod expiry;
 mod failure;
+mod import_records;
 mod invitations;
 mod open;
 mod people;
@@ -26,8 +26,8 @@ mod recount;
 mod removal;
 mod roles;
 mod schema;
+mod skip_index;
 mod transaction;
-mod write_in;
 mod writer;
 
 use std::path::Path;

@@ -8,19 +8,19 @@ use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 
-use super::read::{apps, flows, instance, out, respondents, responses};
-use super::{SqliteStore, blocks, commit, counts, invitations, people, recount};
+use super::read::{apps, export, flows, instance, respondents, responses};
+use super::{SqliteStore, commit, counts, invitations, people, recount, skip_index};
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Walk;
 use crate::{
-    AdminStore, App, At, AuditQuery, AuditRow, BlockPlace, Blocked, Change, Changes, ConsentRow,
-    CountStore, CountsQuery, DayTotal, Digest, DiskSpace, Erasure, Expired, Expiry, FeedPosition,
-    FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
-    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse,
-    Outcome, Page, Place, Record, Removed, Respondent, RespondentRow, RespondentStore,
-    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
-    StoreError, StoreResult, Tended, TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore,
-    VersionRow, VersionState,
+    AdminStore, App, At, AuditQuery, AuditRow, Change, Changes, Compacted, ConsentRow, CountStore,
+    CountsQuery, DayTotal, Digest, DiskSpace, Erasure, Expired, Expiry, FeedPosition, FlowCounts,
+    FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore, InvitationCounts,
+    InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse, Outcome, Page,
+    Record, RecordCursor, Removed, Respondent, RespondentRow, RespondentStore, ResponseCount,
+    ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
+    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
+    User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -318,19 +318,23 @@ impl UpkeepStore for SqliteStore {
         self.writer.expire(expiry).await
     }
 
-    async fn make_blocks(&self, place: BlockPlace, now: Timestamp) -> StoreResult<Blocked> {
-        let work = self.readers.read(move |it| blocks::work(it, place, now)).await?;
-        let Some(flow) = work.flow else { return Ok(Blocked { made: 0, next: None }) };
-        let made = Blocked::at(place, flow, work.filled.len(), work.laid.len());
+    async fn build_skip_index(
+        &self,
+        place: SkipIndexCursor,
+        now: Timestamp,
+    ) -> StoreResult<SkipIndexPart> {
+        let work = self.readers.read(move |it| skip_index::work(it, place, now)).await?;
+        let Some(flow) = work.flow else { return Ok(SkipIndexPart { made: 0, next: None }) };
+        let made = SkipIndexPart::at(place, flow, work.filled.len(), work.laid.len());
         if made.made > 0 {
             self.writer.put_blocks(work).await?;
         }
         Ok(made)
     }
 
-    async fn tend_counts(&self, limit: usize) -> StoreResult<Tended> {
+    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
         let (flows, walks) = self.readers.read(counts::to_tend).await?;
-        let mut tended = Tended { is_done: !walks, ..Tended::default() };
+        let mut tended = Compacted { is_done: !walks, ..Compacted::default() };
         for flow in flows {
             match self.writer.fold_counts(flow).await {
                 Ok((folded, is_all)) => {
@@ -361,12 +365,16 @@ impl UpkeepStore for SqliteStore {
 
 #[async_trait]
 impl MovingStore for SqliteStore {
-    async fn read_out(&self, after: Option<&Place>, limit: usize) -> StoreResult<Vec<Record>> {
+    async fn export_records(
+        &self,
+        after: Option<&RecordCursor>,
+        limit: usize,
+    ) -> StoreResult<Vec<Record>> {
         let after = after.cloned();
-        self.readers.read(move |it| out::page(it, after.as_ref(), limit)).await
+        self.readers.read(move |it| export::page(it, after.as_ref(), limit)).await
     }
 
-    async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
-        self.writer.write_in(records).await
+    async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
+        self.writer.import_records(records).await
     }
 }

@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::disk::Reserve;
 use super::open::OpenError;
 use super::transaction::{self, Then};
-use super::{apply, blocks, commit, counts, expiry, recount, removal, write_in};
+use super::{apply, commit, counts, expiry, import_records, recount, removal, skip_index};
 use crate::counting::DamagedDay;
 use crate::{
     At, Change, CountsQuery, Erasure, Expired, Expiry, NewResponse, Next, Outcome, Record, Removed,
@@ -46,7 +46,7 @@ enum Job {
     WriteIn(Vec<Record>, Reply<()>),
     Erase(Erasure, Reply<Removed>),
     Expire(Expiry, Reply<Expired>),
-    Blocks(blocks::Work, Reply<()>),
+    Blocks(skip_index::Work, Reply<()>),
     Fold((AppId, FlowId), Reply<(u64, bool)>),
     Walk(usize, Reply<u64>),
     Recount((AppId, FlowId), Day, Reply<u64>),
@@ -86,7 +86,7 @@ impl Writer {
         self.ask(|reply| Job::Apply(at, change, reply)).await
     }
 
-    pub(super) async fn write_in(&self, records: Vec<Record>) -> StoreResult<()> {
+    pub(super) async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
         self.ask(|reply| Job::WriteIn(records, reply)).await
     }
 
@@ -98,7 +98,7 @@ impl Writer {
         self.ask(|reply| Job::Expire(expiry, reply)).await
     }
 
-    pub(super) async fn put_blocks(&self, work: blocks::Work) -> StoreResult<()> {
+    pub(super) async fn put_blocks(&self, work: skip_index::Work) -> StoreResult<()> {
         self.ask(|reply| Job::Blocks(work, reply)).await
     }
 
@@ -154,7 +154,7 @@ struct Thread {
     written_at: Option<Instant>,
     /// The log may hold what was removed from the database: it is to be emptied, not just begun anew.
     must_empty_log: bool,
-    late: blocks::Late,
+    late: skip_index::Late,
     reserve: Arc<Reserve>,
     /// Submissions are refused because the disk is nearly full.
     is_low: bool,
@@ -175,7 +175,7 @@ impl Thread {
             stopped: false,
             written_at: None,
             must_empty_log: false,
-            late: blocks::Late::default(),
+            late: skip_index::Late::default(),
             reserve,
             is_low: false,
         })
@@ -279,10 +279,10 @@ impl Thread {
                 reply.send(self.write(mend)).is_err()
             }
             Job::WriteIn(records, reply) => reply
-                .send(self.write(|connection| write_in::records(connection, &records)))
+                .send(self.write(|connection| import_records::records(connection, &records)))
                 .is_err(),
             Job::Blocks(work, reply) => {
-                let written = self.write(|connection| blocks::write(connection, &work));
+                let written = self.write(|connection| skip_index::write(connection, &work));
                 if written.is_ok() {
                     self.late.laid_out(&work);
                 }

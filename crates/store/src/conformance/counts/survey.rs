@@ -275,7 +275,7 @@ impl Survey {
             _ => unreachable!("only responses are put in"),
         });
         let ids = ids.collect();
-        store.write_in(records).await.unwrap();
+        store.import_records(records).await.unwrap();
         ids
     }
 }

@@ -98,7 +98,7 @@ pub(in super::super) async fn counts_by_tag_are_exact_though_days_are_recounted_
                     .await
                     .is_err()
                 {}
-                store.tend_counts(10).await.unwrap();
+                store.compact_counts(10).await.unwrap();
             }
         });
     }

@@ -2,9 +2,9 @@
 
 pub(super) mod apps;
 pub(super) mod counts;
+pub(super) mod export;
 pub(super) mod flows;
 pub(super) mod instance;
-pub(super) mod out;
 pub(super) mod respondents;
 pub(super) mod responses;
 

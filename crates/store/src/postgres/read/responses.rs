@@ -9,12 +9,12 @@ use sluice_flow::id::ResponseId;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::super::blocks;
 use super::super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::super::pool::Pool;
+use super::super::skip_index;
 use super::limit;
-use crate::blocks::{BLOCK_ROWS, BLOCKS_WALKED};
 use crate::listing::{Candidate, Span, Walk};
+use crate::skip_index::{BLOCK_ROWS, BLOCKS_WALKED};
 use crate::{Order, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
 
 /// How far one slice of a filtered walk goes, in rows.
@@ -35,9 +35,9 @@ pub(in super::super) async fn list(
     query: &ResponseQuery,
 ) -> StoreResult<ResponsePage> {
     let mut walk = Walk::of(query);
-    let is_open = walk.sieve.is_open();
+    let is_open = walk.filter.is_open();
     while let Some((span, look)) = walk.slice(SLICE_ROWS) {
-        let narrowed = blocks::narrowed(pool, &walk, span).await?;
+        let narrowed = skip_index::narrowed(pool, &walk, span).await?;
         let Some(span) = walk.narrowed(narrowed) else { continue };
         let end = walk.end_of(span);
         // Few blocks at the most, unless it is all that is left.
@@ -58,7 +58,7 @@ pub(in super::super) async fn list(
             None => (look, slice_end.or(end)),
         };
         for row in candidates {
-            if (is_open || walk.sieve.passes(&candidate(&row))) && !walk.take(row) {
+            if (is_open || walk.filter.passes(&candidate(&row))) && !walk.take(row) {
                 break;
             }
         }
@@ -73,9 +73,9 @@ pub(in super::super) async fn count(
     query: &ResponseQuery,
 ) -> StoreResult<ResponseCount> {
     let mut walk = Walk::of(query);
-    let is_open = walk.sieve.is_open();
+    let is_open = walk.filter.is_open();
     while let Some((span, look)) = walk.slice(SLICE_ROWS) {
-        let narrowed = blocks::narrowed(pool, &walk, span).await?;
+        let narrowed = skip_index::narrowed(pool, &walk, span).await?;
         let Some(span) = walk.narrowed(narrowed) else { continue };
         let slice_end = slice_end(pool, query, span, look).await?;
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
@@ -83,15 +83,15 @@ pub(in super::super) async fn count(
         if is_open {
             let found = pool.one(COUNTING, &refs(&place(query, slice)), counted).await?;
             let (responses, names) = found.unwrap_or_default();
-            walk.census.responses += responses;
-            walk.census.tag_names.extend(names);
+            walk.matches.responses += responses;
+            walk.matches.tag_names.extend(names);
             walk.looked(look, slice_end);
             continue;
         }
         let (sql, params) = walking(&walk, slice, CANDIDATES_MAX);
         let candidates = pool.many(&sql, &refs(&params), codec::response).await?;
-        for row in candidates.iter().filter(|row| walk.sieve.passes(&candidate(row))) {
-            walk.census.add(row.tags.as_deref());
+        for row in candidates.iter().filter(|row| walk.filter.passes(&candidate(row))) {
+            walk.matches.add(row.tags.as_deref());
         }
         let cut = (candidates.len() >= CANDIDATES_MAX).then(|| candidates.last()).flatten();
         match cut {
@@ -172,12 +172,12 @@ fn walking(walk: &Walk, span: Span, rows: usize) -> (String, Vec<Param>) {
         params.push(Box::new(admission == sluice_flow::submission::Admission::Admitted));
         filter.push_str(&format!(" AND admitted = ${}", params.len()));
     }
-    let tags = walk.sieve.tag_needles().map(|needle| ("tags", needle));
-    for (column, needle) in tags.chain(walk.sieve.answer_needles().map(|it| ("answers", it))) {
+    let tags = walk.filter.tag_needles().map(|needle| ("tags", needle));
+    for (column, needle) in tags.chain(walk.filter.answer_needles().map(|it| ("answers", it))) {
         params.push(Box::new(needle.to_owned()));
         filter.push_str(&may_contain(column, params.len()));
     }
-    for word in walk.sieve.words() {
+    for word in walk.filter.words() {
         filter.push_str(&may_have_word(word, &mut params));
     }
     let walk = in_span(query.order, &filter);

@@ -1,9 +1,9 @@
 //! What is read, by kind: each function is one read at one instant on one connection.
 
 pub(super) mod apps;
+pub(super) mod export;
 pub(super) mod flows;
 pub(super) mod instance;
-pub(super) mod out;
 pub(super) mod respondents;
 pub(super) mod responses;
 

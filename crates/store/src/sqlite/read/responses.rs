@@ -9,8 +9,8 @@ use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use uuid::Uuid;
 
-use super::super::blocks;
 use super::super::codec::{self, Cells, RESPONSE, bytes};
+use super::super::skip_index;
 use super::{limit, one};
 use crate::listing::{Candidate, Span, Walk};
 use crate::{Order, ResponseRow};
@@ -39,17 +39,17 @@ pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
     // One instant for both: a filter may be taken away in between, and its block be made anew.
     let instant = connection.unchecked_transaction()?;
-    let narrowed = blocks::narrowed(&instant, &walk, span)?;
+    let narrowed = skip_index::narrowed(&instant, &walk, span)?;
     let Some(span) = walk.narrowed(narrowed) else { return Ok(walk) };
     let end = walk.end_of(span);
     let mut statement = instant.prepare_cached(&walking(RESPONSE, walk.query.order))?;
     let mut rows = statement.query(place(&walk, span, rows_max))?;
-    let is_open = walk.sieve.is_open();
+    let is_open = walk.filter.is_open();
     let (mut looked, mut last) = (0, None);
     while let Some(row) = rows.next()? {
         looked += 1;
         last = Some(u128::from_be_bytes(row.get(ID_AT)?));
-        let passes = is_open || walk.sieve.passes(&candidate(row)?);
+        let passes = is_open || walk.filter.passes(&candidate(row)?);
         if passes && !walk.take(codec::response(&mut Cells::of(row))?) {
             break;
         }
@@ -63,10 +63,10 @@ pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<
 pub(in super::super) fn step_counting(connection: &Connection, mut walk: Walk) -> Result<Walk> {
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
     let instant = connection.unchecked_transaction()?;
-    let narrowed = blocks::narrowed(&instant, &walk, span)?;
+    let narrowed = skip_index::narrowed(&instant, &walk, span)?;
     let Some(span) = walk.narrowed(narrowed) else { return Ok(walk) };
     let end = walk.end_of(span);
-    let is_open = walk.sieve.is_open();
+    let is_open = walk.filter.is_open();
     let (columns, id_at, tags_at) = match is_open {
         true => ("response_id, tags", 0, 1),
         false => (RESPONSE, ID_AT, TAGS_AT),
@@ -77,8 +77,8 @@ pub(in super::super) fn step_counting(connection: &Connection, mut walk: Walk) -
     while let Some(row) = rows.next()? {
         looked += 1;
         last = Some(u128::from_be_bytes(row.get(id_at)?));
-        if is_open || walk.sieve.passes(&candidate(row)?) {
-            walk.census.add(row.get_ref(tags_at)?.as_str_or_null()?);
+        if is_open || walk.filter.passes(&candidate(row)?) {
+            walk.matches.add(row.get_ref(tags_at)?.as_str_or_null()?);
         }
     }
     walk.looked(looked, last.filter(|_| looked >= rows_max).or(end));

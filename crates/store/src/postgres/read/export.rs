@@ -1,4 +1,4 @@
-//! Everything, table by table, in the order of [`Place`].
+//! Everything, table by table, in the order of [`RecordCursor`].
 //!
 //! Each table is walked along an index from where the last page ended. A page ends at its limit, or
 //! when it is heavy: any text can be long, and a page is held in memory as a whole. The weighing is done
@@ -19,7 +19,7 @@ use super::super::failure::Stop;
 use super::super::pool::{Params, Pool};
 use super::super::transaction::Transaction;
 use super::limit;
-use crate::{Place, Record, StoreResult, Table};
+use crate::{Record, RecordCursor, StoreResult, Table};
 
 /// What the texts of one page may weigh; the record that passes it is the last.
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
@@ -30,7 +30,7 @@ const WALK: &str = "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enab
 
 pub(in super::super) async fn page(
     pool: &Arc<Pool>,
-    after: Option<&Place>,
+    after: Option<&RecordCursor>,
     rows: usize,
 ) -> StoreResult<Vec<Record>> {
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
@@ -45,7 +45,7 @@ pub(in super::super) async fn page(
 
 async fn fill(
     transaction: &Transaction,
-    after: Option<&Place>,
+    after: Option<&RecordCursor>,
     rows: usize,
 ) -> Result<Vec<Record>, Stop> {
     transaction.query(WALK, &[]).await?;
@@ -55,7 +55,7 @@ async fn fill(
         let after = match after {
             Some(place) if place.table > table => continue,
             Some(place) if place.table == table => place.clone(),
-            _ => Place { table, app: [0; 16], key: Vec::new() },
+            _ => RecordCursor { table, app: [0; 16], key: Vec::new() },
         };
         let records = walk(transaction, &after, rows - found.len(), bytes_left).await?;
         let weighs: usize = records.iter().map(Record::weight_bytes).sum();
@@ -71,7 +71,7 @@ async fn fill(
 /// What a table has beyond the place.
 async fn walk(
     transaction: &Transaction,
-    after: &Place,
+    after: &RecordCursor,
     rows: usize,
     bytes: i64,
 ) -> Result<Vec<Record>, Stop> {

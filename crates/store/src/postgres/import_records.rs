@@ -8,7 +8,6 @@ use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::AppId;
 
-use super::blocks;
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::columns::{Columns, given, names};
 use super::counts;
@@ -19,12 +18,13 @@ use super::people;
 use super::pool::{Params, Pool};
 use super::put;
 use super::removal::put_used_key;
+use super::skip_index;
 use super::transaction::{Transaction, end};
 use crate::{App, IdempotencyKey, Record, ResponseRow, StoreResult};
 
 pub(super) async fn records(pool: &Arc<Pool>, records: Vec<Record>) -> StoreResult<()> {
     // Each once, and in the order in which tables name one another.
-    let records: BTreeMap<_, _> = records.into_iter().map(|it| (it.place(), it)).collect();
+    let records: BTreeMap<_, _> = records.into_iter().map(|it| (it.cursor(), it)).collect();
     let times = records.values().filter_map(|record| match record {
         Record::Response { row, .. } => Some(row.response_id.made_at()),
         _ => None,
@@ -70,7 +70,7 @@ async fn put_all(
         let flows: BTreeSet<_> = rows.iter().map(|(row, _)| row.flow_id).collect();
         for flow in flows {
             counts::begin_walk(transaction, app, flow).await?;
-            blocks::forget(transaction, app, flow).await?;
+            skip_index::forget(transaction, app, flow).await?;
         }
         put_responses(transaction, app, &rows).await?;
     }

@@ -38,25 +38,25 @@ pub(super) static COPY: LazyLock<String> = LazyLock::new(copy::statement);
 pub(super) type Copying = Pin<Box<CopyInSink<Bytes>>>;
 
 /// The last exchange: stores the rows and commits.
-pub(super) struct Last {
+pub(super) struct FinalExchange {
     pub(super) responses: Arc<Vec<NewResponse>>,
     pub(super) to_store: Vec<(AppId, Vec<usize>)>,
     /// [`counts::ADD`]: what is stored is counted in the same transaction.
     pub(super) count: Statement,
-    /// [`blocks::UNFILL`], for responses with ids that are not beyond `old`.
+    /// [`skip_index::UNFILL`], for responses with ids that are not beyond `old`.
     pub(super) unfill: Statement,
     pub(super) old: u128,
 }
 
 /// How the rows go in. It is begun before, since until COMMIT is sent a failure leaves no doubt.
-pub(super) enum Way {
+pub(super) enum InsertMethod {
     Copy(Copying),
     Insert(Statement),
 }
 
 type Ended = Result<(), NotCommitted>;
 
-impl Last {
+impl FinalExchange {
     pub(super) async fn copy_and_commit(self, mut copy: Copying, lease: &Lease) -> Ended {
         let places = self.to_store.iter().flat_map(|(_, places)| places);
         let sent = places.clone().count();

@@ -31,7 +31,7 @@ async fn every_response_is_fetched_about_once() {
     let url = cluster.url(&database);
     let open = || PgStore::connect(&url, Options::default());
     let store = open().await.unwrap();
-    store.write_in(filling::records(RESPONSES).collect()).await.unwrap();
+    store.import_records(filling::records(RESPONSES).collect()).await.unwrap();
     store.close().await;
     // The planner goes wrong only once it has seen the rows.
     let reset = "SELECT count(pg_stat_reset()) FROM (SELECT 1) AS once";
@@ -40,9 +40,9 @@ async fn every_response_is_fetched_about_once() {
     let store = open().await.unwrap();
     let (mut after, mut records) = (None, 0);
     loop {
-        let page = store.read_out(after.as_ref(), PAGE).await.unwrap();
+        let page = store.export_records(after.as_ref(), PAGE).await.unwrap();
         let Some(last) = page.last() else { break };
-        after = Some(last.place());
+        after = Some(last.cursor());
         records += page.iter().filter(|it| matches!(it, Record::Response { .. })).count();
     }
     store.close().await;

@@ -9,8 +9,8 @@ use super::world::{
     Shop, TheStore, apply, at, audit_row, new_response, public_revision, response_row,
 };
 use crate::{
-    Answers, BlockPlace, Erasure, Expiry, ExpiryPlace, NewResponse, Next, Order, Outcome, Person,
-    Record, ResponsePage, ResponseQuery, ResponseRow, Write,
+    Answers, Erasure, Expiry, ExpiryPlace, NewResponse, Next, Order, Outcome, Person, Record,
+    ResponsePage, ResponseQuery, ResponseRow, SkipIndexCursor, Write,
 };
 
 /// More than four blocks.
@@ -42,9 +42,9 @@ async fn filled(store: &TheStore, shop: &Shop) -> Vec<ResponseId> {
 
 /// Looks at every flow until there is nothing more to do; says how much was done.
 async fn look(store: &TheStore, millis: i64) -> u64 {
-    let (mut place, mut made): (BlockPlace, u64) = (None, 0);
+    let (mut place, mut made): (SkipIndexCursor, u64) = (None, 0);
     loop {
-        let blocked = store.make_blocks(place, at(millis)).await.unwrap();
+        let blocked = store.build_skip_index(place, at(millis)).await.unwrap();
         made += blocked.made;
         let Some(next) = blocked.next else { return made };
         place = next;
@@ -260,7 +260,7 @@ pub(super) async fn what_is_put_in_between_is_listed(store: TheStore) {
     let mut row = shop.response(&store, 1_000).await.row;
     row.tags = Some(r#"{"rare":"late"}"#.to_owned());
     let id = row.response_id;
-    store.write_in(vec![Record::Response { row, idempotency_key: None }]).await.unwrap();
+    store.import_records(vec![Record::Response { row, idempotency_key: None }]).await.unwrap();
     assert_eq!(all_pages(&store, tagged(&shop, "rare", "late")).await, [id]);
     block(&store).await;
     assert_eq!(all_pages(&store, tagged(&shop, "rare", "late")).await, [id]);

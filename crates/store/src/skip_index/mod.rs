@@ -42,20 +42,25 @@ pub(crate) const BLOCKS_A_STEP: usize = 2_000;
 pub(crate) const BLOCKS_WALKED: usize = 8;
 
 /// Where the making of blocks stands: the flow that was looked at last. None is the beginning.
-pub type BlockPlace = Option<(AppId, FlowId)>;
+pub type SkipIndexCursor = Option<(AppId, FlowId)>;
 
 /// What one call made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Blocked {
+pub struct SkipIndexPart {
     /// Blocks that were laid out, filled or taken away.
     pub made: u64,
     /// Where to go on; none where every flow has been looked at.
-    pub next: Option<BlockPlace>,
+    pub next: Option<SkipIndexCursor>,
 }
 
-impl Blocked {
+impl SkipIndexPart {
     /// After a look at this flow: at it again where there was as much to do as one call does.
-    pub(crate) fn at(place: BlockPlace, flow: (AppId, FlowId), filled: usize, laid: usize) -> Self {
+    pub(crate) fn at(
+        place: SkipIndexCursor,
+        flow: (AppId, FlowId),
+        filled: usize,
+        laid: usize,
+    ) -> Self {
         let is_more = filled >= FILLED_A_CALL || laid >= LAID_OUT_A_CALL;
         let next = if is_more { place } else { Some(flow) };
         Self { made: (filled + laid) as u64, next: Some(next) }

@@ -15,7 +15,7 @@ use super::claims::{put_consent, put_identity, put_respondent};
 use super::codec::bytes;
 use super::removal::put_used_key;
 use super::transaction::{Stop, Then};
-use super::{blocks, commit, counts, invitations, people};
+use super::{commit, counts, invitations, people, skip_index};
 use crate::codec::{COLUMNS, RESPONSE};
 use crate::{App, Record};
 
@@ -42,7 +42,7 @@ pub(super) fn records(connection: &Connection, records: &[Record]) -> Result<(()
     });
     for (app, flow) in flows.collect::<BTreeSet<_>>() {
         counts::begin_walk(connection, app, flow)?;
-        blocks::forget(connection, app, flow)?;
+        skip_index::forget(connection, app, flow)?;
     }
     let mut put_response = connection.prepare_cached(&PUT_RESPONSE)?;
     for record in records {

@@ -27,7 +27,7 @@ pub(crate) struct Candidate<'r> {
 
 /// A filter, made ready for many rows.
 #[derive(Debug)]
-pub(crate) struct Sieve {
+pub(crate) struct RowFilter {
     version: Option<FlowVersionId>,
     admission: Option<Admission>,
     tags: Vec<Wanted>,
@@ -37,8 +37,8 @@ pub(crate) struct Sieve {
     room: String,
 }
 
-impl Sieve {
-    pub(crate) fn of(query: &ResponseQuery) -> Self {
+impl RowFilter {
+    pub(crate) fn new(query: &ResponseQuery) -> Self {
         let wanted = |all: &[(String, String)], others| {
             all.iter().map(|(name, value)| Wanted::new(name, value, others)).collect()
         };

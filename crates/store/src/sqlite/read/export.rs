@@ -1,4 +1,4 @@
-//! Everything, table by table, in the order of [`Place`].
+//! Everything, table by table, in the order of [`RecordCursor`].
 //!
 //! Each table is walked along an index from where the last page ended; tokens alone are sorted, as
 //! there are few of them. A page ends at its limit, or when it is heavy: definitions and answers can
@@ -11,7 +11,7 @@ use super::super::codec::{
     RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION,
 };
 use super::limit;
-use crate::{Place, Record, Table};
+use crate::{Record, RecordCursor, Table};
 
 /// What the records of one page may weigh; the one that passes it is the last.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -20,7 +20,7 @@ const NO_APP: [u8; 16] = [0; 16];
 
 pub(in super::super) fn page(
     connection: &Connection,
-    after: Option<&Place>,
+    after: Option<&RecordCursor>,
     rows: usize,
 ) -> Result<Vec<Record>> {
     let instant = connection.unchecked_transaction()?;
@@ -29,7 +29,9 @@ pub(in super::super) fn page(
         match after {
             Some(place) if place.table > table => {}
             Some(place) if place.table == table => page.walk(&instant, table, place)?,
-            _ => page.walk(&instant, table, &Place { table, app: NO_APP, key: Vec::new() })?,
+            _ => {
+                page.walk(&instant, table, &RecordCursor { table, app: NO_APP, key: Vec::new() })?
+            }
         }
     }
     Ok(page.records)
@@ -47,11 +49,11 @@ impl Page {
     }
 
     /// Adds what the table has beyond the place, until the page is full.
-    fn walk(&mut self, connection: &Connection, table: Table, after: &Place) -> Result<()> {
+    fn walk(&mut self, connection: &Connection, table: Table, after: &RecordCursor) -> Result<()> {
         if self.is_full() {
             return Ok(());
         }
-        let Place { app, key, .. } = after;
+        let RecordCursor { app, key, .. } = after;
         let rows = limit(self.rows - self.records.len());
         let sql = select(table);
         match table {
@@ -118,9 +120,9 @@ impl Page {
     }
 
     /// The entries of no app come first. They have NULL there, which no comparison finds.
-    fn walk_audit(&mut self, connection: &Connection, after: &Place) -> Result<()> {
+    fn walk_audit(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
         let entry = |cells: &mut Cells| codec::audit(cells).map(Record::Audit);
-        let Place { app, key, .. } = after;
+        let RecordCursor { app, key, .. } = after;
         if *app == NO_APP {
             let sql = format!(
                 "SELECT {AUDIT} FROM audit WHERE app_id IS NULL AND audit_id > ?1 \

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use sluice_flow::submission::each_entry;
 
 #[derive(Debug, Default)]
-pub(crate) struct Census {
+pub(crate) struct MatchCount {
     pub(crate) responses: u64,
     pub(crate) tag_names: BTreeSet<String>,
     /// The tags that came last: those of the next row are often the same.
     last: String,
 }
 
-impl Census {
+impl MatchCount {
     pub(crate) fn add(&mut self, tags: Option<&str>) {
         self.responses += 1;
         let Some(tags) = tags.filter(|tags| *tags != self.last) else { return };

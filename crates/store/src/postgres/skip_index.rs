@@ -1,7 +1,7 @@
-//! Blocks of responses: laid out, filled, emptied, and used by a walk. See [`crate::blocks`].
+//! Blocks of responses: laid out, filled, emptied, and used by a walk. See [`crate::skip_index`].
 //!
 //! The server itself asks the filters, so that they need not be sent; the bits of a term are where
-//! [`crate::blocks::Term`] has them, and a test holds both ways against one another.
+//! [`crate::skip_index::Term`] has them, and a test holds both ways against one another.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use super::failure::Stop;
 use super::pool::Pool;
 use super::read::limit;
 use super::transaction::{Transaction, end};
-use crate::blocks::{
-    BLOCK_ROWS, BLOCKS_A_STEP, BLOCKS_WALKED, BlockPlace, Blocked, FILLED_A_CALL, LAID_OUT_A_CALL,
-    Looked, Narrowed, PROBES, Terms, Wanted, laid_out, settled_by, young_from,
-};
 use crate::listing::{Span, Walk};
+use crate::skip_index::{
+    BLOCK_ROWS, BLOCKS_A_STEP, BLOCKS_WALKED, FILLED_A_CALL, LAID_OUT_A_CALL, Looked, Narrowed,
+    PROBES, SkipIndexCursor, SkipIndexPart, Terms, Wanted, laid_out, settled_by, young_from,
+};
 use crate::{Order, ResponseQuery, StoreResult};
 
 /// Far below the age at which responses are put in blocks, so that the clocks of nodes may differ.
@@ -38,15 +38,15 @@ struct Filled {
 /// Looks at the flow after this one, if there is any.
 pub(super) async fn make(
     pool: &Arc<Pool>,
-    place: BlockPlace,
+    place: SkipIndexCursor,
     now: Timestamp,
-) -> StoreResult<Blocked> {
+) -> StoreResult<SkipIndexPart> {
     let Some((app, flow)) = next_flow(pool, place).await? else {
-        return Ok(Blocked { made: 0, next: None });
+        return Ok(SkipIndexPart { made: 0, next: None });
     };
     let filled = filled(pool, app, flow, settled_by(now)).await?;
     let laid = unblocked(pool, app, flow, young_from(now)).await?;
-    let made = Blocked::at(place, (app, flow), filled.len(), laid.len());
+    let made = SkipIndexPart::at(place, (app, flow), filled.len(), laid.len());
     if made.made > 0 {
         pool.may_commit()?;
         let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
@@ -56,7 +56,7 @@ pub(super) async fn make(
     Ok(made)
 }
 
-async fn next_flow(pool: &Pool, place: BlockPlace) -> StoreResult<Option<(AppId, FlowId)>> {
+async fn next_flow(pool: &Pool, place: SkipIndexCursor) -> StoreResult<Option<(AppId, FlowId)>> {
     let (app, flow) =
         place.map_or((Uuid::nil(), Uuid::nil()), |(app, flow)| (app.uuid(), flow.uuid()));
     let sql = "SELECT app_id, flow_id FROM flows WHERE (app_id, flow_id) > ($1, $2) \

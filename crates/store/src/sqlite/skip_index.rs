@@ -1,4 +1,4 @@
-//! Blocks of responses: laid out, filled, emptied, and used by a walk. See [`crate::blocks`].
+//! Blocks of responses: laid out, filled, emptied, and used by a walk. See [`crate::skip_index`].
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
@@ -8,11 +8,11 @@ use sluice_flow::time::Timestamp;
 use super::codec::{Cells, ReadCells as _, bytes};
 use super::read::{limit, many};
 use super::transaction::{Stop, Then};
-use crate::blocks::{
-    BLOCK_ROWS, BlockPlace, FILLED_A_CALL, LAID_OUT_A_CALL, Looked, Narrowed, Narrowing, Terms,
-    Wanted, laid_out, settled_by, young_from,
-};
 use crate::listing::{Span, Walk};
+use crate::skip_index::{
+    BLOCK_ROWS, FILLED_A_CALL, LAID_OUT_A_CALL, Looked, Narrowed, Narrowing, SkipIndexCursor,
+    Terms, Wanted, laid_out, settled_by, young_from,
+};
 use crate::{NewResponse, Order, Outcome, ResponseQuery};
 
 /// What is to be written about the blocks of one flow.
@@ -33,7 +33,11 @@ pub(super) struct Filled {
 }
 
 /// What is to be done about the flow after this one, if there is any.
-pub(super) fn work(connection: &Connection, place: BlockPlace, now: Timestamp) -> Result<Work> {
+pub(super) fn work(
+    connection: &Connection,
+    place: SkipIndexCursor,
+    now: Timestamp,
+) -> Result<Work> {
     let Some((app, flow)) = next_flow(connection, place)? else { return Ok(Work::default()) };
     let instant = connection.unchecked_transaction()?;
     let mut work = Work { flow: Some((app, flow)), since: now.as_millis(), ..Work::default() };
@@ -55,7 +59,7 @@ fn id(cells: &mut Cells) -> Result<u128> {
     cells.take().map(u128::from_be_bytes)
 }
 
-fn next_flow(connection: &Connection, place: BlockPlace) -> Result<Option<(AppId, FlowId)>> {
+fn next_flow(connection: &Connection, place: SkipIndexCursor) -> Result<Option<(AppId, FlowId)>> {
     let (app, flow) = place.map_or(([0; 16], [0; 16]), |(app, flow)| (bytes!(app), bytes!(flow)));
     connection
         .prepare_cached(
