@@ -11,9 +11,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::parts::{Context, Identity};
 use super::surrogates;
-use crate::text_map::{TextMap, Texts, last_of_each};
+use crate::text_map::last_of_each;
 
 /// How many arrays and objects may stand inside one another, the outermost included.
 pub(super) const DEPTH_MAX: usize = 16;
@@ -46,13 +45,7 @@ pub(super) enum Node<'a> {
     Object(Object<'a>),
 }
 
-impl<'a> Node<'a> {
-    /// An object of the fields that are there.
-    fn of_fields<const N: usize>(fields: [(&'static str, Option<Self>); N]) -> Self {
-        let fields = fields.into_iter().filter_map(|(name, node)| Some((name.into(), node?)));
-        Self::Object(Object(fields.collect()))
-    }
-
+impl Node<'_> {
     /// The JSON type in words, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
@@ -120,47 +113,6 @@ impl<'a> Object<'a> {
         last_of_each(&mut self.0);
         self.0.retain(|(_, node)| !matches!(node, Node::Null));
         self.0
-    }
-}
-
-impl<'a> From<Texts<'a>> for Node<'a> {
-    fn from(texts: Texts<'a>) -> Self {
-        match texts {
-            Texts::One(text) => Self::Text(text),
-            Texts::Many(items) => Self::List(items.into_iter().map(Self::Text).collect()),
-        }
-    }
-}
-
-impl<'a> From<TextMap<'a>> for Node<'a> {
-    fn from(map: TextMap<'a>) -> Self {
-        let pairs = map.into_iter().map(|(name, texts)| (name, Self::from(texts)));
-        Self::Object(Object(pairs.collect()))
-    }
-}
-
-impl<'a> From<Identity<'a>> for Node<'a> {
-    fn from(identity: Identity<'a>) -> Self {
-        let Identity { kind, value } = identity;
-        Self::of_fields([("type", Some(Self::Text(kind))), ("value", Some(Self::Text(value)))])
-    }
-}
-
-impl<'a> From<Context<'a>> for Node<'a> {
-    fn from(context: Context<'a>) -> Self {
-        let text = |text: Option<Cow<'a, str>>| text.map(Self::Text);
-        let page = context.page.map(|page| {
-            Self::of_fields([
-                ("path", text(page.path)),
-                ("referrer", text(page.referrer)),
-                ("search", text(page.search)),
-            ])
-        });
-        Self::of_fields([
-            ("locale", text(context.locale)),
-            ("page", page),
-            ("userAgent", text(context.user_agent)),
-        ])
     }
 }
 
