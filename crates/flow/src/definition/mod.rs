@@ -26,7 +26,7 @@ use self::limits::{DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, TITLE_CHARS_MAX
 use self::reader::{Faults, Reader};
 use crate::locale;
 use crate::origin;
-use crate::question::url::is_url;
+use crate::question::types::url::is_url;
 use crate::question::{self, Question};
 use crate::text_map::TextMap;
 
@@ -173,6 +173,16 @@ pub fn check(draft: &Value) -> Result<Definition, Vec<Fault>> {
         Some(definition) if faults.is_empty() => Ok(definition),
         _ => Err(faults),
     }
+}
+
+/// Reads a definition that was stored as JSON, or returns why it cannot be read.
+pub fn stored(json: &str) -> Result<Definition, String> {
+    let value = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    check(&value).map_err(|faults| {
+        let messages =
+            faults.into_iter().map(|fault| format!("{}: {}", fault.pointer, fault.message));
+        messages.take(1).collect()
+    })
 }
 
 /// Checks a draft that is to be published: [`check`], and the rules that older versions were published without.

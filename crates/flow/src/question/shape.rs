@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::choice::{Choice, OTHER_PREFIX};
 use super::rules::{Comparable, Label};
-use super::table::QuestionType;
+use super::types::QuestionType;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
