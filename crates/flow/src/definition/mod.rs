@@ -1,6 +1,6 @@
 //! An author's draft, checked into a [`Definition`] or every fault that it has.
 //!
-//! A definition is a snapshot less what the server sets. Only [`check`] makes one, so whoever holds
+//! A definition is a snapshot less what the server sets. Only [`check`] makes one, so the holder of
 //! one need not check again: ids are unique, bounds fit, conditions speak of earlier questions, and
 //! translations of texts that exist. Its JSON ([`Definition::to_json`]) is canonical: defaults are
 //! written out, absent texts left out, and it checks to an equal definition.
@@ -199,7 +199,7 @@ pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
     Err(faults)
 }
 
-/// The definition as far as it can be read; it counts only if no fault was found.
+/// The definition, if it can be read at all; it is valid only if no fault was found.
 fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
     let mut reader = Reader::open(draft, String::new(), faults)?;
     let title = reader.needed_text("title", TITLE_CHARS_MAX);

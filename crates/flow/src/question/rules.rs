@@ -1,4 +1,4 @@
-//! What every question type says of itself, and the kinds of things that it says.
+//! What every question type defines, and the kinds of values that it defines it with.
 
 use super::answer::Problems;
 use super::choice::Choice;
@@ -9,7 +9,7 @@ use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::definition::reader::Reader;
 use crate::text_map::Texts;
 
-/// What a type says of itself.
+/// What a type defines.
 pub(crate) trait Rules: Sized {
     /// Whether there is anything to answer.
     const ANSWERABLE: bool = true;

@@ -1,4 +1,4 @@
-//! What kind of value an answer is, and how it reads: for whoever lays answers out, searches or shows them.
+//! What kind of value an answer is, and how it reads: for code that exports, searches or shows answers.
 
 use std::borrow::Cow;
 

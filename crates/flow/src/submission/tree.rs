@@ -60,7 +60,7 @@ impl Node<'_> {
 }
 
 impl<'a> Node<'a> {
-    /// The same with texts of its own, for an input that had to be repaired.
+    /// The same with owned texts, for an input that had to be repaired.
     fn into_owned(self) -> Node<'static> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
@@ -123,7 +123,7 @@ pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<Input<'a>, St
     if input.trim_ascii().is_empty() {
         return Err("Unexpected end of JSON input".to_owned());
     }
-    // Looked at once for the whole input, so that no text of it need be looked at again.
+    // Validated once for the whole input, so that no single text must be validated again.
     let text = std::str::from_utf8(input)
         .map_err(|error| format!("not UTF-8 at byte {}", error.valid_up_to() + 1))?;
     let node = match read_text(text, fields) {
