@@ -10,7 +10,9 @@ import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const { inWords } = await import(`${ROOT}/crates/web/src/console/assets/script/editor/words.js`);
+const SCRIPTS = `${ROOT}/crates/web/src/console/assets/script/editor`;
+const { inWords } = await import(`${SCRIPTS}/words.js`);
+const { know } = await import(`${SCRIPTS}/types.js`);
 
 const world = await openWorld();
 after(() => world.close());
@@ -50,7 +52,9 @@ const at = (page, pointer) => page.locator(`[data-pointer="${pointer}"]`);
 const show = (page, name) => page.locator(`[data-shows-section=${name}]`).click();
 const look = (page) => page.frameLocator("#look iframe");
 
-test("conditions are said as the shared table says", () => {
+test("conditions are said as the shared table says", async () => {
+  const { page } = await edit();
+  know(JSON.parse(await page.locator("#editor").getAttribute("data-about")).types);
   const { questions, cases } = JSON.parse(readFileSync(`${ROOT}/crates/flow/tests/condition_words.json`, "utf8"));
   for (const { if: condition, words } of cases) assert.equal(inWords(condition, questions), words);
 });

@@ -1,10 +1,11 @@
 //! What a flow has asked, over all its published versions.
 
-use serde_json::Value;
-use sluice_flow::definition::{self, Definition};
+use std::sync::Arc;
+
+use sluice_flow::definition::Definition;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::question::Shape;
-use sluice_store::{Scope, StoreError, VersionRow};
+use sluice_store::{Scope, VersionRow};
 
 use crate::actor::Actor;
 use crate::admin::AdminResult;
@@ -40,7 +41,7 @@ pub struct Asked {
 pub struct AskedVersion {
     pub id: FlowVersionId,
     pub number: u32,
-    pub definition: Definition,
+    pub definition: Arc<Definition>,
 }
 
 impl Asked {
@@ -94,21 +95,11 @@ impl Engine {
         }
         let mut asked = Asked::default();
         for version in versions.iter().rev() {
-            let definition = definition_of(version)?;
+            let definition = self.definitions.read(version)?;
             asked.add(version.number, &definition);
             let (id, number) = (version.flow_version_id, version.number);
             asked.versions.push(AskedVersion { id, number, definition });
         }
         Ok(asked)
     }
-}
-
-fn definition_of(version: &VersionRow) -> AdminResult<Definition> {
-    let unreadable = |why: String| {
-        StoreError::Corrupt(format!("the definition of {}: {why}", version.flow_version_id))
-    };
-    let draft: Value =
-        serde_json::from_str(&version.definition).map_err(|error| unreadable(error.to_string()))?;
-    let checked = definition::check(&draft);
-    Ok(checked.map_err(|faults| unreadable(format!("{} fault(s)", faults.len())))?)
 }

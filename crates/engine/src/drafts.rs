@@ -173,7 +173,7 @@ impl Editing {
             None => json!({"title": state.flow.name, "questions": []}),
         };
         let published = match &state.current {
-            Some(current) => definition::check(&read(current)?).ok(),
+            Some(current) => definition::stored(&current.definition).ok(),
             None => None,
         };
         let faults = faults_of(&definition);

@@ -16,6 +16,7 @@ use crate::blocks::Blocks;
 use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::counting::Counting;
+use crate::definitions::Definitions;
 use crate::erasure::Erasures;
 use crate::export::Exports;
 use crate::ids::Ids;
@@ -25,7 +26,6 @@ use crate::people::Passwords;
 use crate::rate::{Rates, Usages};
 use crate::registry::Registry;
 use crate::retention::Retention;
-use crate::summary::Definitions;
 use crate::tokens::hash_of;
 use crate::verify::{KeySource, MasterKeySource, Verifying};
 
@@ -126,8 +126,14 @@ impl Engine {
         let position = store.changes(FeedPosition::default()).await?.position;
         let verifying = Verifying::new(options.master_keys, options.key_source);
         let usages = Usages::new(options.rates);
-        let registry =
-            Registry::new(Arc::clone(&store), Arc::clone(&clock), verifying.clone(), usages);
+        let definitions = Definitions::new();
+        let registry = Registry::new(
+            Arc::clone(&store),
+            Arc::clone(&clock),
+            verifying.clone(),
+            usages,
+            definitions.clone(),
+        );
         let lost = watch::Sender::new(false);
         let stored = Arc::new(AtomicBool::new(false));
         let committer = Committer::start(
@@ -175,7 +181,7 @@ impl Engine {
             exports: Arc::default(),
             watches: Watches::default(),
             passwords: Passwords::new(),
-            definitions: Definitions::new(),
+            definitions,
             environment_token,
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),

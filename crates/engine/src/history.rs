@@ -4,7 +4,10 @@
 //! same breath as the version, and its id tells its time: so a look at the few entries before that instant finds
 //! it. Where an app is changed so quickly that it does not, nobody is named.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
+use sluice_flow::definition::Definition;
 use sluice_flow::id::{AuditId, FlowId, FlowVersionId, v7};
 use sluice_flow::lifecycle::{Accepting, accepting};
 use sluice_store::{AuditQuery, AuditRow, Scope, VersionRow};
@@ -36,6 +39,11 @@ struct Detail {
 }
 
 impl Engine {
+    /// The definition of a version, if it can be read.
+    pub fn definition(&self, version: &VersionRow) -> Option<Arc<Definition>> {
+        self.definitions.readable(version)
+    }
+
     /// The published versions of a flow, newest first, from below a number where one is given.
     pub async fn history(
         &self,

@@ -20,6 +20,7 @@ mod blocks;
 pub mod clock;
 pub mod commit;
 mod counting;
+mod definitions;
 mod drafts;
 mod engine;
 mod erasure;

@@ -16,7 +16,7 @@ use std::time::Duration;
 use quick_cache::sync::Cache;
 use quick_cache::{UnitWeighter, Weighter};
 use serde::Serialize;
-use sluice_flow::definition::{self, Kind};
+use sluice_flow::definition::Kind;
 use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId};
 use sluice_flow::lifecycle::{
     self, Accepting, FlowStatus, FlowTimes, GRACE_DEFAULT_SECONDS, VersionTimes,
@@ -31,6 +31,7 @@ use sluice_store::{
 };
 
 use crate::clock::Clock;
+use crate::definitions::Definitions;
 use crate::engine::Engine;
 use crate::hosted::HostedApp;
 use crate::look::Look;
@@ -98,7 +99,8 @@ pub(crate) struct VersionView {
 #[derive(Debug)]
 pub(crate) struct PublishedView {
     pub(crate) snapshot: Snapshot,
-    served: Arc<Served>,
+    /// In every generation, by [`Generation::index`].
+    served: Vec<Arc<Served>>,
 }
 
 impl VersionView {
@@ -138,6 +140,7 @@ pub(crate) struct Registry {
     clock: Arc<dyn Clock>,
     verifying: Verifying,
     usages: Arc<Usages>,
+    definitions: Definitions,
     caches: Arc<Caches>,
 }
 
@@ -156,8 +159,7 @@ struct Weigh;
 impl Weighter<FlowVersionId, Option<Arc<VersionView>>> for Weigh {
     fn weight(&self, _: &FlowVersionId, view: &Option<Arc<VersionView>>) -> u64 {
         let published = view.as_ref().and_then(|view| view.published.as_ref());
-        // The parsed snapshot takes about as much again as its JSON.
-        ENTRY_BYTES + published.map_or(0, |published| 2 * published.served.weight() as u64)
+        ENTRY_BYTES + published.map_or(0, PublishedView::weight)
     }
 }
 
@@ -173,6 +175,7 @@ impl Registry {
         clock: Arc<dyn Clock>,
         verifying: Verifying,
         usages: Usages,
+        definitions: Definitions,
     ) -> Self {
         let versions = Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, Weigh);
         let hosted = Cache::with_weighter(APPS_MAX, HOSTED_BYTES_MAX, Weigh);
@@ -183,7 +186,8 @@ impl Registry {
             hosted: Remembered::new(hosted),
             changes: AtomicU64::new(0),
         };
-        Self { store, clock, verifying, usages: Arc::new(usages), caches: Arc::new(caches) }
+        let (usages, caches) = (Arc::new(usages), Arc::new(caches));
+        Self { store, clock, verifying, usages, definitions, caches }
     }
 
     /// The app of an active key.
@@ -242,7 +246,9 @@ impl Registry {
             .remembered(&self.caches.versions, &id, async {
                 let Some(state) = self.store.find_version(id).await? else { return Ok(None) };
                 // Parsing and compressing a long definition would hold up other requests here.
-                let view = tokio::task::spawn_blocking(|| VersionView::new(state)).await;
+                let definitions = self.definitions.clone();
+                let view = move || VersionView::new(state, &definitions);
+                let view = tokio::task::spawn_blocking(view).await;
                 let view = view.map_err(|error| StoreError::Failed(Box::new(error)))??;
                 Ok(Some(Arc::new(view)))
             })
@@ -377,9 +383,9 @@ struct ResolvedBody<'a> {
 }
 
 impl VersionView {
-    fn new(state: VersionState) -> StoreResult<Self> {
+    fn new(state: VersionState, definitions: &Definitions) -> StoreResult<Self> {
         let published = match state.version.times.published_at {
-            Some(published_at) => Some(PublishedView::new(&state, published_at)?),
+            Some(published_at) => Some(PublishedView::new(&state, published_at, definitions)?),
             None => None,
         };
         Ok(Self {
@@ -396,32 +402,36 @@ impl VersionView {
 }
 
 impl PublishedView {
-    /// Reads a stored definition again. It was checked when it was published, so a fault now means
-    /// that the store gives back something else than it was given.
-    fn new(state: &VersionState, published_at: Timestamp) -> StoreResult<Self> {
-        let id = state.version.flow_version_id;
-        let unreadable = |what: String| StoreError::Corrupt(format!("definition of {id}: {what}"));
-        let value = serde_json::from_str(&state.version.definition)
-            .map_err(|error| unreadable(error.to_string()))?;
-        let definition = definition::check(&value).map_err(|faults| {
-            unreadable(faults.first().map(|fault| fault.message.clone()).unwrap_or_default())
-        })?;
+    fn new(
+        state: &VersionState,
+        published_at: Timestamp,
+        definitions: &Definitions,
+    ) -> StoreResult<Self> {
+        let definition = definitions.read(&state.version)?;
         let meta = VersionMeta {
-            flow_version_id: id,
+            flow_version_id: state.version.flow_version_id,
             flow_id: state.version.flow_id,
             kind: state.flow.kind,
             number: state.version.number,
             published_at,
         };
         let snapshot = Snapshot::new(meta, definition);
-        let served = Arc::new(Served::new(payload::render(&snapshot, Generation::G4)));
+        let render = |generation: &Generation| {
+            Arc::new(Served::new(payload::render(&snapshot, *generation)))
+        };
+        let served = Generation::ALL.iter().map(render).collect();
         Ok(Self { snapshot, served })
     }
 
+    /// The bytes that it takes: the parsed snapshot about as many as its JSON.
+    fn weight(&self) -> u64 {
+        let snapshot = self.served[Generation::LATEST.index()].weight();
+        let served: usize = self.served.iter().map(|served| served.weight()).sum();
+        (snapshot + served) as u64
+    }
+
     fn served(&self, generation: Generation) -> &Arc<Served> {
-        match generation {
-            Generation::G4 => &self.served,
-        }
+        &self.served[generation.index()]
     }
 }
 

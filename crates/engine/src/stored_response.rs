@@ -227,7 +227,7 @@ pub fn labelled_values(row: &ResponseRow) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId};
+    use sluice_flow::id::{AppId, FlowId, FlowVersionId};
     use sluice_flow::submission::Admission;
     use uuid::Uuid;
 

@@ -67,7 +67,7 @@ async fn all_who_wait_for_one_answer_get_its_failure_within_one_deadline() {
     assert_eq!(lookups(), 2, "once in vain for all, and once again");
     let (view, flow) = (other.view(&app).await, flow.to_string());
     ask_while_it_hangs(&other, async || other.engine.resolve(&view, &flow).await).await;
-    let snapshot = async || other.engine.snapshot(&view, &version, Generation::G4).await;
+    let snapshot = async || other.engine.snapshot(&view, &version, Generation::LATEST).await;
     ask_while_it_hangs(&other, snapshot).await;
 }
 
@@ -139,9 +139,9 @@ async fn a_retired_version_is_neither_served_nor_accepting() {
     let version = world.publish(flow).await.flow_version_id;
     let view = world.view(&app).await;
     let id = version.to_string();
-    assert!(world.engine.snapshot(&view, &id, Generation::G4).await.unwrap().is_some());
+    assert!(world.engine.snapshot(&view, &id, Generation::LATEST).await.unwrap().is_some());
     world.engine.retire(&world.actor, version).await.unwrap();
-    assert!(world.engine.snapshot(&view, &id, Generation::G4).await.unwrap().is_none());
+    assert!(world.engine.snapshot(&view, &id, Generation::LATEST).await.unwrap().is_none());
     assert_eq!(code(&world.submit(&view, &submission(version)).await), "flow_version_not_found");
 }
 

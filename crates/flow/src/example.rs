@@ -9,8 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::definition::Definition;
 use crate::judge::judge_question;
-use crate::question::choice::Choice;
-use crate::question::{Question, QuestionType};
+use crate::question::{Format, Input, Length, Question, QuestionType};
 use crate::text_map::{TextMap, Texts};
 
 /// One right answer to each question that takes one.
@@ -29,56 +28,50 @@ fn proposals(question_type: &QuestionType) -> Vec<Texts<'static>> {
     let one = |texts: &[&str]| {
         texts.iter().map(|text| Texts::One(Cow::Owned((*text).to_owned()))).collect()
     };
-    let number = |text: String| Texts::One(Cow::Owned(text));
-    match question_type {
-        QuestionType::ShortText(it) => {
-            texts("Ada Lovelace", it.length.min_length, it.length.max_length)
-        }
-        QuestionType::LongText(it) => {
-            texts("It does what I need, quickly.", it.length.min_length, it.length.max_length)
-        }
-        QuestionType::Email(_) => one(&["ada@example.com"]),
-        QuestionType::Url(_) => one(&["https://example.com"]),
-        QuestionType::Phone(_) => one(&["+49 30 1234567"]),
-        QuestionType::Number(it) => {
-            let ends = [&it.min, &it.max].into_iter().flatten().map(|end| number(end.to_string()));
+    let given = |text: String| Texts::One(Cow::Owned(text));
+    match question_type.input() {
+        Input::Nothing => Vec::new(),
+        Input::Line { format: Format::Text, length } => texts("Ada Lovelace", length),
+        Input::Line { format: Format::Email, .. } => one(&["ada@example.com"]),
+        Input::Line { format: Format::Url, .. } => one(&["https://example.com"]),
+        Input::Line { format: Format::Phone, .. } => one(&["+49 30 1234567"]),
+        Input::Paragraph { length } => texts("It does what I need, quickly.", length),
+        Input::Number { min, max, .. } => {
+            let ends = [min, max].into_iter().flatten().map(|end| given(end.to_string()));
             one(&["42", "1", "0"]).into_iter().chain(ends).collect()
         }
-        QuestionType::Date(it) => {
-            let ends = [&it.min, &it.max].into_iter().flatten().map(|end| number(end.clone()));
+        Input::Date { min, max } => {
+            let ends = [min, max].into_iter().flatten().map(|end| given(end.to_owned()));
             one(&["2026-11-15"]).into_iter().chain(ends).collect()
         }
-        QuestionType::SingleChoice(it) => first(&it.choice.options),
-        QuestionType::Dropdown(it) => first(&it.choice.options),
-        QuestionType::MultipleChoice(it) => {
-            let least = it.min_selected.unwrap_or(1).max(1) as usize;
-            vec![many(it.choice.options.iter().take(least).map(|option| option.id.clone()))]
+        Input::OneOf { options, .. } => {
+            options.options.iter().take(1).map(|option| given(option.id.clone())).collect()
         }
-        QuestionType::Ranking(it) => vec![many(it.options.iter().map(|option| option.id.clone()))],
-        QuestionType::Matrix(it) => {
-            let column = it.columns.last().map(|column| column.id.as_str()).unwrap_or_default();
-            vec![many(it.rows.iter().map(|row| format!("{}:{column}", row.id)))]
+        Input::SomeOf { options, min, .. } => {
+            let least = min.unwrap_or(1).max(1) as usize;
+            vec![many(options.options.iter().take(least).map(|option| option.id.clone()))]
         }
-        QuestionType::Rating(it) => vec![number(it.max.to_string())],
-        QuestionType::Nps(_) => one(&["9"]),
-        QuestionType::YesNo(_) => one(&["yes"]),
-        QuestionType::Consent(_) => one(&["accepted"]),
-        QuestionType::Statement(_) => Vec::new(),
+        Input::Order { options } => vec![many(options.iter().map(|option| option.id.clone()))],
+        Input::Grid { rows, columns } => {
+            let column = columns.last().map(|column| column.id.as_str()).unwrap_or_default();
+            vec![many(rows.iter().map(|row| format!("{}:{column}", row.id)))]
+        }
+        // The one mark below the best of a long scale, as most people answer.
+        Input::Scale { low: 0, high, .. } => vec![given((high - 1).to_string())],
+        Input::Scale { high, .. } => vec![given(high.to_string())],
+        Input::YesNo => one(&["yes"]),
+        Input::Tick { value } => one(&[value]),
     }
 }
 
 /// A text that is cut or repeated to the length that is asked for.
-fn texts(text: &str, min: Option<u32>, max: Option<u32>) -> Vec<Texts<'static>> {
-    let least = min.unwrap_or(0) as usize;
-    let most = max.map_or(usize::MAX, |max| max as usize);
+fn texts(text: &str, wanted: Length) -> Vec<Texts<'static>> {
+    let least = wanted.min_length.unwrap_or(0) as usize;
+    let most = wanted.max_length.map_or(usize::MAX, |max| max as usize);
     let length = text.chars().count().max(least).min(most);
     let text: String = text.chars().cycle().take(length).collect();
     // An answer of white space alone would be none.
     vec![Texts::One(Cow::Owned(text))]
-}
-
-fn first(options: &[Choice]) -> Vec<Texts<'static>> {
-    options.iter().take(1).map(|option| Texts::One(Cow::Owned(option.id.clone()))).collect()
 }
 
 fn many(texts: impl Iterator<Item = String>) -> Texts<'static> {
@@ -115,7 +108,7 @@ mod tests {
     #[test]
     fn every_type_that_takes_an_answer_has_one() {
         let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]);
-        let mut expected = json!({
+        let expected = json!({
             "shortText": "Ada Lovelace", "longText": "It does what I need, quickly.", "email": "ada@example.com",
             "url": "https://example.com", "phone": "+49 30 1234567", "number": "42", "date": "2026-11-15",
             "singleChoice": "a", "dropdown": "a", "multipleChoice": ["a"], "ranking": ["a", "b"],
@@ -125,21 +118,27 @@ mod tests {
             .iter()
             .map(|name| {
                 let mut question = json!({"id": name, "type": name, "prompt": "?"});
-                match *name {
-                    "singleChoice" | "dropdown" | "multipleChoice" | "ranking" => {
-                        question["options"] = options.clone()
-                    }
-                    "matrix" => {
-                        question["rows"] = options.clone();
-                        question["columns"] = options.clone();
-                    }
-                    _ => {}
+                for field in QuestionType::blank(name).unwrap().choice_fields() {
+                    question[field] = options.clone();
                 }
                 question
             })
             .collect();
-        expected["rating"] = json!("5");
-        check(Value::Array(questions), expected);
+        let draft = json!({"title": "T", "questions": questions});
+        let definition = definition::check(&draft).unwrap();
+        let examples = answers(&definition);
+        for question in definition.questions() {
+            let (kind, answer) = (&question.question_type, examples.get(&question.id));
+            assert_eq!(answer.is_some(), kind.is_answerable(), "{}", kind.name());
+            // A type that is not in the list above has an example too, whatever it is.
+            if let Some(expected) = expected.get(kind.name()) {
+                assert_eq!(answer, Some(expected));
+            }
+        }
+        assert_eq!(
+            expected.as_object().unwrap().keys().filter(|it| !examples.contains_key(*it)).count(),
+            0
+        );
     }
 
     #[test]

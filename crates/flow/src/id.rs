@@ -1,7 +1,7 @@
 //! Identifiers: a prefix that says what it is, and 22 base62 digits of 128 bits.
 //!
 //! Ids of things are UUIDv7 inside, so that they sort by the time they were made; that also means an
-//! id tells its time and is never a secret. [`ApiKey`] is random and publishable. Making the bits
+//! id contains its time and is never a secret. [`ApiKey`] is random and publishable. Making the bits
 //! (clock, randomness) is the engine's business; here they only come in.
 
 use std::fmt;
@@ -159,7 +159,7 @@ ids! {
     AuditId = "au_";
     /// Somebody who signs in to the console.
     UserId = "us_";
-    /// An invitation. Whoever has the id may answer in its place, so all of it is random, and it tells
+    /// An invitation. Anyone who has the id may answer in its place, so all of it is random, and it reveals
     /// no time.
     AssignmentId = "fa_";
     /// One form that was shown: what is sent with it is stored once. Its time is when it was made.

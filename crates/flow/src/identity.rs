@@ -1,4 +1,4 @@
-//! What a verified token says of the respondent, against what the submission says.
+//! What a verified token claims about the respondent, against what the submission claims.
 //!
 //! Whether the token is genuine is not decided here: a [`Claims`] is what was proven. Messages never
 //! repeat a value: it may be somebody's address.

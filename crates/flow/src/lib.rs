@@ -14,9 +14,9 @@
 //! 7. [`counts`]: what a response adds to the counts of its version and day.
 //!
 //! Beside it stands [`invitation`]: for whom a flow was assigned, and what such an assignment is at an instant.
-//! [`words`] tells which words stand in many answers. [`origin`] parses the origins that an app allows.
+//! [`words`] finds words that many answers have. [`origin`] parses the origins that an app allows.
 //!
-//! A refusal is a value ([`issue::Issue`], theirs); this crate has no errors of its own.
+//! A refusal is a value ([`issue::Issue`], theirs); this crate has no error types.
 
 pub mod counts;
 pub(crate) mod date;

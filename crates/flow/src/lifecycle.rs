@@ -119,7 +119,7 @@ pub fn accepting(version: &VersionTimes, flow: &FlowTimes, now: Timestamp) -> Ac
     }
 }
 
-/// What the live window says of a flow at an instant, for those who resolve it.
+/// What the live window says of a flow at an instant, for clients that resolve it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlowStatus {

@@ -1,7 +1,7 @@
 //! Which questions a set of answers reaches: `visibleIf`.
 //!
-//! A condition reads the answers as they were given, those to hidden questions included: whoever
-//! sends an answer means it, and the outcome does not depend on the order of evaluation.
+//! A condition reads the answers as they were given, those to hidden questions included: an
+//! answer that is sent is meant, and the outcome does not depend on the order of evaluation.
 //! A comparison with a question that has no answer is false, `notIn` too; only `answered` and `not`
 //! speak of what is missing. An answer of the wrong format compares as false.
 //!

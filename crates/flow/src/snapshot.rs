@@ -3,6 +3,8 @@
 //! A snapshot never changes: the next publish makes another. It holds what the server set beside
 //! what the author wrote; whether it takes responses now is [`crate::lifecycle`]'s business.
 
+use std::sync::Arc;
+
 use crate::definition::{Definition, Kind};
 use crate::id::{FlowId, FlowVersionId};
 use crate::time::Timestamp;
@@ -21,12 +23,12 @@ pub struct VersionMeta {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
     meta: VersionMeta,
-    definition: Definition,
+    definition: Arc<Definition>,
 }
 
 impl Snapshot {
-    pub fn new(meta: VersionMeta, definition: Definition) -> Self {
-        Self { meta, definition }
+    pub fn new(meta: VersionMeta, definition: impl Into<Arc<Definition>>) -> Self {
+        Self { meta, definition: definition.into() }
     }
 
     pub fn meta(&self) -> &VersionMeta {

@@ -60,6 +60,11 @@ impl<'a> TextMap<'a> {
         Self(pairs)
     }
 
+    /// The pairs, in the order of their names.
+    pub(crate) fn into_pairs(self) -> Vec<(Cow<'a, str>, Texts<'a>)> {
+        self.0
+    }
+
     pub fn get(&self, name: &str) -> Option<&Texts<'a>> {
         let index = self.0.binary_search_by(|(key, _)| key.as_ref().cmp(name)).ok()?;
         Some(&self.0[index].1)

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use sluice_flow::submission::{
-    Admission, Context, Identity, Page, Submission, TextMap, Texts, parse,
+    Admission, Context, Identity, Page, Submission, TextMap, Texts, Unfit, parse,
 };
 
 fn submission(context: &Value) -> String {
@@ -146,4 +146,80 @@ fn a_submission_built_from_its_parts_keeps_the_rules_of_a_parsed_one() {
     let codes: Vec<&str> =
         wrong.checked().unwrap_err().iter().map(|issue| issue.code.as_str()).collect();
     assert_eq!(codes, ["too_long", "duplicate_user_id", "too_long", "too_long"]);
+}
+
+/// The same content as bytes, for what was built from parts.
+fn bytes(parts: &Submission<'_>) -> String {
+    let identities: Vec<Value> = parts
+        .identities
+        .iter()
+        .map(|identity| json!({"type": identity.kind, "value": identity.value}))
+        .collect();
+    let body = json!({
+        "flowVersionId": parts.flow_version_id, "flowVersionPayloadGeneration": "4",
+        "respondentAnalyticsAdmission": "admitted", "answers": parts.answers,
+        "identities": identities, "metadata": {"tags": parts.tags}, "context": parts.context,
+        "flowAssignmentId": parts.flow_assignment_id,
+    });
+    body.to_string()
+}
+
+#[test]
+fn parts_and_bytes_are_refused_with_the_same_issues() {
+    let one = |text: &str| Texts::One(text.to_owned().into());
+    let many = |count: usize, text: &str| Texts::Many(vec![text.to_owned().into(); count]);
+    let map = |name: &str, texts: Texts<'static>| -> TextMap<'static> {
+        [(name.to_owned().into(), texts)].into_iter().collect()
+    };
+    let crowd = |count: usize| -> TextMap<'static> {
+        (0..count).map(|n| (format!("n{n}").into(), Texts::One("x".into()))).collect()
+    };
+    let identity = |kind: &str, value: &str| Identity {
+        kind: kind.to_owned().into(),
+        value: value.to_owned().into(),
+    };
+    let (long, nul) = ("é".repeat(16_385), "a\0b");
+    let answers = [
+        map("a", one(nul)),
+        map(nul, one("x")),
+        map("a", many(2, nul)),
+        map("a", many(1_001, "x")),
+        map("a", many(1_000, "é")),
+        map("a", one(&long)),
+        map("a", many(2, &long[..16_400])),
+        crowd(301),
+        TextMap::default(),
+    ];
+    let tags = [
+        map("", one("x")),
+        map(&long[..130], one("x")),
+        map(nul, one(nul)),
+        map("t", many(51, "x")),
+        map("t", Texts::Many(vec!["x".into(), long.clone().into()])),
+        crowd(51),
+    ];
+    let identities = [
+        vec![identity("", "x"), identity("a b", nul), identity(nul, nul)],
+        vec![identity("userId", ""), identity("traits.email", "nobody")],
+        vec![identity("userId", "u"), identity("userId", "u"), identity("userId", "v")],
+        (0..11).map(|n| identity("other", &n.to_string())).collect(),
+        vec![identity("other", "x"); 101],
+    ];
+    let ids = [nul.to_owned(), "x".repeat(256), "é".repeat(255)];
+    let cases = (answers.into_iter().map(|answers| Submission { answers, ..parts() }))
+        .chain(tags.into_iter().map(|tags| Submission { tags, ..parts() }))
+        .chain(identities.into_iter().map(|identities| Submission { identities, ..parts() }))
+        .chain(ids.map(|id| Submission { flow_assignment_id: Some(id.into()), ..parts() }));
+    let mut refused = 0;
+    for case in cases {
+        let body = bytes(&case);
+        let parsed = match parse(body.as_bytes()) {
+            Ok(submission) => Ok(submission),
+            Err(Unfit::Refused(issues)) => Err(issues),
+            Err(Unfit::Malformed(why)) => panic!("{why}"),
+        };
+        refused += usize::from(parsed.is_err());
+        assert_eq!(case.checked(), parsed, "{body}");
+    }
+    assert_eq!(refused, 20);
 }

@@ -27,7 +27,10 @@ fn definition() -> Definition {
         }
         "ranking" => json!({"options": options}),
         "matrix" => json!({"rows": options, "columns": options}),
-        _ => json!({}),
+        _ => {
+            let fields = QuestionType::blank(name).unwrap().choice_fields();
+            fields.into_iter().map(|field| (field, options.clone())).collect()
+        }
     };
     let questions = QuestionType::NAMES.iter().map(|name| {
         let mut question = own(name);

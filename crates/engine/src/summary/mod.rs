@@ -4,7 +4,6 @@
 //! costs the same at a thousand responses and at ten million. A question is followed over the versions by its id and
 //! its type: what was edited keeps its history, and what was removed is still told.
 
-mod definitions;
 mod numbers;
 mod picture;
 mod questions;
@@ -24,8 +23,6 @@ use sluice_store::{CountsQuery, DayTotal, Scope, StoreError};
 use crate::actor::Actor;
 use crate::admin::AdminResult;
 use crate::engine::Engine;
-
-pub(crate) use definitions::Definitions;
 
 /// Which responses of a flow are summed up. Days are UTC, and both ends count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -305,7 +302,7 @@ impl Engine {
                     flow_version_id: row.flow_version_id,
                     number: row.number,
                     published_at: row.times.published_at.unwrap_or(row.created_at),
-                    definition: self.definitions.of(&row),
+                    definition: self.definitions.readable(&row),
                 });
             }
         }

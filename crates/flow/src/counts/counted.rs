@@ -100,15 +100,15 @@ fn mark(text: &str, low: u32, high: u32) -> Option<u32> {
     text.parse().ok().filter(|mark| (low..=high).contains(mark))
 }
 
-/// The year times 13 plus the month, or without one where it is not told apart.
+/// The year times 13 plus the month, or the year alone where months are not counted separately.
 fn month_key(text: &str) -> Option<u32> {
     if !is_date(text) {
         return None;
     }
     let year: u32 = text.get(..4)?.parse().ok()?;
     let month: u32 = text.get(5..7)?.parse().ok()?;
-    let is_told = (MONTHS_FROM..MONTHS_UNTIL).contains(&year);
-    Some(year * 13 + if is_told { month } else { 0 })
+    let has_month = (MONTHS_FROM..MONTHS_UNTIL).contains(&year);
+    Some(year * 13 + if has_month { month } else { 0 })
 }
 
 /// The month of a key as `YYYY-MM`, or its year as `YYYY`. These sort as the keys do.

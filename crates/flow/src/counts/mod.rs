@@ -12,8 +12,8 @@
 //! sheet means nothing without it, and takes few bytes.
 //!
 //! What a stored response adds must not change, or taking it away would leave something behind. Where a
-//! rule here does change, whatever was counted is to be counted anew: a migration that empties the counts and begins the
-//! walk over all responses. A test holds the bytes.
+//! rule here does change, everything must be counted again: by a migration that empties the counts and restarts the
+//! scan over all responses. A test holds the bytes.
 
 mod bytes;
 mod census;

@@ -28,7 +28,7 @@ pub struct Sheet {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Segment {
     counts: Counts,
-    /// Whether it is to be stored anew.
+    /// Whether it must be stored again.
     touched: bool,
 }
 
@@ -151,7 +151,7 @@ impl Sheet {
         self.all.is_zero() && self.tags.is_zero()
     }
 
-    /// The parts that are to be stored anew. Those that came to nothing are gone, with the texts of their tags.
+    /// The parts that must be stored again. Empty ones are deleted, together with the texts of their tags.
     pub fn into_parts(mut self) -> Vec<Part> {
         self.tidy();
         let mut parts = Vec::with_capacity(1 + self.segments.len());

@@ -60,14 +60,14 @@ impl Tags {
         Self { names, hidden: Hidden::closed(), ..Self::default() }
     }
 
-    /// Whether the most frequent are to be found again, now that there are so many responses.
+    /// Whether the most frequent values must be found again, given this number of responses.
     pub(super) fn is_due(&self, responses: i64) -> bool {
         self.hidden_at.is_some_and(|at| {
             responses >= at.max(1).saturating_mul(2) && responses <= TAGS_RECOUNT_RESPONSES_MAX
         })
     }
 
-    /// Counts a value so many times; says whether it is counted separately.
+    /// Adds `times` to the count of a value; returns whether it is counted separately.
     pub(super) fn put(&mut self, name: &str, value: Option<&str>, times: i64) -> bool {
         if !self.names.contains_key(name) {
             if self.hidden.hides(name.as_bytes()) {
@@ -118,7 +118,7 @@ impl Tags {
         gone
     }
 
-    /// Forgets the values that nobody has any more: they may have been somebody's.
+    /// Drops values that no response has any more: they may be personal data.
     pub(super) fn tidy(&mut self) {
         for tally in self.names.values_mut() {
             tally.values.retain(|_, count| *count != 0);
@@ -132,7 +132,7 @@ impl Tags {
         })
     }
 
-    /// Of a sheet with so many responses.
+    /// Reads the tags of a sheet with this number of responses.
     pub(super) fn write(&self, responses: i64, out: &mut Vec<u8>) {
         out.push(u8::from(self.is_full));
         put(out, self.names.len() as u64);

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use super::bytes::{Damaged, Reader, put, put_signed};
 use super::contribution::Answers;
 
-/// Keys of all questions together that are told apart: of all responses of a version and day, and of those with one value
+/// Keys of all questions together that are counted separately: of all responses of a version and day, and of those with one value
 /// of a tag. A key and its count take a few bytes, so a part of a sheet stays below 600 KB and a segment below 120 KB.
 pub const KEYS_MAX: usize = 50_000;
 pub const SEGMENT_KEYS_MAX: usize = 10_000;
-/// What has no room is counted under this key, and once a question has it, no new key of that question is told apart. So every
+/// What has no room is counted under this key, and once a question has it, no new key of that question is counted separately. So every
 /// answer is counted in one place, and is found there when it is taken away. No answer has this key of its own.
 pub const OTHERS: u32 = u32::MAX - 1;
 
@@ -39,7 +39,7 @@ impl Counts {
         self.merge_signed(other, 1, KEYS_MAX);
     }
 
-    /// Adds the others, or takes them away where the sign is -1. There is room for so many keys.
+    /// Adds the others, or takes them away where the sign is -1. There is room for `keys_max` keys.
     pub(super) fn merge_signed(&mut self, other: &Self, sign: i64, keys_max: usize) {
         self.responses += sign * other.responses;
         self.admitted += sign * other.admitted;
@@ -49,8 +49,8 @@ impl Counts {
             ours.answered += sign * theirs.answered;
             ours.sum = ours.sum.wrapping_add(theirs.sum.wrapping_mul(i128::from(sign)));
             for (key, count) in &theirs.keys {
-                if let Some(told) = ours.keys.get_mut(key) {
-                    *told += sign * count;
+                if let Some(known) = ours.keys.get_mut(key) {
+                    *known += sign * count;
                     continue;
                 }
                 let has_room = keys < keys_max && !ours.keys.contains_key(&OTHERS);

@@ -1,6 +1,6 @@
 //! An author's draft, checked into a [`Definition`] or every fault that it has.
 //!
-//! A definition is a snapshot less what the server sets. Only [`check`] makes one, so whoever holds
+//! A definition is a snapshot less what the server sets. Only [`check`] makes one, so the holder of
 //! one need not check again: ids are unique, bounds fit, conditions speak of earlier questions, and
 //! translations of texts that exist. Its JSON ([`Definition::to_json`]) is canonical: defaults are
 //! written out, absent texts left out, and it checks to an equal definition.
@@ -26,7 +26,7 @@ use self::limits::{DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, TITLE_CHARS_MAX
 use self::reader::{Faults, Reader};
 use crate::locale;
 use crate::origin;
-use crate::question::url::is_url;
+use crate::question::types::url::is_url;
 use crate::question::{self, Question};
 use crate::text_map::TextMap;
 
@@ -175,6 +175,16 @@ pub fn check(draft: &Value) -> Result<Definition, Vec<Fault>> {
     }
 }
 
+/// Reads a definition that was stored as JSON, or returns why it cannot be read.
+pub fn stored(json: &str) -> Result<Definition, String> {
+    let value = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    check(&value).map_err(|faults| {
+        let messages =
+            faults.into_iter().map(|fault| format!("{}: {}", fault.pointer, fault.message));
+        messages.take(1).collect()
+    })
+}
+
 /// Checks a draft that is to be published: [`check`], and the rules that older versions were published without.
 /// Those versions must still be readable, so these rules are not part of [`check`].
 pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
@@ -189,7 +199,7 @@ pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
     Err(faults)
 }
 
-/// The definition as far as it can be read; it counts only if no fault was found.
+/// The definition, if it can be read at all; it is valid only if no fault was found.
 fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
     let mut reader = Reader::open(draft, String::new(), faults)?;
     let title = reader.needed_text("title", TITLE_CHARS_MAX);

@@ -1,8 +1,8 @@
-//! A draft as far as it can be shown, for the preview of whoever is writing it.
+//! The part of a draft that can be shown, for the author's preview.
 //!
-//! A page can be made of a definition only, and a draft is one only when it is finished. So what is at fault is
-//! mended for the eye: a text that is missing gets a stand-in, and anything else goes, with as little around it
-//! as will do. What comes of it is never stored or published.
+//! A page can be made of a definition only, and a draft is one only when it is finished. So faults are repaired for
+//! display: a missing text gets a placeholder, and anything else is removed, with as little around it as possible.
+//! The result is never stored or published.
 
 use std::cmp::Reverse;
 
@@ -10,18 +10,18 @@ use serde_json::{Value, json};
 
 use super::{Definition, check};
 
-/// What stands where a text is missing.
-const STAND_IN: &str = "…";
-/// How often what is left is checked again: each time something was mended, something else may no longer fit.
+/// The placeholder for a missing text.
+const PLACEHOLDER: &str = "…";
+/// How many times the rest is checked again: after each repair something else may no longer fit.
 const ROUNDS_MAX: usize = 12;
 
 /// The definition that this draft could be, and the ids of the questions that had to be left out.
 /// Nothing where not even the rest can be shown.
 pub fn presentable(draft: &Value) -> Option<(Definition, Vec<String>)> {
-    let mut mended = draft.clone();
+    let mut repaired = draft.clone();
     let mut left_out = Vec::new();
     for _ in 0..ROUNDS_MAX {
-        let faults = match check(&mended) {
+        let faults = match check(&repaired) {
             Ok(definition) => return Some((definition, left_out)),
             Err(faults) => faults,
         };
@@ -38,9 +38,9 @@ pub fn presentable(draft: &Value) -> Option<(Definition, Vec<String>)> {
             }
             last = question;
             if let Some(at) = question {
-                left_out.extend(id_of(&mended, at));
+                left_out.extend(id_of(&repaired, at));
             }
-            mend(&mut mended, &pointer);
+            repair(&mut repaired, &pointer);
         }
     }
     None
@@ -59,13 +59,13 @@ fn place_of(pointer: &[String]) -> Vec<(usize, String)> {
 /// The place of the question that has to go because of a fault here, if one has.
 fn whole_question(pointer: &[String]) -> Option<usize> {
     match pointer {
-        [list, at, rest @ ..] if list == "questions" && !is_mendable(rest) => at.parse().ok(),
+        [list, at, rest @ ..] if list == "questions" && !is_repairable(rest) => at.parse().ok(),
         _ => None,
     }
 }
 
-/// Whether a fault at this place of a question can be mended without taking the question away.
-fn is_mendable(rest: &[String]) -> bool {
+/// Whether a fault at this place of a question can be repaired without removing the question.
+fn is_repairable(rest: &[String]) -> bool {
     match rest.first().map(String::as_str) {
         None | Some("id" | "type") => false,
         Some("options" | "rows" | "columns") => rest.len() > 2 && rest[2] == "label",
@@ -77,9 +77,9 @@ fn id_of(draft: &Value, at: usize) -> Option<String> {
     draft["questions"].get(at)?.get("id")?.as_str().map(str::to_owned)
 }
 
-fn mend(draft: &mut Value, pointer: &[String]) {
+fn repair(draft: &mut Value, pointer: &[String]) {
     let Some(last) = pointer.last() else {
-        *draft = json!({"title": STAND_IN, "questions": []});
+        *draft = json!({"title": PLACEHOLDER, "questions": []});
         return;
     };
     if let Some(at) = whole_question(pointer) {
@@ -88,11 +88,11 @@ fn mend(draft: &mut Value, pointer: &[String]) {
     }
     let (parent, is_question) = (&pointer[..pointer.len() - 1], pointer[0] == "questions");
     match last.as_str() {
-        "title" if pointer.len() == 1 => draft["title"] = json!(STAND_IN),
+        "title" if pointer.len() == 1 => draft["title"] = json!(PLACEHOLDER),
         "questions" if pointer.len() == 1 => draft["questions"] = json!([]),
         "prompt" | "label" if is_question => {
             if let Some(Value::Object(fields)) = at(draft, parent) {
-                fields.insert(last.clone(), json!(STAND_IN));
+                fields.insert(last.clone(), json!(PLACEHOLDER));
             }
         }
         // The condition as a whole: a part of it would mean something else.

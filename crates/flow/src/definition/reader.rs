@@ -37,7 +37,7 @@ impl Faults {
     }
 }
 
-/// The pointer to a member of what `parent` points to, escaped as RFC 6901 says.
+/// The pointer to a member of what `parent` points to, escaped according to RFC 6901.
 pub(crate) fn child(parent: &str, step: impl std::fmt::Display) -> String {
     let step = step.to_string();
     format!("{parent}/{}", step.replace('~', "~0").replace('/', "~1"))
@@ -90,7 +90,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) pointer: String,
     pub(crate) faults: &'a Faults,
     asked: Vec<&'static str>,
-    /// Fields that somebody else has already faulted.
+    /// Fields for which a fault was reported elsewhere.
     ignored: &'static [&'static str],
 }
 

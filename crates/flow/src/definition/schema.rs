@@ -16,7 +16,7 @@ use super::reader::text_schema;
 use super::{DEFAULT_LOCALE, RespondentAnalytics};
 use crate::logic;
 
-use crate::question::table::schemas;
+use crate::question::types::schemas;
 
 /// The JSON Schema (2020-12) of a definition.
 pub fn json_schema() -> &'static Value {
@@ -59,7 +59,9 @@ fn make() -> Value {
 }
 
 /// The schema of one type of question: what all have, and the type's own fields.
-fn question((name, needed, own): (&'static str, &'static [&'static str], Value)) -> Value {
+fn question(
+    (name, needed, own): (&'static str, &'static [&'static str], Map<String, Value>),
+) -> Value {
     let id = format!("^[A-Za-z][A-Za-z0-9_-]{{0,{}}}$", ID_CHARS_MAX - 1);
     let mut properties = json!({
         "id": {"type": "string", "pattern": id},
@@ -69,8 +71,8 @@ fn question((name, needed, own): (&'static str, &'static [&'static str], Value))
         "required": {"type": "boolean", "default": false},
         "visibleIf": {"$ref": "#/$defs/condition"},
     });
-    for (field, schema) in own.as_object().into_iter().flatten() {
-        properties[field] = schema.clone();
+    for (field, schema) in own {
+        properties[field] = schema;
     }
     let mut all_needed = vec!["id", "type", "prompt"];
     all_needed.extend(needed);

@@ -64,13 +64,16 @@ impl<'d> Wording<'d> {
     }
 
     /// The label of an end of a scale, whose original is given.
-    pub fn end(
+    pub fn end<'o>(
         &self,
         question: &'d Question,
         field: &str,
-        original: &'d Option<String>,
-    ) -> Option<&'d str> {
-        self.text(question, field).or(original.as_deref())
+        original: Option<&'o str>,
+    ) -> Option<&'o str>
+    where
+        'd: 'o,
+    {
+        self.text(question, field).or(original)
     }
 
     /// The label of an option, row or column; `field` is the list it stands in.

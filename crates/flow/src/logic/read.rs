@@ -12,9 +12,9 @@ use crate::definition::limits::{
 use crate::definition::reader::{Faults, Reader};
 use crate::question::choice::{Choice, OTHER, has, listed};
 use crate::question::decimal::Decimal;
-use crate::question::matrix::is_cell;
 use crate::question::rules::Comparable;
-use crate::question::table::QuestionType;
+use crate::question::types::QuestionType;
+use crate::question::types::matrix::is_cell;
 
 const COMBINATORS: &[&str] = &["all", "any", "not"];
 const TESTS: &[&str] =

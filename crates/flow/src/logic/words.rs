@@ -1,7 +1,7 @@
 //! A condition in plain English, for authors: `“Which plan?” is “Pro” and “Seats” is more than 5`.
 //!
-//! Questions are named by their prompts and options by their labels, since ids mean nothing to those who
-//! did not choose them. The editor says the same of a draft while it is being written, with a script of its own;
+//! Questions are named by their prompts and options by their labels, since ids mean nothing to readers who
+//! did not choose them. The editor has its own script for drafts;
 //! both pass `tests/condition_words.json`. Deliberately absent: other languages. Authors' pages are in English.
 
 use super::{Condition, Operand, Test};
@@ -42,7 +42,7 @@ impl Condition {
     }
 }
 
-/// The question that a test is about, as far as it is known.
+/// The question that a test is about, if it is known.
 struct Asked<'q> {
     id: &'q str,
     question: Option<&'q Question>,

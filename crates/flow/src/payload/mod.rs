@@ -1,6 +1,7 @@
 //! The table of payload generations: the forms in which a snapshot is served.
 //!
-//! A generation, once served, never changes its bytes. A new one is one new file and one line here.
+//! A generation, once served, never changes its bytes. A new one is one new file in this folder and one line in the
+//! table below (with its `mod`); nothing else names a generation.
 
 mod g4;
 
@@ -16,12 +17,15 @@ macro_rules! generations {
             /// Every generation that is served, oldest first.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
+            /// The newest.
+            pub const LATEST: Self = Self::ALL[Self::ALL.len() - 1];
+
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
         }
 
-        /// The snapshot's JSON in this generation; the same bytes for ever.
+        /// The snapshot's JSON in this generation; always the same bytes.
         pub fn render(snapshot: &Snapshot, generation: Generation) -> Vec<u8> {
             match generation { $(Generation::$variant => $module::render(snapshot),)* }
         }
@@ -33,6 +37,11 @@ generations! {
 }
 
 impl Generation {
+    /// Its place in [`Self::ALL`].
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
     /// The generation that clients call so.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|generation| generation.as_str() == name)

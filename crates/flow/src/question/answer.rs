@@ -1,4 +1,4 @@
-//! How a type looks at an answer, and how it says what is wrong with it.
+//! How a type reads an answer, and how it reports what is wrong with it.
 //!
 //! Messages name the question and what it takes. They never repeat the answer, because messages
 //! reach logs.

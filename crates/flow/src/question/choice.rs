@@ -73,10 +73,6 @@ impl Options {
         problems.add(code, rule);
         false
     }
-
-    pub(super) fn schema(allowed: RangeInclusive<usize>) -> Value {
-        json!({"options": choices_schema(allowed), "allowOther": {"type": "boolean"}})
-    }
 }
 
 pub(crate) fn has(choices: &[Choice], id: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Questions: what all of them have, and the one table of their types.
 //!
 //! A type is one file that says everything about it (its fields, their rules, what it admits as an
-//! answer, how its answers are counted, what conditions may ask of it, its texts, its schema), and one line in [`table`].
+//! answer, the control that it is answered with, how its answers are counted, what conditions may ask of it, its texts), and one line in [`types`].
 //! Nothing else in the project lists the types.
 //!
 //! An answer that is an empty text, an empty list or a list of one empty text is no answer. A text and
@@ -9,29 +9,14 @@
 
 mod answer;
 pub mod choice;
-mod consent;
-mod date;
 pub(crate) mod decimal;
-mod dropdown;
-mod email;
-mod long_text;
-pub(crate) mod matrix;
-mod multiple_choice;
-mod nps;
-mod number;
-mod phone;
-mod ranking;
-mod rating;
+mod field;
+mod input;
 pub(crate) mod rules;
 mod shape;
-mod short_text;
-mod single_choice;
 mod size;
-mod statement;
-pub(crate) mod table;
 mod text;
-pub mod url;
-mod yes_no;
+pub(crate) mod types;
 
 use std::collections::HashSet;
 
@@ -39,9 +24,13 @@ use serde::{Serialize, Serializer};
 
 pub(crate) use self::answer::Problems;
 use self::choice::is_choice_id;
+pub use self::decimal::Decimal;
+pub use self::field::{Field, FieldKind};
+pub use self::input::{Format, Input, Marks};
 pub(crate) use self::rules::Label;
 pub use self::shape::Shape;
-pub use self::table::*;
+pub use self::text::Length;
+pub use self::types::*;
 use crate::definition::limits::{HELP_CHARS_MAX, PROMPT_CHARS_MAX, QUESTIONS_MAX};
 use crate::definition::reader::{Reader, nearest};
 use crate::logic::{self, Condition, Earlier};

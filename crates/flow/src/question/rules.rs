@@ -1,15 +1,15 @@
-//! What every question type says of itself, and the kinds of things that it says.
-
-use serde_json::Value;
+//! What every question type defines, and the kinds of values that it defines it with.
 
 use super::answer::Problems;
 use super::choice::Choice;
+use super::field::Field;
+use super::input::Input;
 use crate::counts::counted::Counted;
 use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::definition::reader::Reader;
 use crate::text_map::Texts;
 
-/// What a type says of itself.
+/// What a type defines.
 pub(crate) trait Rules: Sized {
     /// Whether there is anything to answer.
     const ANSWERABLE: bool = true;
@@ -27,7 +27,10 @@ pub(crate) trait Rules: Sized {
         true
     }
 
-    /// How its answers are counted. There is no default: whoever adds a type decides.
+    /// The control that it is answered with. There is no default, nor for the three that follow.
+    fn input(&self) -> Input<'_>;
+
+    /// How its answers are counted.
     fn counted(&self) -> Counted<'_>;
 
     /// What conditions may ask of an answer.
@@ -43,8 +46,8 @@ pub(crate) trait Rules: Sized {
         Vec::new()
     }
 
-    /// The JSON Schema of each of its own fields.
-    fn schema() -> Value;
+    /// Its own fields.
+    fn fields() -> Vec<Field>;
 }
 
 /// What conditions may ask of an answer, besides whether there is one.
@@ -70,6 +73,23 @@ pub(crate) enum Comparable<'q> {
         rows: &'q [Choice],
         columns: &'q [Choice],
     },
+}
+
+impl Comparable<'_> {
+    /// The name by which the editor's script tells them apart.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Presence => "presence",
+            Self::Text => "text",
+            Self::Number => "number",
+            Self::Date => "date",
+            Self::Words(_) => "words",
+            Self::OneOf { .. } => "one",
+            Self::SomeOf { .. } => "some",
+            Self::Cells { .. } => "cells",
+        }
+    }
 }
 
 /// A text that can be translated.

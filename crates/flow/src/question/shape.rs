@@ -1,10 +1,10 @@
-//! What kind of value an answer is, and how it reads: for whoever lays answers out, searches or shows them.
+//! What kind of value an answer is, and how it reads: for code that exports, searches or shows answers.
 
 use std::borrow::Cow;
 
 use super::choice::{Choice, OTHER_PREFIX};
 use super::rules::{Comparable, Label};
-use super::table::QuestionType;
+use super::types::QuestionType;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {

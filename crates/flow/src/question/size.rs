@@ -2,7 +2,7 @@
 
 use super::choice::{Choice, OTHER_PREFIX};
 use super::rules::Comparable;
-use super::table::QuestionType;
+use super::types::QuestionType;
 use crate::definition::limits::{ANSWER_CHARS_MAX, NUMBER_CHARS_MAX, OTHER_CHARS_MAX};
 
 /// Bytes of a character in UTF-8, at most.

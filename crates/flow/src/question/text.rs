@@ -1,9 +1,9 @@
 //! The length of a text, which all types of text share.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::answer::{Problems, within};
+use super::field::{Field, FieldKind};
 use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
@@ -47,10 +47,11 @@ impl Length {
         self.max_length.map_or(most, |max| max.min(most))
     }
 
-    pub(super) fn schema() -> Value {
-        json!({
-            "minLength": {"type": "integer", "minimum": 0, "maximum": ANSWER_CHARS_MAX},
-            "maxLength": {"type": "integer", "minimum": 1, "maximum": ANSWER_CHARS_MAX},
-        })
+    pub(super) fn fields() -> Vec<Field> {
+        let count = |min| FieldKind::Count { min, max: ANSWER_CHARS_MAX, default: None };
+        vec![
+            Field::new("minLength", "Shortest answer", count(0)).hint("In characters"),
+            Field::new("maxLength", "Longest answer", count(1)).hint("In characters"),
+        ]
     }
 }

@@ -14,28 +14,41 @@ pub(super) const PAGE_CHARS_MAX: usize = 2048;
 /// Where the user agent is cut, in characters.
 pub(super) const USER_AGENT_CHARS_MAX: usize = 512;
 
+/// Reads the context out of JSON, and repairs it.
 pub(super) fn read<'a>(node: Option<Node<'a>>) -> Context<'a> {
     let Some(Node::Object(mut fields)) = node else { return Context::default() };
     let page = match fields.take("page") {
-        Some(Node::Object(fields)) => Some(page(fields)).filter(|page| *page != Page::default()),
+        Some(Node::Object(mut fields)) => {
+            let mut field = |name| text(&mut fields, name);
+            Some(Page { path: field("path"), referrer: field("referrer"), search: field("search") })
+        }
         _ => None,
     };
+    let (locale, user_agent) = (text(&mut fields, "locale"), text(&mut fields, "userAgent"));
+    repaired(Context { locale, page, user_agent })
+}
+
+/// The same context as it may be stored.
+pub(super) fn repaired(context: Context<'_>) -> Context<'_> {
+    let user_agent = context.user_agent.map(without_nul);
     Context {
-        locale: text(&mut fields, "locale").and_then(repaired_locale),
-        page,
-        user_agent: text(&mut fields, "userAgent").map(|text| cut(text, USER_AGENT_CHARS_MAX)),
+        locale: context.locale.map(without_nul).and_then(repaired_locale),
+        page: context.page.map(repaired_page).filter(|page| *page != Page::default()),
+        user_agent: user_agent.map(|text| cut(text, USER_AGENT_CHARS_MAX)),
     }
 }
 
-fn page<'a>(mut fields: Object<'a>) -> Page<'a> {
-    let mut field = |name| text(&mut fields, name);
-    let (path, referrer) = (field("path"), field("referrer"));
-    let search = field("search").map(|search| match search.as_bytes().first() {
+fn repaired_page(page: Page<'_>) -> Page<'_> {
+    let search = page.search.map(without_nul).map(|search| match search.as_bytes().first() {
         None | Some(b'?') => search,
         Some(_) => Cow::Owned(format!("?{search}")),
     });
     let cut = |text| cut(text, PAGE_CHARS_MAX);
-    Page { path: path.map(cut), referrer: referrer.map(cut), search: search.map(cut) }
+    Page {
+        path: page.path.map(without_nul).map(cut),
+        referrer: page.referrer.map(without_nul).map(cut),
+        search: search.map(cut),
+    }
 }
 
 fn repaired_locale(sent: Cow<'_, str>) -> Option<Cow<'_, str>> {
@@ -43,13 +56,17 @@ fn repaired_locale(sent: Cow<'_, str>) -> Option<Cow<'_, str>> {
     Some(if tag == sent { sent } else { Cow::Owned(tag) })
 }
 
-/// The text of a field without NUL characters, which PostgreSQL cannot store.
+/// The text of a field, if it is one.
 fn text<'a>(fields: &mut Object<'a>, name: &str) -> Option<Cow<'a, str>> {
     match fields.take(name)? {
-        Node::Text(text) if text.contains('\0') => Some(Cow::Owned(text.replace('\0', ""))),
         Node::Text(text) => Some(text),
         _ => None,
     }
+}
+
+/// The text without NUL characters, which PostgreSQL cannot store.
+fn without_nul(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.contains('\0') { Cow::Owned(text.replace('\0', "")) } else { text }
 }
 
 fn cut(text: Cow<'_, str>, chars_max: usize) -> Cow<'_, str> {

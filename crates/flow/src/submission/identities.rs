@@ -2,9 +2,11 @@
 //!
 //! Messages never repeat a value: it may be somebody's address.
 
+use std::borrow::Cow;
+
 use super::parts::{EMAIL, Identity, USER_ID};
 use super::report::{At, Part, Report};
-use super::text_rules::{is_within, text};
+use super::text_rules::{has_no_nul, is_within, text};
 use super::tree::{ITEMS_KEPT_MAX, Node};
 use crate::email::is_email;
 use crate::issue::Code;
@@ -22,25 +24,38 @@ pub(super) const OTHER_VALUE_CHARS_MAX: usize = 500;
 
 const _: () = assert!(IDENTITIES_SENT_MAX < ITEMS_KEPT_MAX);
 
-pub(super) fn check<'a>(node: Option<Node<'a>>, report: &mut Report) -> Vec<Identity<'a>> {
-    let at = At::Whole.field("identities");
-    let nodes = match node {
-        None => return Vec::new(),
-        Some(Node::List(nodes)) => nodes,
+/// Something that should be an identity.
+pub(super) trait Sent<'a> {
+    /// Its type and its value, each unless it is reported.
+    fn texts(self, at: At<'_>, report: &mut Report)
+    -> (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
+}
+
+/// Reads the identities out of JSON.
+pub(super) fn read<'a>(node: Option<Node<'a>>, report: &mut Report) -> Vec<Identity<'a>> {
+    match node {
+        None => Vec::new(),
+        Some(Node::List(nodes)) => check(nodes, report),
         Some(other) => {
+            let at = At::Whole.field("identities");
             report.wrong_type(at, &other, "an array of objects with type and value");
-            return Vec::new();
+            Vec::new()
         }
-    };
-    if nodes.len() > IDENTITIES_SENT_MAX {
+    }
+}
+
+/// Checks the identities, and merges exact repeats.
+pub(super) fn check<'a>(sent: Vec<impl Sent<'a>>, report: &mut Report) -> Vec<Identity<'a>> {
+    let at = At::Whole.field("identities");
+    if sent.len() > IDENTITIES_SENT_MAX {
         let what = format_args!("has too many items; at most {IDENTITIES_SENT_MAX} may be sent.");
         report.add(Code::TooLong, at, what);
         return Vec::new();
     }
-    let mut identities: Vec<Identity<'a>> = Vec::with_capacity(nodes.len().min(IDENTITIES_MAX));
-    for (index, node) in nodes.into_iter().enumerate() {
+    let mut identities: Vec<Identity<'a>> = Vec::with_capacity(sent.len().min(IDENTITIES_MAX));
+    for (index, sent) in sent.into_iter().enumerate() {
         let at = at.item(index);
-        let Some(identity) = identity(node, at, report) else { continue };
+        let Some(identity) = identity(sent, at, report) else { continue };
         if identities.contains(&identity) {
             continue;
         }
@@ -60,22 +75,44 @@ pub(super) fn check<'a>(node: Option<Node<'a>>, report: &mut Report) -> Vec<Iden
     identities
 }
 
-fn identity<'a>(node: Node<'a>, at: At<'_>, report: &mut Report) -> Option<Identity<'a>> {
-    let Node::Object(mut fields) = node else {
-        report.wrong_type(at, &node, "an object with type and value");
-        return None;
-    };
-    let mut required = |name| match fields.take(name) {
-        Some(node) => text(node, at.field(name), report),
-        None => {
-            report.missing(at.field(name), "a string");
-            None
-        }
-    };
-    let (kind, value) = (required("type"), required("value"));
+fn identity<'a>(sent: impl Sent<'a>, at: At<'_>, report: &mut Report) -> Option<Identity<'a>> {
+    let (kind, value) = sent.texts(at, report);
     let kind = kind.filter(|kind| kind_is_allowed(kind, at.field("type"), report))?;
     let value = value.filter(|value| value_is_allowed(&kind, value, at.field("value"), report))?;
     Some(Identity { kind, value })
+}
+
+impl<'a> Sent<'a> for Identity<'a> {
+    fn texts(
+        self,
+        at: At<'_>,
+        report: &mut Report,
+    ) -> (Option<Cow<'a, str>>, Option<Cow<'a, str>>) {
+        let kind = has_no_nul(&self.kind, at.field("type"), report).then_some(self.kind);
+        let value = has_no_nul(&self.value, at.field("value"), report).then_some(self.value);
+        (kind, value)
+    }
+}
+
+impl<'a> Sent<'a> for Node<'a> {
+    fn texts(
+        self,
+        at: At<'_>,
+        report: &mut Report,
+    ) -> (Option<Cow<'a, str>>, Option<Cow<'a, str>>) {
+        let Node::Object(mut fields) = self else {
+            report.wrong_type(at, &self, "an object with type and value");
+            return (None, None);
+        };
+        let mut required = |name| match fields.take(name) {
+            Some(node) => text(node, at.field(name), report),
+            None => {
+                report.missing(at.field(name), "a string");
+                None
+            }
+        };
+        (required("type"), required("value"))
+    }
 }
 
 fn kind_is_allowed(kind: &str, at: At<'_>, report: &mut Report) -> bool {

@@ -1,6 +1,6 @@
 //! Reads stored maps of texts back: answers by question id, tags by name.
 //!
-//! Lists and exports look at every response of a flow, so nothing is built here that outlives a look: a
+//! Lists and exports read every response of a flow, so nothing is built here that outlives a read: a
 //! text borrows from the JSON unless an escape forces a copy.
 
 use std::borrow::Cow;

@@ -43,7 +43,7 @@ impl Admission {
         }
     }
 
-    /// As a column that says whether it is admitted tells it.
+    /// From a column that holds whether it is admitted.
     pub fn of_admitted(is_admitted: bool) -> Self {
         if is_admitted { Self::Admitted } else { Self::CollectionOnly }
     }
@@ -62,7 +62,7 @@ pub struct Identity<'a> {
     pub value: Cow<'a, str>,
 }
 
-/// What the client says of the page and the browser; the fields stand in the order of their names,
+/// What the client reports about the page and the browser; the fields stand in the order of their names,
 /// as they are stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use super::parts::{Admission, Submission};
 use super::report::{At, Part, Report};
-use super::text_rules::{is_within, text};
+use super::text_rules::{has_no_nul, is_within, text};
 use super::tree::{Node, Object};
 use super::{context, identities, texts};
 use crate::issue::{Code, Issue};
@@ -30,10 +30,11 @@ pub(super) const FIELDS: &[&str] = &[
     "identities",
     "metadata",
     "context",
-    "flowAssignmentId",
+    ASSIGNMENT_ID,
     IDEMPOTENCY_KEY,
 ];
 
+const ASSIGNMENT_ID: &str = "flowAssignmentId";
 const IDEMPOTENCY_KEY: &str = "idempotencyKey";
 
 /// Builds the submission out of its fields, or adds every issue of its shape to those found before.
@@ -45,10 +46,10 @@ pub(super) fn check(
     generation(&mut fields, &mut report);
     let admission = admission(&mut fields, &mut report);
     let answers = texts::answers(fields.take("answers"), &mut report);
-    let identities = identities::check(fields.take("identities"), &mut report);
+    let identities = identities::read(fields.take("identities"), &mut report);
     let tags = tags(&mut fields, &mut report);
     let context = context::read(fields.take("context"));
-    let flow_assignment_id = flow_assignment_id(fields.take("flowAssignmentId"), &mut report);
+    let flow_assignment_id = flow_assignment_id(fields.take(ASSIGNMENT_ID), &mut report);
     let idempotency_key = idempotency_key(&mut fields, &mut report);
 
     match (flow_version_id, admission) {
@@ -69,17 +70,16 @@ pub(super) fn check(
 /// Applies the same rules to a submission that was built from its parts.
 pub(super) fn check_parts(parts: Submission<'_>) -> Result<Submission<'_>, Vec<Issue>> {
     let mut report = Report::default();
-    let identities = parts.identities.into_iter().map(Node::from).collect();
-    let tags = Some(Node::from(parts.tags));
-    let flow_assignment_id = parts.flow_assignment_id.map(Node::Text);
     let submission = Submission {
         flow_version_id: parts.flow_version_id,
         admission: parts.admission,
-        answers: texts::answers(Some(Node::from(parts.answers)), &mut report),
-        identities: identities::check(Some(Node::List(identities)), &mut report),
-        tags: texts::tags(tags, At::Whole.field("metadata"), &mut report),
-        context: context::read(Some(Node::from(parts.context))),
-        flow_assignment_id: self::flow_assignment_id(flow_assignment_id, &mut report),
+        answers: texts::answers(parts.answers, &mut report),
+        identities: identities::check(parts.identities, &mut report),
+        tags: texts::tags(parts.tags, At::Whole.field("metadata"), &mut report),
+        context: context::repaired(parts.context),
+        flow_assignment_id: parts
+            .flow_assignment_id
+            .filter(|id| is_assignment_id(id, At::Whole.field(ASSIGNMENT_ID), &mut report)),
         idempotency_key: parts.idempotency_key,
     };
     if report.is_empty() { Ok(submission) } else { Err(report.into_issues()) }
@@ -146,9 +146,18 @@ fn tags<'a>(fields: &mut Object<'a>, report: &mut Report) -> TextMap<'a> {
 }
 
 fn flow_assignment_id<'a>(node: Option<Node<'a>>, report: &mut Report) -> Option<Cow<'a, str>> {
-    let at = At::Whole.field("flowAssignmentId");
-    let id = text(node?, at, report)?;
-    is_within(&id, ASSIGNMENT_ID_CHARS_MAX, at, report).then_some(id)
+    let at = At::Whole.field(ASSIGNMENT_ID);
+    match node? {
+        Node::Text(id) => is_assignment_id(&id, at, report).then_some(id),
+        other => {
+            report.wrong_type(at, &other, "a string");
+            None
+        }
+    }
+}
+
+fn is_assignment_id(id: &str, at: At<'_>, report: &mut Report) -> bool {
+    has_no_nul(id, at, report) && is_within(id, ASSIGNMENT_ID_CHARS_MAX, at, report)
 }
 
 fn idempotency_key<'a>(fields: &mut Object<'a>, report: &mut Report) -> Option<Cow<'a, str>> {

@@ -1,7 +1,7 @@
 //! The two flat maps of texts: answers by question id, tags by name.
 //!
 //! Each entry gives at most one issue for its key and one for its value, so that a long key is not
-//! sent back many times over.
+//! sent back many times over. The rules are the same whether a value was read from JSON or built as texts.
 
 use std::borrow::Cow;
 
@@ -24,14 +24,35 @@ const _: () = assert!(ANSWER_ITEMS_MAX < ITEMS_KEPT_MAX && TAG_ITEMS_MAX < ITEMS
 
 const TEXTS: &str = "a string or an array of strings";
 
-pub(super) fn answers<'a>(node: Option<Node<'a>>, report: &mut Report) -> TextMap<'a> {
+/// A value that should be a text or a list of texts.
+pub(super) trait Value<'a> {
+    /// The texts; otherwise the first thing wrong with them is reported, with `nested` for a list in a list.
+    fn texts(
+        self,
+        items_max: usize,
+        nested: Code,
+        at: At<'_>,
+        report: &mut Report,
+    ) -> Option<Texts<'a>>;
+}
+
+/// A map whose entries can be looked into.
+pub(super) trait Entries<'a> {
+    type Value: Value<'a>;
+
+    /// The entries in the order of their names, each name once; none if this is no map.
+    fn entries(self, at: At<'_>, report: &mut Report) -> Vec<(Cow<'a, str>, Self::Value)>;
+}
+
+pub(super) fn answers<'a>(sent: impl Entries<'a>, report: &mut Report) -> TextMap<'a> {
     let at = At::Whole.field("answers");
-    let entries = entries(node, ANSWERS_MAX, at, report);
+    let entries = few_enough(sent, ANSWERS_MAX, at, report);
     let mut answers = Vec::with_capacity(entries.len());
-    for (id, node) in entries {
+    for (id, value) in entries {
         let at = at.field(&id);
         let stored = has_no_nul(&id, at, report);
-        let answer = texts(node, ANSWER_ITEMS_MAX, Code::InvalidType, at, report)
+        let answer = value
+            .texts(ANSWER_ITEMS_MAX, Code::InvalidType, at, report)
             .filter(|answer| answer_is_within(answer, at, report));
         if let (true, Some(answer)) = (stored, answer) {
             answers.push((id, answer));
@@ -57,17 +78,18 @@ fn answer_is_within(answer: &Texts<'_>, at: At<'_>, report: &mut Report) -> bool
 }
 
 pub(super) fn tags<'a>(
-    node: Option<Node<'a>>,
+    sent: impl Entries<'a>,
     metadata: At<'_>,
     report: &mut Report,
 ) -> TextMap<'a> {
     let at = metadata.field("tags");
-    let entries = entries(node, TAGS_MAX, at, report);
+    let entries = few_enough(sent, TAGS_MAX, at, report);
     let mut tags = Vec::with_capacity(entries.len());
-    for (name, node) in entries {
+    for (name, value) in entries {
         let at = at.field(&name);
         let named = tag_is_named(&name, at, report);
-        let value = texts(node, TAG_ITEMS_MAX, Code::NestedTag, at, report)
+        let value = value
+            .texts(TAG_ITEMS_MAX, Code::NestedTag, at, report)
             .filter(|value| tag_is_within(value, at, report));
         if let (true, Some(value)) = (named, value) {
             tags.push((name, value));
@@ -106,64 +128,105 @@ fn tag_is_within(value: &Texts<'_>, at: At<'_>, report: &mut Report) -> bool {
 }
 
 /// The entries of a map that is small enough to be looked into; none otherwise.
-fn entries<'a>(
-    node: Option<Node<'a>>,
+fn few_enough<'a, E: Entries<'a>>(
+    sent: E,
     entries_max: usize,
     at: At<'_>,
     report: &mut Report,
-) -> Vec<(Cow<'a, str>, Node<'a>)> {
-    match node {
-        None => Vec::new(),
-        Some(Node::Object(object)) => {
-            let entries = object.into_pairs();
-            if entries.len() <= entries_max {
-                return entries;
+) -> Vec<(Cow<'a, str>, E::Value)> {
+    let entries = sent.entries(at, report);
+    if entries.len() <= entries_max {
+        return entries;
+    }
+    let count = entries.len();
+    let what = format_args!("has {count} entries; at most {entries_max} are allowed.");
+    report.add(Code::TooLong, at, what);
+    Vec::new()
+}
+
+impl<'a> Entries<'a> for TextMap<'a> {
+    type Value = Texts<'a>;
+
+    fn entries(self, _at: At<'_>, _report: &mut Report) -> Vec<(Cow<'a, str>, Texts<'a>)> {
+        self.into_pairs()
+    }
+}
+
+impl<'a> Entries<'a> for Option<Node<'a>> {
+    type Value = Node<'a>;
+
+    fn entries(self, at: At<'_>, report: &mut Report) -> Vec<(Cow<'a, str>, Node<'a>)> {
+        match self {
+            None => Vec::new(),
+            Some(Node::Object(object)) => object.into_pairs(),
+            Some(other) => {
+                report.wrong_type(at, &other, &format!("an object whose values are each {TEXTS}"));
+                Vec::new()
             }
-            let count = entries.len();
-            let what = format_args!("has {count} entries; at most {entries_max} are allowed.");
-            report.add(Code::TooLong, at, what);
-            Vec::new()
-        }
-        Some(other) => {
-            report.wrong_type(at, &other, &format!("an object whose values are each {TEXTS}"));
-            Vec::new()
         }
     }
 }
 
-/// A text or a list of texts; otherwise the first thing wrong with it is reported.
-fn texts<'a>(
-    node: Node<'a>,
-    items_max: usize,
-    nested: Code,
-    at: At<'_>,
-    report: &mut Report,
-) -> Option<Texts<'a>> {
-    match node {
-        Node::Text(text) => has_no_nul(&text, at, report).then_some(Texts::One(text)),
-        Node::List(nodes) if nodes.len() > items_max => {
-            let what = format_args!("has too many items; at most {items_max} are allowed.");
-            report.add(Code::TooLong, at, what);
-            None
-        }
-        Node::List(nodes) => {
-            let mut items = Vec::with_capacity(nodes.len());
-            for (index, node) in nodes.into_iter().enumerate() {
-                let at = at.item(index);
-                match node {
-                    Node::Text(text) if has_no_nul(&text, at, report) => items.push(text),
-                    Node::Text(_) => return None,
-                    other => {
-                        wrong_text(&other, "a string", nested, at, report);
-                        return None;
+fn has_few_items(count: usize, items_max: usize, at: At<'_>, report: &mut Report) -> bool {
+    if count > items_max {
+        let what = format_args!("has too many items; at most {items_max} are allowed.");
+        report.add(Code::TooLong, at, what);
+    }
+    count <= items_max
+}
+
+impl<'a> Value<'a> for Texts<'a> {
+    fn texts(
+        self,
+        items_max: usize,
+        _nested: Code,
+        at: At<'_>,
+        report: &mut Report,
+    ) -> Option<Texts<'a>> {
+        let is_right = match &self {
+            Texts::One(text) => has_no_nul(text, at, report),
+            Texts::Many(items) => {
+                has_few_items(items.len(), items_max, at, report)
+                    && (items.iter().enumerate())
+                        .all(|(index, text)| has_no_nul(text, at.item(index), report))
+            }
+        };
+        is_right.then_some(self)
+    }
+}
+
+impl<'a> Value<'a> for Node<'a> {
+    fn texts(
+        self,
+        items_max: usize,
+        nested: Code,
+        at: At<'_>,
+        report: &mut Report,
+    ) -> Option<Texts<'a>> {
+        match self {
+            Node::Text(text) => has_no_nul(&text, at, report).then_some(Texts::One(text)),
+            Node::List(nodes) => {
+                if !has_few_items(nodes.len(), items_max, at, report) {
+                    return None;
+                }
+                let mut items = Vec::with_capacity(nodes.len());
+                for (index, node) in nodes.into_iter().enumerate() {
+                    let at = at.item(index);
+                    match node {
+                        Node::Text(text) if has_no_nul(&text, at, report) => items.push(text),
+                        Node::Text(_) => return None,
+                        other => {
+                            wrong_text(&other, "a string", nested, at, report);
+                            return None;
+                        }
                     }
                 }
+                Some(Texts::Many(items))
             }
-            Some(Texts::Many(items))
-        }
-        other => {
-            wrong_text(&other, TEXTS, nested, at, report);
-            None
+            other => {
+                wrong_text(&other, TEXTS, nested, at, report);
+                None
+            }
         }
     }
 }

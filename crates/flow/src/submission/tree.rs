@@ -11,9 +11,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::parts::{Context, Identity};
 use super::surrogates;
-use crate::text_map::{TextMap, Texts, last_of_each};
+use crate::text_map::last_of_each;
 
 /// How many arrays and objects may stand inside one another, the outermost included.
 pub(super) const DEPTH_MAX: usize = 16;
@@ -46,13 +45,7 @@ pub(super) enum Node<'a> {
     Object(Object<'a>),
 }
 
-impl<'a> Node<'a> {
-    /// An object of the fields that are there.
-    fn of_fields<const N: usize>(fields: [(&'static str, Option<Self>); N]) -> Self {
-        let fields = fields.into_iter().filter_map(|(name, node)| Some((name.into(), node?)));
-        Self::Object(Object(fields.collect()))
-    }
-
+impl Node<'_> {
     /// The JSON type in words, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
@@ -67,7 +60,7 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The same with texts of its own, for an input that had to be repaired.
+    /// The same with owned texts, for an input that had to be repaired.
     fn into_owned(self) -> Node<'static> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
@@ -123,47 +116,6 @@ impl<'a> Object<'a> {
     }
 }
 
-impl<'a> From<Texts<'a>> for Node<'a> {
-    fn from(texts: Texts<'a>) -> Self {
-        match texts {
-            Texts::One(text) => Self::Text(text),
-            Texts::Many(items) => Self::List(items.into_iter().map(Self::Text).collect()),
-        }
-    }
-}
-
-impl<'a> From<TextMap<'a>> for Node<'a> {
-    fn from(map: TextMap<'a>) -> Self {
-        let pairs = map.into_iter().map(|(name, texts)| (name, Self::from(texts)));
-        Self::Object(Object(pairs.collect()))
-    }
-}
-
-impl<'a> From<Identity<'a>> for Node<'a> {
-    fn from(identity: Identity<'a>) -> Self {
-        let Identity { kind, value } = identity;
-        Self::of_fields([("type", Some(Self::Text(kind))), ("value", Some(Self::Text(value)))])
-    }
-}
-
-impl<'a> From<Context<'a>> for Node<'a> {
-    fn from(context: Context<'a>) -> Self {
-        let text = |text: Option<Cow<'a, str>>| text.map(Self::Text);
-        let page = context.page.map(|page| {
-            Self::of_fields([
-                ("path", text(page.path)),
-                ("referrer", text(page.referrer)),
-                ("search", text(page.search)),
-            ])
-        });
-        Self::of_fields([
-            ("locale", text(context.locale)),
-            ("page", page),
-            ("userAgent", text(context.user_agent)),
-        ])
-    }
-}
-
 /// Reads one input, plain or in a superjson envelope; of a submission that is an object, only the
 /// fields with these names are kept.
 pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<Input<'a>, String> {
@@ -171,7 +123,7 @@ pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<Input<'a>, St
     if input.trim_ascii().is_empty() {
         return Err("Unexpected end of JSON input".to_owned());
     }
-    // Looked at once for the whole input, so that no text of it need be looked at again.
+    // Validated once for the whole input, so that no single text must be validated again.
     let text = std::str::from_utf8(input)
         .map_err(|error| format!("not UTF-8 at byte {}", error.valid_up_to() + 1))?;
     let node = match read_text(text, fields) {

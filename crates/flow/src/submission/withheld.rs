@@ -151,14 +151,14 @@ impl<'n> Names<'n> {
 
     /// Whether it is worth looking closer; nearly never. Every text of every such submission comes here.
     fn may_be_in(&self, text: &str) -> bool {
-        let told = text.bytes().fold(0, |told, byte| told | TELLING[usize::from(byte)]);
-        told & ESCAPE != 0
-            || told & UNDERSCORE != 0 && text.contains(AssignmentId::PREFIX)
-            || told & EQUALS != 0 && (text.contains(IDENTITIES) || text.contains(ASSIGNMENT))
+        let found = text.bytes().fold(0, |found, byte| found | TELLING[usize::from(byte)]);
+        found & ESCAPE != 0
+            || found & UNDERSCORE != 0 && text.contains(AssignmentId::PREFIX)
+            || found & EQUALS != 0 && (text.contains(IDENTITIES) || text.contains(ASSIGNMENT))
             || self.all().any(|name| {
-                let may_differ_in_bytes = told & NOT_ASCII != 0 || !name.is_ascii();
+                let may_differ_in_bytes = found & NOT_ASCII != 0 || !name.is_ascii();
                 may_differ_in_bytes
-                    || (told & AT != 0 || !name.contains('@'))
+                    || (found & AT != 0 || !name.contains('@'))
                         && search::may_contain(text, name, text.len())
             })
     }

@@ -5,7 +5,10 @@ use sluice_flow::definition::limits::{CONDITION_DEPTH_MAX, CONDITION_ITEMS_MAX};
 
 use crate::{accepted, refused};
 
-const AT: &str = "/questions/17/visibleIf";
+/// The pointer to the condition: after one question of every type.
+fn at() -> String {
+    format!("/questions/{}/visibleIf", sluice_flow::question::QuestionType::NAMES.len())
+}
 
 /// A draft with one question of every type, and then one with this condition.
 fn when(condition: Value) -> Value {
@@ -25,7 +28,11 @@ fn when(condition: Value) -> Value {
                 question["rows"] = options.clone();
                 question["columns"] = options.clone();
             }
-            _ => {}
+            other => {
+                let fields =
+                    sluice_flow::question::QuestionType::blank(other).unwrap().choice_fields();
+                fields.into_iter().for_each(|field| question[field] = options.clone());
+            }
         }
     }
     questions.push(json!({"id": "last", "type": "nps", "prompt": "?", "visibleIf": condition}));
@@ -65,6 +72,7 @@ fn each_test_is_accepted_where_it_fits_the_type() {
 
 #[test]
 fn a_test_that_does_not_fit_the_type_is_a_fault() {
+    let at = at();
     for (question, test, value, words) in [
         ("shortText", "lessThan", json!("x"), "does not fit a shortText"),
         ("singleChoice", "includes", json!("a"), "equals, in, notIn"),
@@ -75,13 +83,14 @@ fn a_test_that_does_not_fit_the_type_is_a_fault() {
         ("yesNo", "greaterThan", json!("no"), "does not fit"),
         ("statement", "answered", json!(true), "no answer to ask about"),
     ] {
-        let pointer = format!("{AT}/{test}");
+        let pointer = format!("{at}/{test}");
         refused(&when(json!({"question": question, test: value})), &[(&pointer, words)]);
     }
 }
 
 #[test]
 fn what_is_compared_with_must_be_possible() {
+    let at = at();
     for (question, test, value, end, words) in [
         ("number", "equals", json!("7"), "", "must be a number"),
         ("nps", "in", json!([1, "x"]), "/1", "must be a number"),
@@ -100,13 +109,14 @@ fn what_is_compared_with_must_be_possible() {
         ("nps", "answered", json!("yes"), "", "true or false"),
         ("nps", "equals", json!(null), "", "required"),
     ] {
-        let pointer = format!("{AT}/{test}{end}");
+        let pointer = format!("{at}/{test}{end}");
         refused(&when(json!({"question": question, test: value})), &[(&pointer, words)]);
     }
 }
 
 #[test]
 fn a_condition_speaks_of_earlier_questions_only() {
+    let at = at();
     for (id, words) in [
         (json!("last"), "not the question itself"),
         (json!("later"), "comes later"),
@@ -114,16 +124,17 @@ fn a_condition_speaks_of_earlier_questions_only() {
         (json!(5), "id of an earlier question"),
     ] {
         let condition = json!({"question": id, "answered": true});
-        refused(&when(condition.clone()), &[(&format!("{AT}/question"), words)]);
+        refused(&when(condition.clone()), &[(&format!("{at}/question"), words)]);
         refused(
             &when(json!({"any": [{"not": condition}]})),
-            &[(&format!("{AT}/any/0/not/question"), words)],
+            &[(&format!("{at}/any/0/not/question"), words)],
         );
     }
 }
 
 #[test]
 fn a_condition_is_one_combination_or_one_test() {
+    let at = at();
     let test = json!({"question": "nps", "equals": 1});
     for condition in [
         json!({}),
@@ -135,25 +146,26 @@ fn a_condition_is_one_combination_or_one_test() {
         json!({"not": test, "equals": 1}),
         json!({"or": [test]}),
     ] {
-        refused(&when(condition), &[(AT, "either one of all, any, not, or question")]);
+        refused(&when(condition), &[(at.as_str(), "either one of all, any, not, or question")]);
     }
     let extra = json!({"question": "nps", "equals": 1, "equal": 1});
-    refused(&when(extra), &[(&format!("{AT}/equal"), "did you mean equals?")]);
-    refused(&when(json!({"all": []})), &[(&format!("{AT}/all"), "1 to 100 items")]);
-    refused(&when(json!({"any": test})), &[(&format!("{AT}/any"), "must be a list")]);
-    refused(&when(json!({"not": [test]})), &[(&format!("{AT}/not"), "must be an object")]);
+    refused(&when(extra), &[(&format!("{at}/equal"), "did you mean equals?")]);
+    refused(&when(json!({"all": []})), &[(&format!("{at}/all"), "1 to 100 items")]);
+    refused(&when(json!({"any": test})), &[(&format!("{at}/any"), "must be a list")]);
+    refused(&when(json!({"not": [test]})), &[(&format!("{at}/not"), "must be an object")]);
     accepted(&when(json!({"all": vec![test.clone(); CONDITION_ITEMS_MAX]})));
     let many = json!({"all": vec![test; CONDITION_ITEMS_MAX + 1]});
-    refused(&when(many), &[(&format!("{AT}/all"), "1 to 100 items")]);
+    refused(&when(many), &[(&format!("{at}/all"), "1 to 100 items")]);
 }
 
 #[test]
 fn conditions_nest_only_so_deep() {
+    let at = at();
     let nested = |levels: usize| {
         let test = json!({"question": "nps", "answered": true});
         (1..levels).fold(test, |inner, _| json!({"not": inner}))
     };
     accepted(&when(nested(CONDITION_DEPTH_MAX)));
-    let pointer = format!("{AT}{}", "/not".repeat(CONDITION_DEPTH_MAX));
+    let pointer = format!("{at}{}", "/not".repeat(CONDITION_DEPTH_MAX));
     refused(&when(nested(CONDITION_DEPTH_MAX + 1)), &[(&pointer, "deeper than 8 levels")]);
 }

@@ -16,8 +16,14 @@ fn least(type_name: &str) -> Value {
         "singleChoice" | "dropdown" | "multipleChoice" => json!({"options": options(1)}),
         "ranking" => json!({"options": options(2)}),
         "matrix" => json!({"rows": options(1), "columns": options(1)}),
-        _ => json!({}),
+        _ => lists(type_name, options(2)),
     }
+}
+
+/// Each list of choices that a type has, filled with these.
+fn lists(type_name: &str, choices: Value) -> Value {
+    let fields = QuestionType::blank(type_name).unwrap().choice_fields();
+    fields.into_iter().map(|field| (field, choices.clone())).collect()
 }
 
 fn at(field: &str) -> String {

@@ -87,8 +87,17 @@ pub(crate) fn answer(question: &Value, pick: u64) -> Option<Value> {
         "yesNo" => json!(if pick.is_multiple_of(2) { "yes" } else { "no" }),
         "consent" => json!("accepted"),
         "statement" => return None,
-        other => panic!("this client does not know {other}"),
+        _ => example(question)?,
     })
+}
+
+/// The answer to a question of a type that is not written out above.
+fn example(question: &Value) -> Option<Value> {
+    let mut alone = question.clone();
+    alone.as_object_mut()?.remove("visibleIf");
+    let draft = json!({"title": "t", "questions": [alone]});
+    let definition = sluice_flow::definition::check(&draft).ok()?;
+    sluice_flow::example::answers(&definition).remove(id(question))
 }
 
 /// A length that the question takes and that its format can have.

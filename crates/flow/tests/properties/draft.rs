@@ -110,7 +110,10 @@ fn question(dice: Dice, earlier: &[Value]) -> Value {
             set("columns", true, choices(2));
         }
         "rating" => set("max", dice.high, json!(size + 1)),
-        _ => {}
+        _ => {
+            let fields = QuestionType::blank(kind).map(|it| it.choice_fields()).unwrap_or_default();
+            fields.into_iter().for_each(|field| set(field, true, choices(size)));
+        }
     }
     if let Some(condition) = dice.condition.and_then(|at| condition(earlier.get(at)?)) {
         set("visibleIf", true, if dice.negated { json!({"not": condition}) } else { condition });

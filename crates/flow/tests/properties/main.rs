@@ -171,7 +171,7 @@ fn publish(draft: &Value) -> (Snapshot, Value) {
         published_at: Timestamp::from_millis(0),
     };
     let snapshot = Snapshot::new(meta, definition);
-    let served = serde_json::from_slice(&render(&snapshot, Generation::G4)).unwrap_or_default();
+    let served = serde_json::from_slice(&render(&snapshot, Generation::LATEST)).unwrap_or_default();
     (snapshot, served)
 }
 

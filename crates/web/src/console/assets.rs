@@ -47,6 +47,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("editor/schedule.js", include_str!("assets/script/editor/schedule.js")),
     ("editor/sections.js", include_str!("assets/script/editor/sections.js")),
     ("editor/texts.js", include_str!("assets/script/editor/texts.js")),
+    ("editor/types.js", include_str!("assets/script/editor/types.js")),
     ("editor/values.js", include_str!("assets/script/editor/values.js")),
     ("editor/words.js", include_str!("assets/script/editor/words.js")),
     ("share.js", include_str!("assets/script/share.js")),

@@ -11,7 +11,7 @@ use sluice_flow::definition::Definition;
 use sluice_flow::id::FormKey;
 use sluice_flow::locale;
 use sluice_flow::question::choice::{Choice, OTHER_PREFIX};
-use sluice_flow::question::{Question, QuestionType};
+use sluice_flow::question::{Input, Question};
 use sluice_flow::submission::{TextMap, Texts};
 
 use crate::query;
@@ -124,23 +124,25 @@ impl Form {
         let typed = || self.get(&field);
         let line = || typed().map(str::trim).filter(|text| !text.is_empty());
         let one = |text: Cow<'f, str>| Some(Texts::One(text));
-        match &question.question_type {
-            QuestionType::Statement(_) => None,
-            QuestionType::MultipleChoice(_) => many(self.chosen(id, &field)),
-            QuestionType::SingleChoice(_) | QuestionType::Dropdown(_) => {
-                self.chosen(id, &field).pop().and_then(one)
-            }
-            QuestionType::Ranking(ranking) => many(self.ranked(id, &ranking.options)),
-            QuestionType::Matrix(matrix) => {
+        match question.question_type.input() {
+            Input::Nothing => None,
+            Input::SomeOf { .. } => many(self.chosen(id, &field)),
+            Input::OneOf { .. } => self.chosen(id, &field).pop().and_then(one),
+            Input::Order { options } => many(self.ranked(id, options)),
+            Input::Grid { rows, .. } => {
                 let cell = |row: &Choice| {
                     let column = self.get(&format!("matrix.{id}.{}", row.id))?;
                     Some(Cow::Owned(format!("{}:{column}", row.id)))
                 };
-                many(matrix.rows.iter().filter_map(cell).collect())
+                many(rows.iter().filter_map(cell).collect())
             }
-            QuestionType::Number(_) => one(plain_number(line()?, language)),
-            QuestionType::LongText(_) => one(Cow::Borrowed(typed()?)),
-            _ => one(Cow::Borrowed(line()?)),
+            Input::Number { .. } => one(plain_number(line()?, language)),
+            Input::Paragraph { .. } => one(Cow::Borrowed(typed()?)),
+            Input::Line { .. }
+            | Input::Date { .. }
+            | Input::Scale { .. }
+            | Input::YesNo
+            | Input::Tick { .. } => one(Cow::Borrowed(line()?)),
         }
     }
 

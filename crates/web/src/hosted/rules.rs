@@ -1,10 +1,10 @@
 //! What is wrong with an answer, in the reader's words; and the bounds of a question, for the script.
 //!
 //! The judgement is the engine's, an issue with a code; its message is for programs. Here the code and the
-//! question's type choose a sentence that says what to do.
+//! question's input choose a sentence that says what to do.
 
 use sluice_flow::issue::{Code, Issue, Step};
-use sluice_flow::question::{Question, QuestionType};
+use sluice_flow::question::{Decimal, Format, Input, Question};
 
 use super::words::{Words, fill};
 
@@ -19,32 +19,32 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    pub(super) fn of(question_type: &QuestionType) -> Self {
-        let text = |bound: Option<&dyn std::fmt::Display>| bound.map(ToString::to_string);
-        match question_type {
-            QuestionType::Number(it) => Self {
-                min: it.min.as_ref().map(ToString::to_string),
-                max: it.max.as_ref().map(ToString::to_string),
-                integer: it.integer,
+    pub(super) fn new(input: Input<'_>) -> Self {
+        let between =
+            |min: Option<String>, max: Option<String>| Self { min, max, ..Self::default() };
+        match input {
+            Input::Line { length, .. } | Input::Paragraph { length } => Self {
+                min_length: length.min_length,
+                max_length: length.max_length,
                 ..Self::default()
             },
-            QuestionType::Date(it) => {
-                Self { min: it.min.clone(), max: it.max.clone(), ..Self::default() }
+            Input::Number { min, max, integer } => {
+                let text = |bound: Option<&Decimal>| bound.map(ToString::to_string);
+                Self { integer, ..between(text(min), text(max)) }
             }
-            QuestionType::MultipleChoice(it) => Self {
-                min: text(it.min_selected.as_ref().map(|it| it as _)),
-                max: text(it.max_selected.as_ref().map(|it| it as _)),
-                ..Self::default()
-            },
-            QuestionType::Rating(it) => {
-                Self { min: Some("1".to_owned()), max: Some(it.max.to_string()), ..Self::default() }
+            Input::Date { min, max } => between(min.map(str::to_owned), max.map(str::to_owned)),
+            Input::SomeOf { min, max, .. } => {
+                between(min.map(|n| n.to_string()), max.map(|n| n.to_string()))
             }
-            other => match length_of(other) {
-                Some((min_length, max_length)) => {
-                    Self { min_length, max_length, ..Self::default() }
-                }
-                None => Self::default(),
-            },
+            Input::Scale { low, high, .. } => {
+                between(Some(low.to_string()), Some(high.to_string()))
+            }
+            Input::Nothing
+            | Input::OneOf { .. }
+            | Input::Order { .. }
+            | Input::Grid { .. }
+            | Input::YesNo
+            | Input::Tick { .. } => Self::default(),
         }
     }
 
@@ -64,42 +64,31 @@ impl Bounds {
     }
 }
 
-fn length_of(question_type: &QuestionType) -> Option<(Option<u32>, Option<u32>)> {
-    let length = match question_type {
-        QuestionType::ShortText(it) => it.length,
-        QuestionType::LongText(it) => {
-            return Some((it.length.min_length, Some(it.chars_max())));
-        }
-        QuestionType::Email(it) => it.length,
-        QuestionType::Url(it) => it.length,
-        QuestionType::Phone(it) => it.length,
-        _ => return None,
-    };
-    Some((length.min_length, length.max_length))
-}
-
-/// The one sentence that says what the answer must be, where the type has bounds or a format.
-pub(super) fn rule(words: &Words, question_type: &QuestionType) -> Option<String> {
-    let (rule, range) = (&words.rule, Bounds::of(question_type).range(words));
+/// The one sentence that says what the answer must be, where there are bounds or a format.
+pub(super) fn rule(words: &Words, input: Input<'_>) -> Option<String> {
+    let (rule, range) = (&words.rule, Bounds::new(input).range(words));
     let with_range = |sentence: &str| match &range {
         Some(range) => format!("{sentence}: {range}."),
         None => format!("{sentence}."),
     };
-    match question_type {
-        QuestionType::Email(_) => Some(rule.email.to_owned()),
-        QuestionType::Url(_) => Some(rule.url.to_owned()),
-        QuestionType::Phone(_) => Some(rule.phone.to_owned()),
-        QuestionType::Number(it) if it.integer => Some(with_range(rule.whole_number)),
-        QuestionType::Number(_) => Some(with_range(rule.number)),
-        QuestionType::Date(_) => Some(with_range(rule.date)),
-        QuestionType::Ranking(_) => Some(rule.ranking.to_owned()),
-        QuestionType::MultipleChoice(_) => {
-            range.map(|range| fill(rule.selected, &[("range", &range)]))
-        }
-        QuestionType::ShortText(_) | QuestionType::LongText(_) => {
+    match input {
+        Input::Line { format: Format::Email, .. } => Some(rule.email.to_owned()),
+        Input::Line { format: Format::Url, .. } => Some(rule.url.to_owned()),
+        Input::Line { format: Format::Phone, .. } => Some(rule.phone.to_owned()),
+        Input::Line { format: Format::Text, .. } | Input::Paragraph { .. } => {
             range.map(|range| fill(rule.length, &[("range", &range)]))
         }
-        _ => None,
+        Input::Number { integer: true, .. } => Some(with_range(rule.whole_number)),
+        Input::Number { integer: false, .. } => Some(with_range(rule.number)),
+        Input::Date { .. } => Some(with_range(rule.date)),
+        Input::Order { .. } => Some(rule.ranking.to_owned()),
+        Input::SomeOf { .. } => range.map(|range| fill(rule.selected, &[("range", &range)])),
+        Input::Nothing
+        | Input::OneOf { .. }
+        | Input::Grid { .. }
+        | Input::Scale { .. }
+        | Input::YesNo
+        | Input::Tick { .. } => None,
     }
 }
 
@@ -110,24 +99,21 @@ pub(super) fn complaint(
     issue: &Issue,
     has_answer: bool,
 ) -> String {
-    let (texts, kind) = (&words.rule, &question.question_type);
-    let is_choice = matches!(
-        kind,
-        QuestionType::SingleChoice(_) | QuestionType::Dropdown(_) | QuestionType::MultipleChoice(_)
-    );
+    let (texts, input) = (&words.rule, question.question_type.input());
+    let is_choice = matches!(input, Input::OneOf { .. } | Input::SomeOf { .. });
     let has_format =
-        matches!(kind, QuestionType::Email(_) | QuestionType::Url(_) | QuestionType::Phone(_));
+        matches!(input, Input::Line { format: Format::Email | Format::Url | Format::Phone, .. });
     let text = match issue.code {
         Code::AnswerRequired if has_answer => texts.every_row,
         Code::AnswerRequired => texts.required,
         Code::InvalidFormat if is_choice => texts.other,
         Code::TooLong => texts.too_long,
         Code::OutOfRange if has_format => {
-            let range = Bounds::of(kind).range(words).unwrap_or_default();
+            let range = Bounds::new(input).range(words).unwrap_or_default();
             return fill(texts.length, &[("range", &range)]);
         }
         Code::InvalidFormat | Code::OutOfRange | Code::InvalidSelection => {
-            return rule(words, kind).unwrap_or_else(|| texts.option.to_owned());
+            return rule(words, input).unwrap_or_else(|| texts.option.to_owned());
         }
         _ => texts.option,
     };

@@ -281,7 +281,7 @@ pub(super) fn resolve_flow() {}
     tag = "Public API",
     params(
         ("apiKey" = String, Path), ("flowVersionId" = String, Path),
-        ("payload" = String, Query, description = "The payload generation: `4`", example = "4"),
+        ("payload" = String, Query, description = "The payload generation; `payloadGenerations` of the flow lists those that are served", example = "4"),
     ),
     responses(
         (status = 200, description = "The snapshot", body = Snapshot),

@@ -13,13 +13,10 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
-use sluice_engine::intake::Accepted;
 use sluice_engine::verify::TokenRefused;
-use sluice_engine::{Limited, LimitedBy, Receipt, SubmitError, Unavailable};
-use sluice_flow::id::{FlowVersionId, ResponseId};
-use sluice_flow::issue::Issue;
-use sluice_flow::time::Timestamp;
+use sluice_engine::{Limited, LimitedBy, SubmitError, Unavailable};
 
+use super::procedure::Output;
 use crate::access::Denied;
 use crate::body::Unread;
 use crate::exchange::Failure;
@@ -181,7 +178,7 @@ impl From<Failure> for Fault {
 }
 
 /// What one call came to.
-pub(super) type Outcome = Result<Receipt, Fault>;
+pub(super) type Outcome = Result<Output, Fault>;
 
 /// The data transformer of the client that sent a call. Its input alone shows which it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -305,13 +302,8 @@ fn mark(headers: &mut HeaderMap, outcomes: &[Outcome]) {
     if faults().any(|fault| fault.code == Code::MethodNotSupported) {
         headers.insert(ALLOW, HeaderValue::from_static("POST"));
     }
-    let accepted = || {
-        outcomes.iter().filter_map(|outcome| match outcome {
-            Ok(Receipt::Accepted(accepted)) => Some(accepted),
-            _ => None,
-        })
-    };
-    if accepted().next().is_some() && accepted().all(|accepted| accepted.replayed) {
+    let carried_out = || outcomes.iter().filter_map(|outcome| outcome.as_ref().ok()?.is_replay());
+    if carried_out().next().is_some() && carried_out().all(|is_replay| is_replay) {
         headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
     }
 }
@@ -324,13 +316,7 @@ pub(super) fn write_item(
     outcome: &Outcome,
 ) {
     let envelope = match outcome {
-        Ok(receipt) => {
-            let data = match receipt {
-                Receipt::Accepted(accepted) => Data::accepted(accepted),
-                Receipt::Refused(issues) => Data::refused(issues),
-            };
-            Envelope::Result { data: Transformed::by(transformer, data) }
-        }
+        Ok(output) => Envelope::Result { data: Transformed::by(transformer, output) },
         Err(fault) => {
             let (name, number, status) = fault.code.parts();
             let data =
@@ -346,7 +332,7 @@ pub(super) fn write_item(
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Envelope<'a> {
-    Result { data: Transformed<Data<'a>> },
+    Result { data: Transformed<&'a Output> },
     Error(Transformed<ErrorShape<'a>>),
 }
 
@@ -383,50 +369,6 @@ struct ErrorData<'a> {
     path: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Data<'a> {
-    success: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_id: Option<ResponseId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    superseded_by: Option<FlowVersionId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    accepts_until: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    errors: Option<Errors<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Errors<'a> {
-    form_errors: Vec<&'a str>,
-    issues: &'a [Issue],
-}
-
-impl<'a> Data<'a> {
-    fn accepted(accepted: &Accepted) -> Self {
-        Self {
-            success: true,
-            response_id: Some(accepted.response_id),
-            superseded_by: accepted.grace.and_then(|grace| grace.superseded_by),
-            accepts_until: accepted.grace.map(|grace| grace.accepts_until),
-            errors: None,
-        }
-    }
-
-    fn refused(issues: &'a [Issue]) -> Self {
-        let form_errors = issues.iter().map(|issue| issue.message.as_ref()).collect();
-        Self {
-            success: false,
-            response_id: None,
-            superseded_by: None,
-            accepts_until: None,
-            errors: Some(Errors { form_errors, issues }),
-        }
-    }
 }
 
 #[cfg(test)]

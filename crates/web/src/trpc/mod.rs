@@ -1,4 +1,4 @@
-//! The tRPC transport: `response.submit`, singly, in a batch, or in a batch answered as a stream.
+//! The tRPC transport: calls of procedures, singly, in a batch, or in a batch answered as a stream.
 //!
 //! Clients of version 10 and 11 are both served; the framing follows from the request's headers. What
 //! concerns the request as a whole is checked in [`request`]; then each call meets, in this order: is
@@ -14,6 +14,7 @@
 
 mod batch;
 mod envelope;
+mod procedure;
 mod request;
 mod stream;
 
@@ -43,14 +44,12 @@ use crate::exchange::Failure;
 use crate::rate::{AddressLimit, Sender};
 use crate::{Limits, body, cors};
 use envelope::{Call, Code, Fault, Outcome, Transformer};
+use procedure::{Arguments, Procedure};
 use request::{Framing, Plan};
 
 pub use envelope::TRPC_CODES;
 pub(crate) use envelope::failed;
 pub use request::CALLS_MAX;
-
-/// The one procedure there is.
-const SUBMIT: &str = "response.submit";
 
 /// The largest body that is read of a request that a limit refused, in bytes. A larger one, or one whose size is not
 /// announced, is answered as if its client had no transformer.
@@ -238,14 +237,15 @@ async fn alone(
     let input = transport.read(sender, head, body).await;
     let transformer = Transformer::of_input(input.as_deref().ok());
     let ready = || {
-        let app = gate(path, head, entry)?;
+        let (procedure, app) = gate(path, head, entry)?;
         let input = input.as_deref().map_err(Clone::clone)?;
-        Ok::<_, Fault>((app, input, idempotency_key(&head.headers)?))
+        Ok::<_, Fault>((procedure, app, input, idempotency_key(&head.headers)?))
     };
     let outcome = match ready() {
-        Ok((app, input, key)) => {
+        Ok((procedure, app, input, key)) => {
             let claims = entry.claims().map(Arc::as_ref);
-            submit(transport, app, Some(input), key.as_ref(), claims).await
+            let arguments = Arguments { app, input: Some(input), key: key.as_ref(), claims };
+            carry_out(transport, procedure, arguments).await
         }
         Err(fault) => Err(fault),
     };
@@ -253,14 +253,15 @@ async fn alone(
 }
 
 /// A call that may run.
-struct Submit {
+struct Ready {
+    procedure: Procedure,
     app: Arc<AppView>,
     claims: Option<Arc<Claims>>,
     input: Option<Bytes>,
     key: Option<IdempotencyKey>,
 }
 
-type Job = Result<Submit, Fault>;
+type Job = Result<Ready, Fault>;
 
 /// The calls of a batch, and what is to be done for each.
 async fn jobs(
@@ -277,34 +278,39 @@ async fn jobs(
     let job = |(index, path): (usize, String)| {
         let input = inputs.as_ref().map(|inputs| inputs.get(index).cloned().flatten());
         let transformer = Transformer::of_input(input.as_ref().ok().and_then(Option::as_deref));
-        let submit = || {
-            let app = Arc::clone(gate(&path, head, entry)?);
+        let ready = || {
+            let (procedure, app) = gate(&path, head, entry)?;
+            let app = Arc::clone(app);
             let key = key.clone()?.map(|key| key.of_call(index));
             let input = input.map_err(Clone::clone)?;
-            Ok(Submit { app, claims: entry.claims().cloned(), input, key })
+            Ok(Ready { procedure, app, claims: entry.claims().cloned(), input, key })
         };
-        let job = submit();
+        let job = ready();
         (Call { path, transformer }, job)
     };
     paths.into_iter().enumerate().map(job).unzip()
 }
 
 /// The checks of one call that do not need its input.
-fn gate<'a>(path: &str, head: &Parts, entry: &'a Entry) -> Result<&'a Arc<AppView>, Fault> {
+fn gate<'a>(
+    path: &str,
+    head: &Parts,
+    entry: &'a Entry,
+) -> Result<(Procedure, &'a Arc<AppView>), Fault> {
     if let Some(denied) = entry.denied_by_token() {
         return Err(denied.into());
     }
-    if path != SUBMIT {
+    let Some(procedure) = Procedure::on_path(path) else {
         let message = format!("No procedure found on path \"{path}\"");
         return Err(Fault::new(Code::NotFound, message));
-    }
+    };
     if head.method != Method::POST {
         let method = &head.method;
         let message =
             format!("Unsupported {method}-request to mutation procedure at path \"{path}\"");
         return Err(Fault::new(Code::MethodNotSupported, message));
     }
-    Ok(entry.app()?)
+    Ok((procedure, entry.app()?))
 }
 
 /// The key of the request, if it has one. Two keys are as bad as none that can be read.
@@ -320,23 +326,27 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Fault>
 
 /// Does one call of a batch.
 async fn run(transport: Arc<Transport>, job: Job) -> Outcome {
-    let Submit { app, claims, input, key } = job?;
-    submit(&transport, &app, input.as_deref(), key.as_ref(), claims.as_deref()).await
+    let Ready { procedure, app, claims, input, key } = job?;
+    let arguments = Arguments {
+        app: &app,
+        input: input.as_deref(),
+        key: key.as_ref(),
+        claims: claims.as_deref(),
+    };
+    carry_out(&transport, procedure, arguments).await
 }
 
 /// A panic or a hang in a call is its own failure, not that of the whole reply.
-async fn submit(
+async fn carry_out(
     transport: &Transport,
-    app: &AppView,
-    input: Option<&[u8]>,
-    key: Option<&IdempotencyKey>,
-    claims: Option<&Claims>,
+    procedure: Procedure,
+    arguments: Arguments<'_>,
 ) -> Outcome {
     // Pinned where it stands, since it is large and each of the two around it would move it.
-    let submit = pin!(transport.engine.submit_as(app, input, key, claims));
-    let caught = AssertUnwindSafe(submit).catch_unwind();
+    let call = pin!(procedure.call(&transport.engine, arguments));
+    let caught = AssertUnwindSafe(call).catch_unwind();
     match tokio::time::timeout(transport.limits.request_timeout, caught).await {
-        Ok(Ok(result)) => Ok(result?),
+        Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => Err(Failure::Panicked.into()),
         Err(_) => Err(Failure::TimedOut.into()),
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sluice_engine::FlowPatch;
 use sluice_engine::rows::Scope;
 use sluice_flow::id::FlowId;
+use sluice_flow::question::QuestionType;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::desk::Desk;
@@ -36,11 +37,26 @@ async fn the_page_tells_the_script_of_every_type_and_of_what_is_published() {
     let page = desk.get(&format!("/console/flows/{flow}/edit")).await.text();
     let about: Value = serde_json::from_str(&attribute(&page, "data-about")).unwrap();
     let types = about["types"].as_array().unwrap();
-    assert_eq!(types.len(), 17);
-    let of = |name: &str| types.iter().find(|it| it["name"] == name).unwrap()["fields"].clone();
-    assert_eq!(of("matrix"), json!(["columns", "rows"]));
-    assert_eq!(of("rating"), json!(["highLabel", "lowLabel", "max", "shape"]));
-    assert_eq!(of("statement"), json!([]));
+    assert_eq!(types.len(), QuestionType::NAMES.len());
+    let of = |name: &str| types.iter().find(|it| it["name"] == name).unwrap();
+    let fields = |name: &str| -> Vec<&str> {
+        let fields = of(name)["fields"].as_array().unwrap();
+        fields.iter().map(|field| field["name"].as_str().unwrap()).collect()
+    };
+    assert_eq!(fields("matrix"), ["rows", "columns"]);
+    assert_eq!(fields("rating"), ["max", "shape", "lowLabel", "highLabel"]);
+    assert_eq!(fields("statement"), [""; 0]);
+    assert_eq!(
+        of("rating")["fields"][0],
+        json!({
+            "name": "max", "label": "How many marks", "hint": "3 to 10; without a number there are 5",
+            "kind": "count", "min": 3, "max": 10, "default": 5,
+        })
+    );
+    assert_eq!(of("rating")["fields"][1]["words"][0], json!(["star", "Stars"]));
+    assert_eq!((&of("nps")["comparison"], &of("nps")["threshold"]), (&json!("number"), &json!(7)));
+    assert_eq!(of("consent")["words"], json!(["accepted"]));
+    assert_eq!(of("statement")["isAnswerable"], false);
     assert_eq!(about["published"]["use"]["choices"], json!(["api", "ui"]));
     assert_eq!(about["published"]["nps"]["type"], "nps");
 }

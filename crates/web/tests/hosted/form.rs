@@ -1,15 +1,55 @@
 //! Every type of question, answered by the fields of a form; steps, logic, and what is wrong shown again.
 
 use serde_json::{Value, json};
-use sluice_flow::question::QuestionType;
+use sluice_flow::question::{Input, QuestionType};
+use sluice_flow::{definition, example};
 
 use crate::browser::{Browser, READ, answers, one, path, published, stored};
 use crate::support::Site;
 
 type Fields = &'static [(&'static str, &'static str)];
 
-/// A question of each type, the fields that answer it, and the answer as the contract has it.
+/// A question of each type, the fields that answer it, and the answer as the contract has it. What is not written out
+/// below is made of the example answer to the type.
 fn every_type() -> Vec<(Value, Fields, Value)> {
+    let mut written = written_out();
+    let of = |name: &str, (question, _, _): &(Value, Fields, Value)| question["type"] == name;
+    let one = |name: &&str| {
+        let at = written.iter().position(|it| of(name, it));
+        at.map_or_else(|| made_up(name), |at| written.swap_remove(at))
+    };
+    QuestionType::NAMES.iter().map(one).collect()
+}
+
+/// A question of a type with the least that it needs, answered as the example does.
+fn made_up(name: &str) -> (Value, Fields, Value) {
+    let blank = QuestionType::blank(name).unwrap();
+    let mut question = json!({"id": name, "type": name, "prompt": format!("A {name}?")});
+    for field in blank.choice_fields() {
+        question[field] = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]);
+    }
+    let draft = definition::check(&json!({"title": "t", "questions": [question]})).unwrap();
+    let answer = example::answers(&draft).remove(name).unwrap_or_default();
+    let leaked = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let texts: Vec<&str> = match &answer {
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        one => one.as_str().into_iter().collect(),
+    };
+    let field = |(at, text): (usize, &&str)| match blank.input() {
+        Input::Order { .. } => {
+            (leaked(format!("rank.{name}.{text}")), leaked((at + 1).to_string()))
+        }
+        Input::Grid { .. } => {
+            let (row, column) = text.split_once(':').unwrap();
+            (leaked(format!("matrix.{name}.{row}")), leaked(column.to_owned()))
+        }
+        _ => (leaked(format!("answers.{name}")), leaked((*text).to_owned())),
+    };
+    let fields: Vec<(&'static str, &'static str)> = texts.iter().enumerate().map(field).collect();
+    (question, fields.leak(), answer)
+}
+
+fn written_out() -> Vec<(Value, Fields, Value)> {
     let options =
         json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]);
     let q = |kind: &str, more: Value| {
@@ -79,6 +119,22 @@ fn all_types() -> (Value, Value) {
     (json!({"title": "All", "questions": questions}), answers.into())
 }
 
+#[test]
+fn a_type_that_is_not_written_out_is_made_of_its_example() {
+    let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]);
+    for (name, fields, answer) in [
+        ("nps", vec![("answers.nps", "9")], json!("9")),
+        ("ranking", vec![("rank.ranking.a", "1"), ("rank.ranking.b", "2")], json!(["a", "b"])),
+        ("matrix", vec![("matrix.matrix.a", "b"), ("matrix.matrix.b", "b")], json!(["a:b", "b:b"])),
+        ("statement", vec![], Value::Null),
+    ] {
+        let made = made_up(name);
+        assert_eq!((made.1, &made.2), (&fields[..], &answer), "{name}");
+        let wanted = if name == "ranking" { options.clone() } else { Value::Null };
+        assert_eq!(made.0.get("options").cloned().unwrap_or_default(), wanted, "{name}");
+    }
+}
+
 #[tokio::test]
 async fn every_type_is_answered_step_by_step_without_a_script() {
     let site = Site::start().await;
@@ -91,11 +147,12 @@ async fn every_type_is_answered_step_by_step_without_a_script() {
     let types: Vec<&str> =
         every.iter().map(|(question, _, _)| question["type"].as_str().unwrap()).collect();
     assert_eq!(types, QuestionType::NAMES, "a type is missing here");
+    let count = every.len();
     for (at, (question, fields, _)) in every.iter().enumerate() {
         let id = question["id"].as_str().unwrap();
         assert_eq!(browser.state(), "asking");
         assert_eq!(browser.hidden("step"), id, "{}", browser.html());
-        assert!(browser.html().contains(&format!("Question {} of 17", at + 1)));
+        assert!(browser.html().contains(&format!("Question {} of {count}", at + 1)));
         let is_last = at + 1 == every.len();
         browser.press(if is_last { "send" } else { "next" }, fields).await;
     }
@@ -134,7 +191,10 @@ async fn the_first_page_has_the_other_questions_at_hand_for_the_script_alone() {
     assert!(html.contains("data-whole"));
     assert_eq!(before.matches("<section").count(), 1);
     // All the others, and whether answers may be linked.
-    assert_eq!(rest.split("</template>").next().unwrap().matches("<section").count(), 17);
+    assert_eq!(
+        rest.split("</template>").next().unwrap().matches("<section").count(),
+        QuestionType::NAMES.len()
+    );
 }
 
 fn with_logic() -> Value {

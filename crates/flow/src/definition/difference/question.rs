@@ -15,9 +15,6 @@ const CHOICE_GONE: &str =
     "Answers that chose it stay in the results; nobody can choose it any more.";
 const OTHER_SCALE: &str = "Marks on another scale do not compare with those before.";
 
-/// Types for which one more or one less of these is another scale.
-const SCALES: [(&str, &str); 2] = [("ranking", "options"), ("matrix", "columns")];
-
 /// Notes everything that changed of a question.
 pub(super) fn compare(
     changes: &mut Changes,
@@ -105,7 +102,7 @@ fn compare_own(changes: &mut Changes, was: &Question, now: &Question) {
         let (was, is) = (old.get(field), new.get(field));
         if was != is {
             let text = format!("{}: {} {}", quoted(&now.prompt), in_words(field), said(is));
-            let is_scale = now.question_type.name() == "rating" && field == "max";
+            let is_scale = now.question_type.input().is_scale(field);
             changes.of(now, ChangeKind::Rule, text, is_scale.then_some(OTHER_SCALE));
         }
     }
@@ -127,7 +124,7 @@ fn compare_choices(
 ) {
     let name = quoted(&now.prompt);
     let what = field.trim_end_matches('s');
-    let scale = SCALES.contains(&(now.question_type.name(), field)).then_some(OTHER_SCALE);
+    let scale = now.question_type.input().is_scale(field).then_some(OTHER_SCALE);
     let kind = ChangeKind::Choices;
     let come: Vec<&Choice> = new.iter().filter(|choice| !has(old, &choice.id)).collect();
     let gone: Vec<&Choice> = old.iter().filter(|choice| !has(new, &choice.id)).collect();

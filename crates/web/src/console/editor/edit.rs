@@ -9,9 +9,10 @@ use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sluice_engine::{Editing, Saved};
-use sluice_flow::definition::{Definition, Fault, check, json_schema};
+use sluice_flow::counts::Counted;
+use sluice_flow::definition::{Definition, Fault, check};
 use sluice_flow::id::FlowId;
-use sluice_flow::question::QuestionType;
+use sluice_flow::question::{Field, QuestionType};
 
 use super::{publish, questions, schedule};
 use crate::console::Console;
@@ -245,29 +246,53 @@ fn about(published: Option<&Definition>) -> String {
     json!({"types": types(), "published": was}).to_string()
 }
 
-/// The types with the fields that each has of its own, read out of the schema of a definition.
-fn types() -> Vec<Value> {
-    const COMMON: [&str; 6] = ["id", "type", "prompt", "help", "required", "visibleIf"];
-    let forms = json_schema()["$defs"]["question"]["oneOf"].as_array();
-    let fields = |name: &str| -> Vec<String> {
-        let form =
-            forms.into_iter().flatten().find(|form| form["properties"]["type"]["const"] == name);
-        let properties = form.and_then(|form| form["properties"].as_object());
-        let names = properties.into_iter().flatten().map(|(field, _)| field.clone());
-        names.filter(|field| !COMMON.contains(&field.as_str())).collect()
-    };
+/// One type of question, as the script reads it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Type {
+    name: &'static str,
+    label: &'static str,
+    purpose: &'static str,
+    is_answerable: bool,
+    fields: Vec<Field>,
+    /// What conditions may ask of an answer.
+    comparison: &'static str,
+    /// The only answers that there are.
+    words: &'static [&'static str],
+    /// What a new condition on a number compares with.
+    threshold: u32,
+}
+
+/// The table of types: all that the script knows of them.
+fn types() -> Vec<Type> {
+    /// A score below it is no reason to recommend.
+    const PASSIVE_FROM: u32 = 7;
+    const MIDDLE: u32 = 3;
     let offered = QuestionType::OFFERED.iter();
-    offered
-        .map(|(name, label, purpose)| {
-            json!({"name": name, "label": label, "purpose": purpose, "fields": fields(name)})
+    let one = |(name, label, purpose): &(&'static str, &'static str, &'static str)| {
+        let blank = QuestionType::blank(name)?;
+        let threshold = match blank.counted() {
+            Counted::Nps => PASSIVE_FROM,
+            _ => MIDDLE,
+        };
+        Some(Type {
+            name,
+            label,
+            purpose,
+            is_answerable: blank.is_answerable(),
+            fields: blank.fields(),
+            comparison: blank.comparison(),
+            words: blank.words(),
+            threshold,
         })
-        .collect()
+    };
+    offered.filter_map(one).collect()
 }
 
 fn choices_of(question_type: &QuestionType) -> Vec<String> {
     let fields = serde_json::to_value(question_type).unwrap_or_default();
-    let lists =
-        ["options", "rows", "columns"].into_iter().filter_map(|name| fields.get(name)?.as_array());
+    let lists = question_type.choice_fields();
+    let lists = lists.into_iter().filter_map(|name| fields.get(name)?.as_array());
     let ids = lists.flatten().filter_map(|choice| choice["id"].as_str());
     ids.map(str::to_owned).collect()
 }

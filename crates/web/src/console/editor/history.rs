@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::HistoryEntry;
 use sluice_engine::rows::VersionRow;
-use sluice_flow::definition::{Change, Definition, check, difference};
+use sluice_engine::{Engine, HistoryEntry};
+use sluice_flow::definition::{Change, difference};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::lifecycle::Accepting;
 
@@ -50,7 +50,9 @@ pub(super) async fn show(
         .enumerate()
         .map(|(at, entry)| Told {
             entry,
-            changes: entries.get(at + 1).and_then(|older| between(&older.version, &entry.version)),
+            changes: entries
+                .get(at + 1)
+                .and_then(|older| between(&console.engine, &older.version, &entry.version)),
             responses: counts.get(&entry.version.flow_version_id).copied().unwrap_or(0),
         })
         .collect();
@@ -138,12 +140,8 @@ fn responses(count: u64) -> String {
     if count == 1 { "1 response".to_owned() } else { format!("{} responses", number(count)) }
 }
 
-fn definition_of(row: &VersionRow) -> Option<Definition> {
-    check(&serde_json::from_str(&row.definition).ok()?).ok()
-}
-
-fn between(older: &VersionRow, newer: &VersionRow) -> Option<Vec<Change>> {
-    Some(difference(&definition_of(older)?, &definition_of(newer)?))
+fn between(engine: &Engine, older: &VersionRow, newer: &VersionRow) -> Option<Vec<Change>> {
+    Some(difference(&*engine.definition(older)?, &*engine.definition(newer)?))
 }
 
 /// One version: what it asked, and how it looked.
@@ -164,7 +162,7 @@ pub(super) async fn version(
         div.editor data-pane="both" {
             div.panes {
                 section.write aria-label="Questions" {
-                    @if let Some(definition) = definition_of(&row) {
+                    @if let Some(definition) = console.engine.definition(&row) {
                         h2 { "Version " (row.number) ": " (definition.title()) }
                         (questions::list(&definition))
                     }

@@ -37,6 +37,6 @@ fn choices(question_type: &QuestionType) -> String {
             fields.get(name)?.as_array()?.iter().filter_map(|choice| choice["label"].as_str());
         Some(labels.collect::<Vec<_>>().join(" · "))
     };
-    let lists = ["options", "rows", "columns"].into_iter().filter_map(labels);
+    let lists = question_type.choice_fields().into_iter().filter_map(labels);
     lists.collect::<Vec<_>>().join(" — ")
 }

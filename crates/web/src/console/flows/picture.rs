@@ -5,6 +5,7 @@
 
 use maud::{Markup, html};
 use serde_json::Value;
+use sluice_flow::question::{Input, QuestionType};
 
 const WIDTH: u32 = 240;
 const HEIGHT: u32 = 96;
@@ -37,19 +38,31 @@ fn heading_width(question: &Value) -> u32 {
     (chars as u32 * 3).clamp(40, WIDTH - 2 * LEFT)
 }
 
-fn control(kind: &str, y: u32) -> Markup {
-    match kind {
-        "nps" => marks(11, 17, y, true),
-        "rating" => marks(5, 26, y, false),
-        "yesNo" => boxes(2, 60, y),
-        "singleChoice" | "multipleChoice" | "ranking" | "consent" => lines(y),
-        "matrix" => grid(y),
-        "statement" => html! {
+fn control(question_type: &str, y: u32) -> Markup {
+    let Some(question_type) = QuestionType::blank(question_type) else { return line(y) };
+    match question_type.input() {
+        Input::Scale { low, high, .. } if high - low >= 10 => marks(high - low + 1, 17, y, true),
+        Input::Scale { low, high, .. } => marks(high - low + 1, 26, y, false),
+        Input::YesNo => boxes(2, 60, y),
+        Input::OneOf { dropdown: false, .. }
+        | Input::SomeOf { .. }
+        | Input::Order { .. }
+        | Input::Tick { .. } => lines(y),
+        Input::Grid { .. } => grid(y),
+        Input::Nothing => html! {
             rect.s-soft x=(LEFT) y=(y) width="170" height="5" rx="2.5" {}
             rect.s-soft x=(LEFT) y=(y + 9) width="140" height="5" rx="2.5" {}
         },
-        _ => html! { rect.s-box x=(LEFT) y=(y) width="150" height="15" rx="4" {} },
+        Input::Line { .. }
+        | Input::Paragraph { .. }
+        | Input::Number { .. }
+        | Input::Date { .. }
+        | Input::OneOf { dropdown: true, .. } => line(y),
     }
+}
+
+fn line(y: u32) -> Markup {
+    html! { rect.s-box x=(LEFT) y=(y) width="150" height="15" rx="4" {} }
 }
 
 fn marks(count: u32, step: u32, y: u32, is_square: bool) -> Markup {

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use sluice_engine::summary::QuestionSummary;
 use sluice_engine::texts::{TEXT_RESPONSES, Written};
 use sluice_flow::id::FlowId;
+use sluice_flow::question::QuestionType;
 
 use super::report::Report;
 use crate::console::parts::{number, time};
@@ -26,7 +27,7 @@ pub(super) fn texts(flow: FlowId, report: &Report, question: &QuestionSummary) -
 }
 
 fn is_prose(question: &QuestionSummary) -> bool {
-    matches!(question.question_type, "shortText" | "longText")
+    QuestionType::blank(question.question_type).is_some_and(|it| it.input().is_prose())
 }
 
 fn words(flow: FlowId, report: &Report, written: &Written) -> Markup {

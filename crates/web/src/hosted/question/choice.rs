@@ -1,7 +1,6 @@
 //! Controls that one chooses with: options, a list to unfold, an order, a grid.
 
 use maud::{Markup, html};
-use sluice_flow::question::Matrix;
 use sluice_flow::question::choice::{Choice, OTHER_PREFIX, Options};
 
 use super::Asking;
@@ -85,7 +84,7 @@ impl Asking<'_> {
         }
     }
 
-    pub(super) fn matrix(&self, matrix: &Matrix) -> Markup {
+    pub(super) fn matrix(&self, rows: &[Choice], columns: &[Choice]) -> Markup {
         let column = |choice| self.wording.label(self.question, "columns", choice);
         html! {
             div.grid {
@@ -93,16 +92,16 @@ impl Asking<'_> {
                     thead {
                         tr {
                             td {}
-                            @for choice in &matrix.columns { th scope="col" { (column(choice)) } }
+                            @for choice in columns { th scope="col" { (column(choice)) } }
                         }
                     }
                     tbody {
-                        @for row in &matrix.rows {
+                        @for row in rows {
                             @let name = format!("matrix.{}.{}", self.question.id, row.id);
                             @let label = self.wording.label(self.question, "rows", row);
                             tr {
                                 th scope="row" { (label) }
-                                @for choice in &matrix.columns {
+                                @for choice in columns {
                                     td {
                                         label.cell {
                                             input type="radio" name=(name) value=(choice.id)

@@ -1,7 +1,7 @@
 //! One question of the form: its heading, its help, what is wrong with its answer, its control.
 //!
-//! A control is chosen by the question's type; a type that has none of its own here is asked for in a line
-//! of text, so that a new type can be answered from its first day.
+//! A control is chosen by the question's [`Input`], never by its type, so a new type can be answered here from its
+//! first day.
 
 mod choice;
 mod scale;
@@ -9,7 +9,7 @@ mod text;
 
 use maud::{Markup, html};
 use sluice_flow::definition::Wording;
-use sluice_flow::question::{Question, QuestionType};
+use sluice_flow::question::{Format, Input, Question};
 
 use super::form::Form;
 use super::rules;
@@ -33,14 +33,16 @@ impl<'a> Asking<'a> {
         let id = &question.id;
         let condition =
             question.visible_if.as_ref().map(|it| serde_json::to_string(it).unwrap_or_default());
-        let bounds = rules::Bounds::of(&question.question_type);
-        let rule = rules::rule(self.words, &question.question_type);
+        let input = question.question_type.input();
+        let bounds = rules::Bounds::new(input);
+        let rule = rules::rule(self.words, input);
         let described = self.is_group().then(|| self.described_by()).flatten();
         html! {
             section.question
                 id={ "q-" (id) }
                 data-id=(id)
                 data-type=(question.question_type.name())
+                data-input=(input.as_str())
                 data-required[question.required]
                 data-visible-if=[condition]
                 data-min=[bounds.min]
@@ -67,8 +69,8 @@ impl<'a> Asking<'a> {
     /// The author's help; without one, how many options may be chosen.
     fn hint(&self) -> Option<String> {
         let help = self.wording.help(self.question).map(str::to_owned);
-        help.or_else(|| match &self.question.question_type {
-            kind @ QuestionType::MultipleChoice(_) => rules::rule(self.words, kind),
+        help.or_else(|| match self.question.question_type.input() {
+            input @ Input::SomeOf { .. } => rules::rule(self.words, input),
             _ => None,
         })
     }
@@ -76,15 +78,12 @@ impl<'a> Asking<'a> {
     /// Whether the control is several fields, which the fieldset describes together.
     fn is_group(&self) -> bool {
         !matches!(
-            &self.question.question_type,
-            QuestionType::ShortText(_)
-                | QuestionType::LongText(_)
-                | QuestionType::Email(_)
-                | QuestionType::Url(_)
-                | QuestionType::Phone(_)
-                | QuestionType::Number(_)
-                | QuestionType::Date(_)
-                | QuestionType::Dropdown(_)
+            self.question.question_type.input(),
+            Input::Line { .. }
+                | Input::Paragraph { .. }
+                | Input::Number { .. }
+                | Input::Date { .. }
+                | Input::OneOf { dropdown: true, .. }
         )
     }
 
@@ -111,26 +110,27 @@ impl<'a> Asking<'a> {
     }
 
     fn control(&self) -> Markup {
-        match &self.question.question_type {
-            QuestionType::Statement(_) => html! {},
-            QuestionType::LongText(_) => self.text_area(),
-            QuestionType::Email(_) => self.line("email", None, Some("email")),
-            QuestionType::Url(_) => self.line("url", None, Some("url")),
-            QuestionType::Phone(_) => self.line("tel", None, Some("tel")),
-            QuestionType::Number(number) => {
-                self.line("text", Some(if number.integer { "numeric" } else { "decimal" }), None)
+        match self.question.question_type.input() {
+            Input::Nothing => html! {},
+            Input::Line { format: Format::Text, .. } => self.line("text", None, None),
+            Input::Line { format: Format::Email, .. } => self.line("email", None, Some("email")),
+            Input::Line { format: Format::Url, .. } => self.line("url", None, Some("url")),
+            Input::Line { format: Format::Phone, .. } => self.line("tel", None, Some("tel")),
+            Input::Paragraph { .. } => self.text_area(),
+            Input::Number { integer, .. } => {
+                self.line("text", Some(if integer { "numeric" } else { "decimal" }), None)
             }
-            QuestionType::Date(date) => self.date(date),
-            QuestionType::SingleChoice(it) => self.choices("radio", &it.choice),
-            QuestionType::MultipleChoice(it) => self.choices("checkbox", &it.choice),
-            QuestionType::Dropdown(it) => self.dropdown(&it.choice),
-            QuestionType::Ranking(it) => self.ranking(&it.options),
-            QuestionType::Matrix(it) => self.matrix(it),
-            QuestionType::Rating(it) => self.rating(it),
-            QuestionType::Nps(it) => self.nps(it),
-            QuestionType::YesNo(_) => self.yes_no(),
-            QuestionType::Consent(_) => self.agreement(),
-            _ => self.line("text", None, None),
+            Input::Date { min, max } => self.date(min, max),
+            Input::OneOf { options, dropdown: false } => self.choices("radio", options),
+            Input::OneOf { options, dropdown: true } => self.dropdown(options),
+            Input::SomeOf { options, .. } => self.choices("checkbox", options),
+            Input::Order { options } => self.ranking(options),
+            Input::Grid { rows, columns } => self.matrix(rows, columns),
+            Input::Scale { low, high, marks, low_label, high_label } => {
+                self.scale(low..=high, marks, low_label, high_label)
+            }
+            Input::YesNo => self.yes_no(),
+            Input::Tick { value } => self.choice("checkbox", value, self.words.form.agree),
         }
     }
 }

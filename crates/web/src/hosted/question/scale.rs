@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use maud::{Markup, html};
-use sluice_flow::question::{Nps, Rating};
+use sluice_flow::question::Marks;
 
 use super::Asking;
 
@@ -11,33 +11,22 @@ use super::Asking;
 const FACES: [&str; 10] = ["😡", "😠", "☹️", "🙁", "😐", "🙂", "😊", "😀", "😃", "😍"];
 
 impl Asking<'_> {
-    pub(super) fn rating(&self, rating: &Rating) -> Markup {
-        // The words of the contract: star, number, emoji.
-        let shape = serde_json::to_value(rating.shape).unwrap_or_default();
-        let shape = shape.as_str().unwrap_or("number");
-        let face = |mark: u32| (shape == "emoji").then(|| face(mark, rating.max));
-        self.rated(shape, 1..=rating.max, face, &rating.low_label, &rating.high_label)
-    }
-
-    pub(super) fn nps(&self, nps: &Nps) -> Markup {
-        self.rated("number", 0..=10, |_| None, &nps.low_label, &nps.high_label)
-    }
-
     /// Marks, with the labels of their ends below.
-    fn rated(
+    pub(super) fn scale(
         &self,
-        shape: &str,
         marks: RangeInclusive<u32>,
-        face: impl Fn(u32) -> Option<&'static str>,
-        low: &Option<String>,
-        high: &Option<String>,
+        look: Marks,
+        low: Option<&str>,
+        high: Option<&str>,
     ) -> Markup {
+        let best = *marks.end();
+        let face = |mark: u32| (look == Marks::Emoji).then(|| face(mark, best));
         let field = self.field();
         let low = self.wording.end(self.question, "lowLabel", low);
         let high = self.wording.end(self.question, "highLabel", high);
         html! {
             div.rated {
-                div.scale data-shape=(shape) {
+                div.scale data-shape=(look.as_str()) {
                     @for mark in marks {
                         @let value = mark.to_string();
                         label.mark {
@@ -65,10 +54,6 @@ impl Asking<'_> {
                 }
             }
         }
-    }
-
-    pub(super) fn agreement(&self) -> Markup {
-        self.choice("checkbox", "accepted", self.words.form.agree)
     }
 }
 

@@ -4,7 +4,6 @@
 //! browsers disagree about what a field for numbers takes.
 
 use maud::{Markup, html};
-use sluice_flow::question::Date;
 
 use super::Asking;
 
@@ -32,14 +31,14 @@ impl Asking<'_> {
         }
     }
 
-    pub(super) fn date(&self, date: &Date) -> Markup {
+    pub(super) fn date(&self, min: Option<&str>, max: Option<&str>) -> Markup {
         html! {
             input.text
                 type="date"
                 name=(self.field())
                 value=[self.sent()]
-                min=[date.min.as_deref()]
-                max=[date.max.as_deref()]
+                min=[min]
+                max=[max]
                 aria-labelledby={ "p-" (self.question.id) }
                 aria-describedby=[self.described_by()]
                 aria-required=[self.question.required.then_some("true")]

@@ -15,6 +15,7 @@ import { Saving } from "./editor/saving.js";
 import { schedule } from "./editor/schedule.js";
 import { Sections } from "./editor/sections.js";
 import { Texts } from "./editor/texts.js";
+import { know } from "./editor/types.js";
 
 function start(root) {
   const area = document.getElementById("definition");
@@ -22,12 +23,13 @@ function start(root) {
   if (wrongWith(area.defaultValue)) return;
   const draft = new Draft(JSON.parse(area.defaultValue));
   const { types, published } = JSON.parse(root.dataset.about);
+  know(types);
   const saving = new Saving(draft, { address: root.dataset.save, tag: root.dataset.tag });
   const faults = new Faults(document.getElementById("faults"), draft, root);
   const sections = new Sections(root);
   const context = {
-    types, published, faults, sections,
-    palette: new Palette(draft, types),
+    published, faults, sections,
+    palette: new Palette(draft),
     beginningOf: (type) => newQuestion(type, draft.questions),
     isFaulty: (path) => faults.countIn(path) > 0,
   };

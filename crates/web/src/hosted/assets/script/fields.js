@@ -1,6 +1,7 @@
 // 2 of 9: the fields of one question.
 
-const TYPED = ["shortText", "longText", "email", "url", "phone", "number"];
+/** The kinds of inputs that one types into; the server names them. */
+const TYPED = ["text", "paragraph", "email", "url", "phone", "number"];
 const isTicked = (field) => /radio|checkbox/.test(field.type);
 
 /** The answer to a question as the server will read it: a list of texts, empty where there is none. */
@@ -8,7 +9,7 @@ function answerOf(section) {
   const given = [];
   for (const field of section.querySelectorAll("[name]")) {
     const [kind, id, part] = field.name.split(".");
-    const text = plainText(field, section.dataset.type);
+    const text = plainText(field, section.dataset.input);
     if (text === "" || (isTicked(field) && !field.checked)) continue;
     if (kind === "matrix") given.push(`${part}:${text}`);
     if (kind === "rank") given[text - 1] = part;
@@ -20,9 +21,9 @@ function answerOf(section) {
 }
 
 /** What is in a field; a number as the contract has it, where it was written as in the reader's language. */
-function plainText({ value }, type) {
-  if (type === "longText") return value;
-  if (type !== "number") return value.trim();
+function plainText({ value }, input) {
+  if (input === "paragraph") return value;
+  if (input !== "number") return value.trim();
   const comma = (1.5).toLocaleString(document.documentElement.lang || "en")[1] === "," && !value.includes(".");
   const plain = value.trim().replace(/[٠-٩۰-۹]/g, (digit) => digit.charCodeAt(0) & 15).replace("٫", ".").replace("−", "-");
   return comma ? plain.replace(",", ".") : plain;
@@ -31,28 +32,28 @@ function plainText({ value }, type) {
 /** What is wrong with the answer to a question, in words, or nothing. Loosely: the server decides. */
 function faultOf(section, words) {
   const given = answerOf(section);
-  const { type, required, rule } = section.dataset;
+  const { input, required, rule } = section.dataset;
   const isRequired = required !== undefined;
   if (given.length === 0) return isRequired ? words.required : "";
   const rows = section.querySelectorAll("tbody tr").length;
-  if (type === "matrix" && isRequired && given.length < rows) return words.rows;
+  if (input === "grid" && isRequired && given.length < rows) return words.rows;
   if (given.includes("other:")) return words.required;
   return isWithin(section.dataset, given) ? "" : (rule ?? words.required);
 }
 
-function isWithin({ type, min, max, minLength, maxLength, integer }, given) {
+function isWithin({ input, min, max, minLength, maxLength, integer }, given) {
   const text = given[0];
   const length = [...text].length;
   const isBetween = (value) => !(value < min) && !(value > max);
   if (length < minLength || length > maxLength) return false;
-  if (type === "multipleChoice") return isBetween(given.length);
-  if (type === "number") {
+  if (input === "some") return isBetween(given.length);
+  if (input === "number") {
     return isDecimal(text) && isBetween(Number(text)) && (integer === undefined || !text.includes("."));
   }
-  if (type === "date") return isBetween(text);
-  if (type === "email") return /^\S+@\S+\.\S+$/.test(text);
-  if (type === "url") return /^https?:\/\/[^\s/]/i.test(text);
-  if (type === "phone") return /^[\d +().-]{3,32}$/.test(text);
+  if (input === "date") return isBetween(text);
+  if (input === "email") return /^\S+@\S+\.\S+$/.test(text);
+  if (input === "url") return /^https?:\/\/[^\s/]/i.test(text);
+  if (input === "phone") return /^[\d +().-]{3,32}$/.test(text);
   return true;
 }
 
@@ -77,7 +78,7 @@ function countLeft(section, words) {
 function focusOn(section) {
   const heading = section.querySelector("h2");
   if (heading) heading.tabIndex = -1;
-  const target = TYPED.includes(section.dataset.type) ? section.querySelector(".text") : heading;
+  const target = TYPED.includes(section.dataset.input) ? section.querySelector(".text") : heading;
   target?.focus({ preventScroll: true });
 }
 

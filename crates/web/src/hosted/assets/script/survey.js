@@ -20,7 +20,7 @@ class Survey {
     this.primary = form.querySelector(".primary");
     this.quiet = this.actions.querySelector("[value=back]") ?? this.makeBackButton();
     this.sending = false;
-    for (const section of this.sections) if (section.dataset.type === "ranking") rank(section, this.words);
+    for (const section of this.sections) if (section.dataset.input === "order") rank(section, this.words);
     form.addEventListener("input", (event) => this.onInput(event.target.closest(".question")));
     form.addEventListener("change", (event) => completeAddress(event.target));
     form.addEventListener("submit", (event) => this.onSubmit(event));

@@ -5,6 +5,7 @@
 
 import { button, el, redraw, say } from "./dom.js";
 import { questionForm } from "./question.js";
+import { typeOf } from "./types.js";
 import { inWords, quoted } from "./words.js";
 
 export class List {
@@ -52,7 +53,7 @@ export class List {
   }
 
   fillHead(open, question, at) {
-    const label = this.context.types.find(({ name }) => name === question.type)?.label ?? "Unknown type";
+    const label = typeOf(question)?.label ?? "Unknown type";
     open.replaceChildren(
       el("span", { className: "n" }, `${at + 1}`),
       el("span", { className: "prompt" }, question.prompt || "Without words yet"),

@@ -7,6 +7,7 @@
 
 import { button, el, pointer, redraw, select } from "./dom.js";
 import { inWords, kindOf, quoted, testOf, testsFor } from "./words.js";
+import { typeOf } from "./types.js";
 import { valueField } from "./values.js";
 
 const TESTS = {
@@ -68,8 +69,8 @@ function beginning(question) {
   const kind = kindOf(question);
   const first = (list) => (Array.isArray(question[list]) ? question[list][0]?.id : undefined) ?? "";
   const own = {
-    one: { equals: first("options") }, some: { includes: first("options") }, number: { lessThan: question.type === "nps" ? 7 : 3 },
-    cells: { includes: `${first("rows")}:${first("columns")}` }, words: { equals: question.type === "consent" ? "accepted" : "yes" },
+    one: { equals: first("options") }, some: { includes: first("options") }, number: { lessThan: typeOf(question)?.threshold },
+    cells: { includes: `${first("rows")}:${first("columns")}` }, words: { equals: typeOf(question)?.words[0] },
   };
   return { question: question.id, ...(own[kind] ?? { answered: true }) };
 }

@@ -4,8 +4,9 @@
 
 import { el } from "./dom.js";
 import { free } from "./ids.js";
+import { allTypes } from "./types.js";
 
-/** What a new question starts with, by the fields that its type needs. */
+/** What a list of choices starts with, by the name of the field. */
 const BEGINNINGS = {
   options: () => [{ id: "option-1", label: "First" }, { id: "option-2", label: "Second" }],
   rows: () => [{ id: "row-1", label: "First" }, { id: "row-2", label: "Second" }],
@@ -13,9 +14,9 @@ const BEGINNINGS = {
 };
 
 export class Palette {
-  constructor(draft, types) {
-    Object.assign(this, { draft, types });
-    const choices = types.map((type) => el("button", { type: "button", className: "kind", data: { type: type.name }, onclick: () => this.choose(type) },
+  constructor(draft) {
+    this.draft = draft;
+    const choices = allTypes().map((type) => el("button", { type: "button", className: "kind", data: { type: type.name }, onclick: () => this.choose(type) },
       el("strong", {}, type.label), el("span", {}, type.purpose)));
     this.dialog = el("dialog", { className: "palette", aria: { label: "Add a question" } },
       el("div", { className: "form" },
@@ -39,8 +40,13 @@ export class Palette {
   }
 }
 
+const beginningOf = (name) => {
+  const word = name.replace(/s$/, "");
+  return BEGINNINGS[name]?.() ?? [{ id: `${word}-1`, label: "First" }, { id: `${word}-2`, label: "Second" }];
+};
+
 export function newQuestion(type, questions) {
   const question = { id: free("question", questions.map(({ id }) => id)), type: type.name, prompt: "" };
-  for (const field of type.fields) if (field in BEGINNINGS) question[field] = BEGINNINGS[field]();
+  for (const { name, kind } of type.fields) if (kind === "choices") question[name] = beginningOf(name);
   return question;
 }

@@ -3,12 +3,15 @@
  * so that the definition holds nothing that nobody wrote.
  */
 
-const LISTS = ["options", "rows", "columns"];
+import { typeOf } from "./types.js";
 
 /** The texts of a question that can be translated: a field each, or a list with a label for each of its ids. */
 export function textsOf(question) {
-  const plain = ["prompt", "help", "lowLabel", "highLabel"].filter((name) => question[name]);
-  const lists = LISTS.filter((name) => Array.isArray(question[name]));
+  // Of a type that is not known here, nothing is taken for gone.
+  const fields = typeOf(question)?.fields ?? Object.entries(question).map(([name, value]) => ({ name, kind: Array.isArray(value) ? "choices" : "text" }));
+  const own = (wanted) => fields.filter(({ kind }) => kind === wanted).map(({ name }) => name);
+  const plain = ["prompt", "help", ...own("text")].filter((name) => question[name]);
+  const lists = own("choices").filter((name) => Array.isArray(question[name]));
   return { plain, lists };
 }
 

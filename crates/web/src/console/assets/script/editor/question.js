@@ -6,16 +6,17 @@ import { el, field, select, tick } from "./dom.js";
 import { idFrom, isMadeUp } from "./ids.js";
 import { logicEditor } from "./logic.js";
 import { ownFields } from "./own.js";
+import { allTypes, isAnswerable, typeNamed, typeOf } from "./types.js";
 
 export function questionForm(draft, at, context) {
   const question = draft.questions[at];
-  const type = context.types.find(({ name }) => name === question.type);
+  const type = typeOf(question);
   const path = (name) => ["questions", at, name];
   const text = (name, label, { rows, hint, onchange } = {}) => {
     const input = el("textarea", { className: "input", rows, value: question[name] ?? "", oninput: () => draft.set(path(name), input.value), onchange });
     return field(label, input, { path: path(name), hint });
   };
-  const isStatement = question.type === "statement";
+  const isStatement = !isAnswerable(question);
   return el("div", { className: "form" },
     text("prompt", isStatement ? "Heading" : "Question", { rows: 2, onchange: () => nameIt(draft, at, context) }),
     text("help", isStatement ? "Text" : "Help", { rows: isStatement ? 4 : 1, hint: isStatement ? null : "Stands below the question, in smaller letters." }),
@@ -41,7 +42,7 @@ function warnings(draft, at, context) {
 
 function typeField(draft, at, context) {
   const question = draft.questions[at];
-  const known = context.types.map(({ name, label }) => [name, label]);
+  const known = allTypes().map(({ name, label }) => [name, label]);
   const options = known.some(([name]) => name === question.type) ? known : [[question.type ?? "", question.type ?? "–"], ...known];
   return field("Type", select(options, question.type, (name) => retype(draft, at, context, name)), { path: ["questions", at, "type"] });
 }
@@ -49,13 +50,13 @@ function typeField(draft, at, context) {
 /** Keeps of the old type what the new one has, too. */
 function retype(draft, at, context, name) {
   const question = draft.questions[at];
-  const type = context.types.find((each) => each.name === name);
+  const type = typeNamed(name);
   const common = ["id", "type", "prompt", "help", "required", "visibleIf"];
   // A number's bound is no day, and a rating's is no number's.
-  const kept = type.fields.filter((each) => !["min", "max"].includes(each));
+  const kept = type.fields.map((each) => each.name).filter((each) => !["min", "max"].includes(each));
   for (const key of Object.keys(question)) if (!common.includes(key) && !kept.includes(key)) delete question[key];
   question.type = name;
-  if (name === "statement") delete question.required;
+  if (!type.isAnswerable) delete question.required;
   const start = context.beginningOf(type);
   for (const [key, value] of Object.entries(start)) if (!common.includes(key)) question[key] ??= value;
   draft.changed();

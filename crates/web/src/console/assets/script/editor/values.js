@@ -3,6 +3,7 @@
  */
 
 import { el, select } from "./dom.js";
+import { typeOf } from "./types.js";
 import { kindOf, testOf } from "./words.js";
 
 export function valueField(condition, question, put, key) {
@@ -22,7 +23,7 @@ export function valueField(condition, question, put, key) {
 }
 
 function choicesOf(question, kind) {
-  if (kind === "words") return question.type === "consent" ? [["accepted", "accepted"]] : [["yes", "yes"], ["no", "no"]];
+  if (kind === "words") return typeOf(question).words.map((word) => [word, word]);
   if (kind !== "one" && kind !== "some") return null;
   const options = (question.options ?? []).map(({ id, label }) => [id, label || id]);
   return question.allowOther ? [...options, ["other", "An answer of their own"]] : options;

@@ -3,15 +3,10 @@
  * crates/flow/tests/condition_words.json. Here it is said of a draft, which may name what is not there.
  */
 
+import { typeOf } from "./types.js";
+
 const NAME_CHARS_MAX = 60;
 
-/** What conditions may ask of an answer, by the type of its question. */
-const KINDS = {
-  shortText: "text", longText: "text", email: "text", url: "text", phone: "text",
-  number: "number", rating: "number", nps: "number", date: "date",
-  singleChoice: "one", dropdown: "one", multipleChoice: "some", matrix: "cells",
-  yesNo: "words", consent: "words", statement: "never", ranking: "presence",
-};
 const TESTS = {
   never: [], presence: ["answered"],
   text: ["equals", "in", "notIn", "answered"],
@@ -22,7 +17,8 @@ const TESTS = {
   some: ["includes", "answered"], cells: ["includes", "answered"],
 };
 
-export const kindOf = (question) => KINDS[question?.type] ?? "presence";
+/** What conditions may ask of an answer to this question. */
+export const kindOf = (question) => typeOf(question)?.comparison ?? "presence";
 
 /** The comparisons that fit a question, in the order in which they are offered. */
 export const testsFor = (question) => TESTS[kindOf(question)];

@@ -1,15 +1,17 @@
 //! `email`: an e-mail address.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::answer::{Problems, one};
-use super::rules::{Comparable, Rules};
-use super::text::Length;
+use crate::question::field::Field;
+use crate::question::input::{Format, Input};
+
 use crate::counts::counted::Counted;
 use crate::definition::reader::Reader;
 use crate::email::{EMAIL_BYTES_MAX, is_email};
 use crate::issue::Code;
+use crate::question::answer::{Problems, one};
+use crate::question::rules::{Comparable, Rules};
+use crate::question::text::Length;
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -32,6 +34,10 @@ impl Rules for Email {
         }
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Line { format: Format::Email, length: self.length }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Presence
     }
@@ -44,7 +50,7 @@ impl Rules for Email {
         self.length.at_most(EMAIL_BYTES_MAX as u32)
     }
 
-    fn schema() -> Value {
-        Length::schema()
+    fn fields() -> Vec<Field> {
+        Length::fields()
     }
 }

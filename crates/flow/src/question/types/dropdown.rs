@@ -1,24 +1,27 @@
-//! `singleChoice`: one of several options, all in view.
+//! `dropdown`: one of several options in a list that opens. It differs from `singleChoice` only in
+//! how it is asked.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::answer::{Problems, one};
-use super::choice::Options;
-use super::rules::{Comparable, Label, Rules};
+use crate::question::field::Field;
+use crate::question::input::Input;
+
 use crate::counts::counted::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::Reader;
+use crate::question::answer::{Problems, one};
+use crate::question::choice::Options;
+use crate::question::rules::{Comparable, Label, Rules};
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 #[non_exhaustive]
-pub struct SingleChoice {
+pub struct Dropdown {
     pub choice: Options,
 }
 
-impl Rules for SingleChoice {
+impl Rules for Dropdown {
     const NEEDED: &[&str] = &["options"];
 
     fn read(reader: &mut Reader<'_>) -> Self {
@@ -29,6 +32,10 @@ impl Rules for SingleChoice {
         if let Some(chosen) = one(answer, problems) {
             self.choice.judge(chosen, problems);
         }
+    }
+
+    fn input(&self) -> Input<'_> {
+        Input::OneOf { options: &self.choice, dropdown: true }
     }
 
     fn counted(&self) -> Counted<'_> {
@@ -43,7 +50,7 @@ impl Rules for SingleChoice {
         vec![("options", Label::Each(&self.choice.options))]
     }
 
-    fn schema() -> Value {
-        Options::schema(1..=OPTIONS_MAX)
+    fn fields() -> Vec<Field> {
+        Options::fields(1..=OPTIONS_MAX)
     }
 }

@@ -1,14 +1,16 @@
 //! `longText`: a text of many lines. Without `maxLength` it takes 4,000 characters.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::answer::{Problems, one};
-use super::rules::{Comparable, Rules};
-use super::text::Length;
+use crate::question::field::Field;
+use crate::question::input::Input;
+
 use crate::counts::counted::Counted;
 use crate::definition::limits::LONG_TEXT_CHARS_DEFAULT;
 use crate::definition::reader::Reader;
+use crate::question::answer::{Problems, one};
+use crate::question::rules::{Comparable, Rules};
+use crate::question::text::Length;
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -20,7 +22,7 @@ pub struct LongText {
 
 impl LongText {
     /// The most characters that an answer may have.
-    pub fn chars_max(&self) -> u32 {
+    fn chars_max(&self) -> u32 {
         self.length.max_length.unwrap_or(LONG_TEXT_CHARS_DEFAULT)
     }
 }
@@ -36,6 +38,10 @@ impl Rules for LongText {
         Length { max_length, ..self.length }.judge(text, problems);
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Paragraph { length: Length { max_length: Some(self.chars_max()), ..self.length } }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Presence
     }
@@ -48,7 +54,7 @@ impl Rules for LongText {
         self.chars_max()
     }
 
-    fn schema() -> Value {
-        Length::schema()
+    fn fields() -> Vec<Field> {
+        Length::fields()
     }
 }

@@ -1,14 +1,16 @@
 //! `nps`: how likely one is to recommend, from 0 to 10.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::answer::{Problems, one};
-use super::rating::{end_labels, judge_mark};
-use super::rules::{Comparable, Label, Rules};
+use crate::question::field::Field;
+use crate::question::input::{Input, Marks};
+
+use super::rating::{end_fields, end_labels, judge_mark};
 use crate::counts::counted::Counted;
 use crate::definition::limits::LABEL_CHARS_MAX;
-use crate::definition::reader::{Reader, text_schema};
+use crate::definition::reader::Reader;
+use crate::question::answer::{Problems, one};
+use crate::question::rules::{Comparable, Label, Rules};
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,6 +37,16 @@ impl Rules for Nps {
         }
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Scale {
+            low: 0,
+            high: 10,
+            marks: Marks::Number,
+            low_label: self.low_label.as_deref(),
+            high_label: self.high_label.as_deref(),
+        }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Nps
     }
@@ -47,10 +59,7 @@ impl Rules for Nps {
         end_labels(self.low_label.as_ref(), self.high_label.as_ref())
     }
 
-    fn schema() -> Value {
-        json!({
-            "lowLabel": text_schema(LABEL_CHARS_MAX),
-            "highLabel": text_schema(LABEL_CHARS_MAX),
-        })
+    fn fields() -> Vec<Field> {
+        end_fields().to_vec()
     }
 }

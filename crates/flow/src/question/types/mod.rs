@@ -1,19 +1,40 @@
 //! The one table of question types.
 //!
-//! A type is one file that says everything about it, and one line here.
+//! A type is one file in this folder that says everything about it, and one line in the table below (with its `mod`).
+//! Nothing else in the project lists the types.
+
+mod consent;
+mod date;
+mod dropdown;
+mod email;
+mod long_text;
+pub(crate) mod matrix;
+mod multiple_choice;
+mod nps;
+mod number;
+mod phone;
+mod ranking;
+mod rating;
+mod short_text;
+mod single_choice;
+mod statement;
+pub(crate) mod url;
+mod yes_no;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::answer::Problems;
-use super::rules::{Comparable, Label, Rules};
 use crate::counts::counted::Counted;
-use crate::definition::reader::Reader;
+use crate::definition::reader::{Faults, Reader};
+use crate::question::answer::Problems;
+use crate::question::field::{self, Field, FieldKind};
+use crate::question::input::Input;
+use crate::question::rules::{Comparable, Label, Rules};
 use crate::text_map::Texts;
 
 macro_rules! types {
     ($($name:literal => $variant:ident in $module:ident, $label:literal, $purpose:literal;)*) => {
-        $(pub use super::$module::$variant;)*
+        $(pub use self::$module::$variant;)*
 
         /// A question's type with that type's own fields.
         #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -42,7 +63,7 @@ macro_rules! types {
                 match self { $(Self::$variant(_) => $variant::ANSWERABLE,)* }
             }
 
-            pub(super) fn read(name: &str, reader: &mut Reader<'_>) -> Option<Self> {
+            pub(in crate::question) fn read(name: &str, reader: &mut Reader<'_>) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$variant($variant::read(reader))),)*
                     _ => None,
@@ -57,6 +78,16 @@ macro_rules! types {
                 match self { $(Self::$variant(rules) => rules.is_whole(answer),)* }
             }
 
+            /// The control that it is answered with.
+            pub fn input(&self) -> Input<'_> {
+                match self { $(Self::$variant(rules) => rules.input(),)* }
+            }
+
+            /// The type's own fields.
+            pub fn fields(&self) -> Vec<Field> {
+                match self { $(Self::$variant(_) => $variant::fields(),)* }
+            }
+
             /// How the answers to it are counted.
             pub fn counted(&self) -> Counted<'_> {
                 match self { $(Self::$variant(rules) => rules.counted(),)* }
@@ -66,18 +97,18 @@ macro_rules! types {
                 match self { $(Self::$variant(rules) => rules.comparable(),)* }
             }
 
-            pub(super) fn text_chars_max(&self) -> u32 {
+            pub(in crate::question) fn text_chars_max(&self) -> u32 {
                 match self { $(Self::$variant(rules) => rules.text_chars_max(),)* }
             }
 
-            pub(super) fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
+            pub(in crate::question) fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
                 match self { $(Self::$variant(rules) => rules.labels(),)* }
             }
         }
 
         /// Each type's name, needed fields and schema of its own fields.
-        pub(crate) fn schemas() -> Vec<(&'static str, &'static [&'static str], Value)> {
-            vec![$(($name, $variant::NEEDED, $variant::schema())),*]
+        pub(crate) fn schemas() -> Vec<(&'static str, &'static [&'static str], Map<String, Value>)> {
+            vec![$(($name, $variant::NEEDED, field::schemas(&$variant::fields()))),*]
         }
     };
 }
@@ -102,12 +133,42 @@ types! {
     "statement" => Statement in statement, "Statement", "Something to read; no answer.";
 }
 
+impl QuestionType {
+    /// A question of this type of which nothing is set yet, for what is the same for all questions of a type.
+    pub fn blank(name: &str) -> Option<Self> {
+        let (nothing, faults) = (Value::Object(Map::new()), Faults::default());
+        let mut reader = Reader::open(&nothing, String::new(), &faults)?;
+        Self::read(name, &mut reader)
+    }
+
+    /// The names of its fields that are lists of choices.
+    pub fn choice_fields(&self) -> Vec<&'static str> {
+        let choices = self.fields().into_iter();
+        choices
+            .filter(|field| matches!(field.kind, FieldKind::Choices { .. }))
+            .map(|field| field.name)
+            .collect()
+    }
+
+    /// What conditions may ask of an answer, as the editor's script calls it.
+    pub fn comparison(&self) -> &'static str {
+        self.comparable().as_str()
+    }
+
+    /// The only answers that there are, where those are the same for all questions of the type.
+    pub fn words(&self) -> &'static [&'static str] {
+        match self.comparable() {
+            Comparable::Words(words) => words,
+            _ => &[],
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::definition::reader::Faults;
 
     #[test]
     fn every_types_schema_has_exactly_the_fields_that_it_reads() {
@@ -117,8 +178,7 @@ mod tests {
             let mut reader = Reader::open(&empty, String::new(), &faults).unwrap();
             QuestionType::read(name, &mut reader).unwrap();
             let mut read: Vec<_> = reader.asked().to_vec();
-            let mut described: Vec<_> =
-                schema.as_object().unwrap().keys().map(String::as_str).collect();
+            let mut described: Vec<_> = schema.keys().map(String::as_str).collect();
             read.sort_unstable();
             described.sort_unstable();
             assert_eq!(read, described, "{name}");

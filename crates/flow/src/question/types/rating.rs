@@ -1,51 +1,42 @@
 //! `rating`: a mark from 1 to `max`.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::answer::{Problems, one};
-use super::rules::{Comparable, Label, Rules};
+use crate::question::field::{Field, FieldKind};
+use crate::question::input::{Input, Marks};
+
 use crate::counts::counted::Counted;
 use crate::definition::limits::LABEL_CHARS_MAX;
-use crate::definition::reader::{Reader, text_schema};
+use crate::definition::reader::Reader;
 use crate::issue::Code;
+use crate::question::answer::{Problems, one};
+use crate::question::rules::{Comparable, Label, Rules};
 use crate::text_map::Texts;
 
 const RATING_MAX_DEFAULT: u32 = 5;
+const WORDS: [(&str, Marks); 3] =
+    [("star", Marks::Star), ("number", Marks::Number), ("emoji", Marks::Emoji)];
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Rating {
     pub max: u32,
-    pub shape: Shape,
+    pub shape: Marks,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high_label: Option<String>,
 }
 
-/// What the marks look like.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Shape {
-    #[default]
-    Star,
-    Number,
-    Emoji,
-}
-
-impl Shape {
-    const WORDS: &[(&str, Self)] =
-        &[("star", Self::Star), ("number", Self::Number), ("emoji", Self::Emoji)];
-}
+/// What authors call each look of the marks.
+const SHAPES: &[(&str, &str)] = &[("star", "Stars"), ("number", "Numbers"), ("emoji", "Faces")];
 
 impl Rules for Rating {
     fn read(reader: &mut Reader<'_>) -> Self {
         Self {
             max: reader.count("max", 3..=10).unwrap_or(RATING_MAX_DEFAULT),
-            shape: reader.word("shape", Shape::WORDS).unwrap_or_default(),
+            shape: reader.word("shape", &WORDS).unwrap_or_default(),
             low_label: reader.text("lowLabel", LABEL_CHARS_MAX),
             high_label: reader.text("highLabel", LABEL_CHARS_MAX),
         }
@@ -54,6 +45,16 @@ impl Rules for Rating {
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
         if let Some(text) = one(answer, problems) {
             judge_mark(text, 1, self.max, problems);
+        }
+    }
+
+    fn input(&self) -> Input<'_> {
+        Input::Scale {
+            low: 1,
+            high: self.max,
+            marks: self.shape,
+            low_label: self.low_label.as_deref(),
+            high_label: self.high_label.as_deref(),
         }
     }
 
@@ -69,13 +70,16 @@ impl Rules for Rating {
         end_labels(self.low_label.as_ref(), self.high_label.as_ref())
     }
 
-    fn schema() -> Value {
-        json!({
-            "max": {"type": "integer", "minimum": 3, "maximum": 10, "default": RATING_MAX_DEFAULT},
-            "shape": {"enum": ["star", "number", "emoji"], "default": "star"},
-            "lowLabel": text_schema(LABEL_CHARS_MAX),
-            "highLabel": text_schema(LABEL_CHARS_MAX),
-        })
+    fn fields() -> Vec<Field> {
+        let count = FieldKind::Count { min: 3, max: 10, default: Some(RATING_MAX_DEFAULT) };
+        let [low, high] = end_fields();
+        vec![
+            Field::new("max", "How many marks", count)
+                .hint("3 to 10; without a number there are 5"),
+            Field::new("shape", "Marks look like", FieldKind::Word { words: SHAPES }),
+            low,
+            high,
+        ]
     }
 }
 
@@ -91,6 +95,15 @@ pub(super) fn judge_mark(text: &str, low: u32, high: u32, problems: &mut Problem
         Code::OutOfRange
     };
     problems.add(code, format_args!("takes a whole number from {low} to {high}"));
+}
+
+/// The fields for the labels of a scale's ends.
+pub(super) fn end_fields() -> [Field; 2] {
+    let label = FieldKind::Text { chars_max: LABEL_CHARS_MAX };
+    [
+        Field::new("lowLabel", "Words at the low end", label),
+        Field::new("highLabel", "Words at the high end", label),
+    ]
 }
 
 /// The labels of a scale's ends, where it has them.

@@ -1,15 +1,17 @@
 //! `ranking`: all options, brought into an order. The answer names every option once, best first.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::answer::Problems;
-use super::choice::{Choice, choices_schema, has, listed, read_choices};
-use super::rules::{Comparable, Label, Rules};
+use crate::question::field::{Field, FieldKind};
+use crate::question::input::Input;
+
 use crate::counts::counted::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
+use crate::question::answer::Problems;
+use crate::question::choice::{Choice, has, listed, read_choices};
+use crate::question::rules::{Comparable, Label, Rules};
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -39,6 +41,10 @@ impl Rules for Ranking {
         }
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Order { options: &self.options }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Ranking(&self.options)
     }
@@ -51,7 +57,7 @@ impl Rules for Ranking {
         vec![("options", Label::Each(&self.options))]
     }
 
-    fn schema() -> Value {
-        json!({"options": choices_schema(2..=OPTIONS_MAX)})
+    fn fields() -> Vec<Field> {
+        vec![Field::new("options", "Options", FieldKind::Choices { min: 2, max: OPTIONS_MAX })]
     }
 }

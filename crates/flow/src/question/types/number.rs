@@ -3,15 +3,17 @@
 use std::cmp::Ordering;
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::answer::{Problems, one, within};
-use super::decimal::{Decimal, compare, is_decimal};
-use super::rules::{Comparable, Rules};
+use crate::question::field::{Field, FieldKind};
+use crate::question::input::Input;
+
 use crate::counts::counted::Counted;
 use crate::definition::limits::NUMBER_BOUND_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
+use crate::question::answer::{Problems, one, within};
+use crate::question::decimal::{Decimal, compare, is_decimal};
+use crate::question::rules::{Comparable, Rules};
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -54,6 +56,10 @@ impl Rules for Number {
         }
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Number { min: self.min.as_ref(), max: self.max.as_ref(), integer: self.integer }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Number
     }
@@ -62,10 +68,13 @@ impl Rules for Number {
         Comparable::Number
     }
 
-    fn schema() -> Value {
-        let bound =
-            json!({"type": "number", "minimum": -NUMBER_BOUND_MAX, "maximum": NUMBER_BOUND_MAX});
-        json!({"min": bound, "max": bound, "integer": {"type": "boolean"}})
+    fn fields() -> Vec<Field> {
+        let bound = FieldKind::Number { limit: NUMBER_BOUND_MAX };
+        vec![
+            Field::new("min", "Lowest number", bound),
+            Field::new("max", "Highest number", bound),
+            Field::new("integer", "Whole numbers only", FieldKind::Flag),
+        ]
     }
 }
 

@@ -1,15 +1,17 @@
 //! `url`: a web address.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::answer::{Problems, one};
-use super::rules::{Comparable, Rules};
-use super::text::Length;
+use crate::question::field::Field;
+use crate::question::input::{Format, Input};
+
 use crate::counts::counted::Counted;
 use crate::definition::limits::URL_CHARS_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
+use crate::question::answer::{Problems, one};
+use crate::question::rules::{Comparable, Rules};
+use crate::question::text::Length;
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -35,6 +37,10 @@ impl Rules for Url {
         }
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Line { format: Format::Url, length: self.length }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Presence
     }
@@ -47,13 +53,13 @@ impl Rules for Url {
         self.length.at_most(URL_CHARS_MAX as u32)
     }
 
-    fn schema() -> Value {
-        Length::schema()
+    fn fields() -> Vec<Field> {
+        Length::fields()
     }
 }
 
 /// Whether a text is an absolute http or https address with a host.
-pub fn is_url(text: &str) -> bool {
+pub(crate) fn is_url(text: &str) -> bool {
     // The parser drops white space and control characters; an address that has them is none.
     let plain = !text.chars().any(|letter| letter.is_whitespace() || letter.is_control());
     // The parser also reads `https:example.com`, which a browser resolves against the page it is on.

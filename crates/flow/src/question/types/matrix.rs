@@ -6,15 +6,17 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::answer::Problems;
-use super::choice::{Choice, choices_schema, has, listed, read_choices};
-use super::rules::{Comparable, Label, Rules};
+use crate::question::field::{Field, FieldKind};
+use crate::question::input::Input;
+
 use crate::counts::counted::Counted;
 use crate::definition::limits::{MATRIX_ROWS_MAX, OPTIONS_MAX};
 use crate::definition::reader::Reader;
 use crate::issue::Code;
+use crate::question::answer::Problems;
+use crate::question::choice::{Choice, has, listed, read_choices};
+use crate::question::rules::{Comparable, Label, Rules};
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,6 +60,10 @@ impl Rules for Matrix {
         self.rows.iter().all(|wanted| cells.iter().any(|cell| row(cell) == wanted.id))
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Grid { rows: &self.rows, columns: &self.columns }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Matrix { rows: &self.rows, columns: &self.columns }
     }
@@ -70,11 +76,11 @@ impl Rules for Matrix {
         vec![("rows", Label::Each(&self.rows)), ("columns", Label::Each(&self.columns))]
     }
 
-    fn schema() -> Value {
-        json!({
-            "rows": choices_schema(1..=MATRIX_ROWS_MAX),
-            "columns": choices_schema(1..=OPTIONS_MAX),
-        })
+    fn fields() -> Vec<Field> {
+        vec![
+            Field::new("rows", "Rows", FieldKind::Choices { min: 1, max: MATRIX_ROWS_MAX }),
+            Field::new("columns", "Columns", FieldKind::Choices { min: 1, max: OPTIONS_MAX }),
+        ]
     }
 }
 

@@ -1,16 +1,19 @@
 //! `consent`: a box to tick. The only answer is `accepted`; not ticking it is no answer.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::answer::{Problems, one};
-use super::rules::{Comparable, Rules};
+use crate::question::field::Field;
+use crate::question::input::Input;
+
 use crate::counts::counted::Counted;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
+use crate::question::answer::{Problems, one};
+use crate::question::rules::{Comparable, Rules};
 use crate::text_map::Texts;
 
-const WORDS: &[&str] = &["accepted"];
+const ACCEPTED: &str = "accepted";
+const WORDS: &[&str] = &[ACCEPTED];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -27,6 +30,10 @@ impl Rules for Consent {
         }
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Tick { value: ACCEPTED }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Words(WORDS)
     }
@@ -35,7 +42,7 @@ impl Rules for Consent {
         Comparable::Words(WORDS)
     }
 
-    fn schema() -> Value {
-        json!({})
+    fn fields() -> Vec<Field> {
+        Vec::new()
     }
 }

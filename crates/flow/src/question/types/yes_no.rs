@@ -1,13 +1,15 @@
 //! `yesNo`: a question that is answered `yes` or `no`.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::answer::{Problems, one};
-use super::rules::{Comparable, Rules};
+use crate::question::field::Field;
+use crate::question::input::Input;
+
 use crate::counts::counted::Counted;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
+use crate::question::answer::{Problems, one};
+use crate::question::rules::{Comparable, Rules};
 use crate::text_map::Texts;
 
 const WORDS: &[&str] = &["yes", "no"];
@@ -27,6 +29,10 @@ impl Rules for YesNo {
         }
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::YesNo
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Words(WORDS)
     }
@@ -35,7 +41,7 @@ impl Rules for YesNo {
         Comparable::Words(WORDS)
     }
 
-    fn schema() -> Value {
-        json!({})
+    fn fields() -> Vec<Field> {
+        Vec::new()
     }
 }

@@ -4,14 +4,16 @@
 //! no time zone: a birthday is the same day everywhere.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::answer::{Problems, one, within};
-use super::rules::{Comparable, Rules};
+use crate::question::field::{Field, FieldKind};
+use crate::question::input::Input;
+
 use crate::counts::counted::Counted;
 use crate::date::is_date;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
+use crate::question::answer::{Problems, one, within};
+use crate::question::rules::{Comparable, Rules};
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,6 +48,10 @@ impl Rules for Date {
         }
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Date { min: self.min.as_deref(), max: self.max.as_deref() }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Date
     }
@@ -54,9 +60,11 @@ impl Rules for Date {
         Comparable::Date
     }
 
-    fn schema() -> Value {
-        let bound = json!({"type": "string", "format": "date"});
-        json!({"min": bound, "max": bound})
+    fn fields() -> Vec<Field> {
+        vec![
+            Field::new("min", "Earliest day", FieldKind::Date),
+            Field::new("max", "Latest day", FieldKind::Date),
+        ]
     }
 }
 

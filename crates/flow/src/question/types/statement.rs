@@ -1,13 +1,15 @@
 //! `statement`: something to read. It takes no answer.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::answer::Problems;
-use super::rules::{Comparable, Rules};
+use crate::question::field::Field;
+use crate::question::input::Input;
+
 use crate::counts::counted::Counted;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
+use crate::question::answer::Problems;
+use crate::question::rules::{Comparable, Rules};
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -25,6 +27,10 @@ impl Rules for Statement {
         problems.add(Code::NotAnswerable, "is a statement and takes no answer");
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Nothing
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Never
     }
@@ -33,7 +39,7 @@ impl Rules for Statement {
         Comparable::Never
     }
 
-    fn schema() -> Value {
-        json!({})
+    fn fields() -> Vec<Field> {
+        Vec::new()
     }
 }

@@ -3,15 +3,17 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::answer::{Problems, within};
-use super::choice::{OTHER_PREFIX, Options};
-use super::rules::{Comparable, Label, Rules};
+use crate::question::field::{Field, FieldKind};
+use crate::question::input::Input;
+
 use crate::counts::counted::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
+use crate::question::answer::{Problems, within};
+use crate::question::choice::{OTHER_PREFIX, Options};
+use crate::question::rules::{Comparable, Label, Rules};
 use crate::text_map::Texts;
 
 /// Every option and one other.
@@ -65,6 +67,10 @@ impl Rules for MultipleChoice {
         }
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::SomeOf { options: &self.choice, min: self.min_selected, max: self.max_selected }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Options { options: &self.choice.options, several: true }
     }
@@ -77,11 +83,12 @@ impl Rules for MultipleChoice {
         vec![("options", Label::Each(&self.choice.options))]
     }
 
-    fn schema() -> Value {
-        let mut schema = Options::schema(1..=OPTIONS_MAX);
-        schema["minSelected"] = json!({"type": "integer", "minimum": 0, "maximum": SELECTED_MAX});
-        schema["maxSelected"] = json!({"type": "integer", "minimum": 1, "maximum": SELECTED_MAX});
-        schema
+    fn fields() -> Vec<Field> {
+        let selected = |min| FieldKind::Count { min, max: SELECTED_MAX, default: None };
+        let mut fields = Options::fields(1..=OPTIONS_MAX);
+        fields.push(Field::new("minSelected", "Fewest choices", selected(0)));
+        fields.push(Field::new("maxSelected", "Most choices", selected(1)));
+        fields
     }
 }
 

@@ -1,14 +1,16 @@
 //! `shortText`: a text of one line.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::answer::{Problems, one};
-use super::rules::{Comparable, Rules};
-use super::text::Length;
+use crate::question::field::Field;
+use crate::question::input::{Format, Input};
+
 use crate::counts::counted::Counted;
 use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::definition::reader::Reader;
+use crate::question::answer::{Problems, one};
+use crate::question::rules::{Comparable, Rules};
+use crate::question::text::Length;
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -28,6 +30,10 @@ impl Rules for ShortText {
         self.length.judge(text, problems);
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Line { format: Format::Text, length: self.length }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Presence
     }
@@ -40,7 +46,7 @@ impl Rules for ShortText {
         self.length.at_most(ANSWER_CHARS_MAX)
     }
 
-    fn schema() -> Value {
-        Length::schema()
+    fn fields() -> Vec<Field> {
+        Length::fields()
     }
 }

@@ -3,14 +3,16 @@
 //! Only the characters and the number of digits are checked: what numbers exist is not ours to know.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::answer::{Problems, one};
-use super::rules::{Comparable, Rules};
-use super::text::Length;
+use crate::question::field::Field;
+use crate::question::input::{Format, Input};
+
 use crate::counts::counted::Counted;
 use crate::definition::reader::Reader;
 use crate::issue::Code;
+use crate::question::answer::{Problems, one};
+use crate::question::rules::{Comparable, Rules};
+use crate::question::text::Length;
 use crate::text_map::Texts;
 
 const PHONE_CHARS_MAX: usize = 32;
@@ -39,6 +41,10 @@ impl Rules for Phone {
         }
     }
 
+    fn input(&self) -> Input<'_> {
+        Input::Line { format: Format::Phone, length: self.length }
+    }
+
     fn counted(&self) -> Counted<'_> {
         Counted::Presence
     }
@@ -51,8 +57,8 @@ impl Rules for Phone {
         self.length.at_most(PHONE_CHARS_MAX as u32)
     }
 
-    fn schema() -> Value {
-        Length::schema()
+    fn fields() -> Vec<Field> {
+        Length::fields()
     }
 }
 

@@ -1,0 +1,67 @@
+//! Definitions of stored versions: the one place of this crate that reads them, and its one cache.
+//!
+//! A published version never changes, so what was read of it is kept, whether or not it could be read. A draft is read
+//! each time.
+
+use std::sync::Arc;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use sluice_flow::definition::{self, Definition};
+use sluice_flow::id::FlowVersionId;
+use sluice_store::{StoreError, StoreResult, VersionRow};
+
+/// Definitions that the cache is made for, and the bytes that they may take.
+const EXPECTED: usize = 1_000;
+const BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// What an entry takes at the least, in bytes.
+const ENTRY_BYTES: u64 = 256;
+
+/// The definition, or why it cannot be read.
+type Read = Result<Arc<Definition>, Arc<str>>;
+
+#[derive(Clone)]
+pub(crate) struct Definitions(Arc<Cache<FlowVersionId, (Read, u64), Weigh>>);
+
+#[derive(Clone)]
+struct Weigh;
+
+impl Weighter<FlowVersionId, (Read, u64)> for Weigh {
+    fn weight(&self, _: &FlowVersionId, (_, bytes): &(Read, u64)) -> u64 {
+        // What was read takes about as much again as its JSON.
+        ENTRY_BYTES + 2 * bytes
+    }
+}
+
+impl Definitions {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Cache::with_weighter(EXPECTED, BYTES_MAX, Weigh)))
+    }
+
+    /// The definition of a version. It was checked when it was published, so if a published one cannot be read, the
+    /// store returned something else than it was given.
+    pub(crate) fn read(&self, row: &VersionRow) -> StoreResult<Arc<Definition>> {
+        let id = row.flow_version_id;
+        self.find(row).map_err(|why| StoreError::Corrupt(format!("definition of {id}: {why}")))
+    }
+
+    /// The definition of a version, if it can be read.
+    pub(crate) fn readable(&self, row: &VersionRow) -> Option<Arc<Definition>> {
+        self.find(row).ok()
+    }
+
+    fn find(&self, row: &VersionRow) -> Read {
+        let id = row.flow_version_id;
+        if let Some((known, _)) = self.0.get(&id) {
+            return known;
+        }
+        let read = definition::stored(&row.definition).map(Arc::new).map_err(Arc::from);
+        if row.times.published_at.is_some() {
+            if let Err(why) = &read {
+                tracing::warn!(version = %id, %why, "the definition of a version cannot be read");
+            }
+            self.0.insert(id, (read.clone(), row.definition.len() as u64));
+        }
+        read
+    }
+}

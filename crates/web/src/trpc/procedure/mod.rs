@@ -1,0 +1,73 @@
+//! The table of procedures.
+//!
+//! A procedure is one file in this folder and one line in the table below (with its `mod`). Its file has `call`, which
+//! carries it out, and `Output`, which is the data of its reply. All of them are mutations, called by POST.
+
+mod submit;
+
+use serde::{Serialize, Serializer};
+use sluice_engine::idempotency::IdempotencyKey;
+use sluice_engine::{AppView, Engine};
+use sluice_flow::identity::Claims;
+
+use super::envelope::Fault;
+
+/// What a procedure is called with.
+#[derive(Clone, Copy)]
+pub(super) struct Arguments<'c> {
+    pub(super) app: &'c AppView,
+    /// Absent if the call had none.
+    pub(super) input: Option<&'c [u8]>,
+    pub(super) key: Option<&'c IdempotencyKey>,
+    /// What the caller's token proves.
+    pub(super) claims: Option<&'c Claims>,
+}
+
+macro_rules! procedures {
+    ($($variant:ident = $path:literal in $module:ident;)*) => {
+        /// Something that clients can call.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Procedure { $($variant,)* }
+
+        /// What a procedure returned.
+        #[derive(Debug)]
+        pub(super) enum Output { $($variant($module::Output),)* }
+
+        impl Procedure {
+            /// The procedure on this path.
+            pub(super) fn on_path(path: &str) -> Option<Self> {
+                match path {
+                    $($path => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+
+            pub(super) async fn call(
+                self,
+                engine: &Engine,
+                arguments: Arguments<'_>,
+            ) -> Result<Output, Fault> {
+                match self {
+                    $(Self::$variant => $module::call(engine, arguments).await.map(Output::$variant),)*
+                }
+            }
+        }
+
+        impl Output {
+            /// Whether nothing was stored because the same call was carried out before; nothing if that cannot be said.
+            pub(super) fn is_replay(&self) -> Option<bool> {
+                match self { $(Self::$variant(output) => output.is_replay(),)* }
+            }
+        }
+
+        impl Serialize for Output {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self { $(Self::$variant(output) => output.serialize(serializer),)* }
+            }
+        }
+    };
+}
+
+procedures! {
+    Submit = "response.submit" in submit;
+}
