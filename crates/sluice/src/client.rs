@@ -125,7 +125,7 @@ impl Server {
         if status.is_success() {
             return Ok(bytes.to_vec());
         }
-        self.told(status, &bytes).map(|_| Vec::new())
+        self.parsed(status, &bytes).map(|_| Vec::new())
     }
 
     /// Begins a download, and gives it once the server has said that it will send the file.
@@ -142,7 +142,7 @@ impl Server {
             return Ok(reply);
         }
         let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
-        match self.told(status, &bytes) {
+        match self.parsed(status, &bytes) {
             Err(error) => Err(error),
             Ok(_) => Err(CallError::Refused(Failure::new(
                 format!("the server answered {status} without a file"),
@@ -216,7 +216,7 @@ impl Server {
         let reply = request.send().await.map_err(|error| self.away(&error))?;
         let status = reply.status();
         let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
-        self.told(status, &bytes)
+        self.parsed(status, &bytes)
     }
 
     /// A request to a path, which may have a query of its own.
@@ -233,7 +233,7 @@ impl Server {
         url
     }
 
-    fn told(&self, status: reqwest::StatusCode, bytes: &[u8]) -> Result<Value, CallError> {
+    fn parsed(&self, status: reqwest::StatusCode, bytes: &[u8]) -> Result<Value, CallError> {
         let value: Option<Value> = serde_json::from_slice(bytes).ok();
         match value {
             Some(value) if status.is_success() => Ok(value),
@@ -282,8 +282,8 @@ fn refusal(status: u16, problem: &Value) -> CallError {
     if !faults.is_empty() {
         return CallError::Faults(faults);
     }
-    let told = if text("detail").is_empty() { text("title") } else { text("detail") };
-    let failure = |remedy: &str| Failure::new(format!("the server says: {told}"), remedy);
+    let message = if text("detail").is_empty() { text("title") } else { text("detail") };
+    let failure = |remedy: &str| Failure::new(format!("the server reports: {message}"), remedy);
     match status {
         401 => CallError::Refused(failure(
             "give a valid admin token with --token or SLUICE_TOKEN; \
@@ -329,15 +329,15 @@ mod tests {
 
     #[test]
     fn a_refusal_is_a_sentence_and_what_to_do() {
-        for (status, problem, said, told) in [
-            (401, json!({"title": "Unauthorized"}), "says: Unauthorized", "SLUICE_TOKEN"),
-            (403, json!({"detail": "lacks write", "title": "x"}), "says: lacks write", "scopes"),
+        for (status, problem, message, remedy) in [
+            (401, json!({"title": "Unauthorized"}), "reports: Unauthorized", "SLUICE_TOKEN"),
+            (403, json!({"detail": "lacks write", "title": "x"}), "reports: lacks write", "scopes"),
             (404, json!({"title": "x", "detail": "there is no such flow"}), "no such flow", "list"),
             (503, json!({"title": "Overloaded"}), "Overloaded", "log"),
         ] {
             let failure = Failure::from(refusal(status, &problem));
             let shown = failure.to_string();
-            assert!(shown.contains(said) && shown.contains(told), "{shown}");
+            assert!(shown.contains(message) && shown.contains(remedy), "{shown}");
             assert_eq!(failure.exit, Exit::Failed);
         }
     }

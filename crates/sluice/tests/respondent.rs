@@ -159,7 +159,7 @@ async fn somebody_who_was_only_invited_is_exported_and_erased() {
         let arguments = [&[command] as &[&str], &who, more].concat();
         respondent(&server, folder.path(), &admin, &arguments)
     };
-    assert_complains(&of("show", &[]), 1, &["nobody in this app", "only invited has no profile"]);
+    assert_complains(&of("show", &[]), 1, &["nobody in this app", "an invitee without a profile"]);
     let exported: Value = serde_json::from_str(&printed(&of("export", &[]))).unwrap();
     assert_eq!(exported["respondent"], Value::Null);
     assert_eq!(exported["invitations"][0]["identities"][0]["value"], "Ada@mail.example");

@@ -1,12 +1,12 @@
-//! CSV as RFC 4180 has it: UTF-8 without a mark at its start, commas, CRLF, one header.
+//! CSV by RFC 4180: UTF-8 without a byte-order mark, commas, CRLF, one header.
 //!
-//! A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, and a formula can send
-//! what is beside it elsewhere. So a text that begins like that gets an apostrophe before it; a text that
-//! already begins with apostrophes and then like that gets one more, so that it can be taken off again. The same is done
-//! behind every `;`, tab and line break: where the country's separator is not the comma, a spreadsheet cuts cells there,
-//! quotes or not. Numbers of number questions stay as they are.
+//! A spreadsheet runs a cell that begins with `=`, `+`, `-` or `@` as a formula, and a formula can send
+//! its neighbours elsewhere. So such a text is prefixed with an apostrophe; a text that begins with
+//! apostrophes followed by such a character gets one more, so that the prefix can be removed again. The
+//! same applies after every `;`, tab and line break, because spreadsheets of some countries split cells
+//! there, quoted or not. Numbers of number questions are unchanged.
 //!
-//! The texts of a list stand with `;` between them; `;` and `\` within one have a `\` before them.
+//! The texts of a list are separated by `;`; within a text, `;` and `\` are escaped with `\`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
 
 struct Csv {
     columns: Columns,
-    /// A list on its way into its cell.
+    /// A buffer for the cell of a list.
     room: String,
 }
 

@@ -1,11 +1,11 @@
-//! All responses of a flow as a file: CSV, JSON Lines, Parquet or XLSX, over all versions.
+//! All responses of a flow as a file, over all versions. [`FORMATS`] is the table of formats.
 //!
-//! An export is a pipe of three: one reads pages off the store, one puts them into the format, one is
-//! whoever takes the bytes. Each waits for the next, so that memory is a few pages however many responses
-//! there are, and each ends when the next has gone. Every page is a read of its own; what is received after
-//! the export began is not in it.
+//! An export is a pipe of three stages: a reader of pages from the store, a writer of the format, and the
+//! client that takes the bytes. Each stage waits for the next, so memory is bounded to a few pages, and
+//! each ends when the next is gone. Every page is a separate read. Responses received after the start are
+//! not included.
 //!
-//! [`columns`] says which columns there are and in which order, the same for every format that has columns.
+//! [`columns`] lists the columns and their order, the same for every format that has columns.
 
 mod columns;
 mod csv;
@@ -37,7 +37,7 @@ use crate::engine::Engine;
 use crate::responses::{Paging, ResponseFilter};
 pub(crate) use pipe::Exports;
 
-/// Rows of one page on its way from the store into a file.
+/// Rows of one page from the store.
 const PAGE_ROWS: usize = 1_000;
 
 /// The formats that this build can write, in the order in which they are offered.
@@ -59,23 +59,23 @@ pub struct ExportAs {
     pub headings: Headings,
 }
 
-/// An export that has begun.
+/// An export in progress.
 #[derive(Debug)]
 pub struct Export {
     pub format: &'static ExportFormat,
-    /// A name for the file: of the flow, the time and the format.
+    /// A file name made of the flow's name, the day and the format.
     pub file_name: String,
     pub progress: Arc<Progress>,
-    /// The file, piece by piece; after an error there are no more.
+    /// The file in pieces. An error is the last one.
     pub chunks: mpsc::Receiver<Result<Bytes, ExportFailed>>,
 }
 
-/// How far an export has come.
+/// The progress of an export.
 #[derive(Debug, Default)]
 pub struct Progress {
     rows: AtomicU64,
     ended: AtomicBool,
-    /// How many rows there will be, where that is known.
+    /// The total number of rows, if known.
     pub total: Option<u64>,
 }
 
@@ -84,19 +84,19 @@ impl Progress {
         self.rows.load(Ordering::Relaxed)
     }
 
-    /// Whether all of it was written.
+    /// Whether the whole file was written.
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
     }
 }
 
-/// The rest of a file cannot be made; what was sent of it is of no use.
+/// The export failed; the part that was sent is useless.
 #[derive(Debug, thiserror::Error)]
 #[error("the export was broken off: {0}")]
 pub struct ExportFailed(pub(crate) String);
 
 impl Engine {
-    /// Begins an export of the responses that pass the filter, oldest first. That it was begun is in the audit
+    /// Starts an export of the responses that pass the filter, oldest first, and records it in the audit
     /// log.
     pub async fn export(
         &self,
@@ -113,7 +113,7 @@ impl Engine {
         let place = self.exports.place(app)?;
         let paging = Paging { after: None, order: Order::Asc, limit: PAGE_ROWS };
         let now = self.now();
-        // What comes in from now on is not in it, or it might never end.
+        // Excludes responses that arrive from now on; otherwise the export might never end.
         let end = now.plus_seconds(1);
         let filter =
             ResponseFilter { to: Some(filter.to.map_or(end, |to| to.min(end))), ..filter.clone() };
@@ -165,8 +165,8 @@ impl Engine {
         }
     }
 
-    /// What the counts that are kept say, of a whole flow or of a version. While some of it is still to be counted, they say
-    /// nothing.
+    /// The stored counts of a whole flow or version. `None` with other filters, and while responses are
+    /// still being counted.
     async fn counted(&self, query: &ResponseQuery) -> AdminResult<Option<u64>> {
         let ResponseQuery { app_id, flow_id, version, .. } = *query;
         let is_whole = query.from.is_none()
@@ -202,7 +202,7 @@ fn too_many_rows(format: &ExportFormat, max: u64) -> AdminError {
     AdminError::Invalid(vec![Fault { pointer: "/format".into(), message }])
 }
 
-/// Letters and digits of the flow's name, whatever it is; never anything that a shell or a folder minds.
+/// Only letters and digits of the flow's name, so that the name is safe in a shell and a file system.
 fn file_name(flow: &str, now: sluice_flow::time::Timestamp, format: &ExportFormat) -> String {
     const NAME_CHARS_MAX: usize = 40;
     let mut name = String::new();

@@ -1,4 +1,4 @@
-//! The pipe: pages off the store, into a format, out to whoever takes the bytes.
+//! The pipe: reads pages from the store, writes the format, and sends the bytes to the client.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,25 +18,25 @@ use super::{ExportFailed, Progress};
 use crate::admin::{AdminError, AdminResult};
 use crate::asked::Asked;
 
-/// Exports under way in one process; each has a thread of its own.
+/// Concurrent exports of one process; each has a thread.
 const EXPORTS_MAX: usize = 8;
-/// Exports of one app under way in one process, so that no app takes the places of all others.
+/// Concurrent exports of one app in one process, so that no app takes all places.
 const EXPORTS_PER_APP_MAX: usize = 2;
-/// Pages, and pieces of the file, that wait for the next in the pipe.
+/// Pages, and pieces of the file, that may wait between two stages.
 const WAITING_MAX: usize = 2;
-/// A piece of a file that was made as a whole.
+/// The size of the pieces in which a format that writes at its end is sent.
 const PIECE_BYTES: usize = 256 * 1024;
 
-/// What all exports of a process share.
+/// State that all exports of a process share.
 #[derive(Debug, Default)]
 pub(crate) struct Exports {
-    /// How many are under way, by app; apps without any are absent.
+    /// The number of running exports by app; apps without any are absent.
     running: Mutex<HashMap<AppId, usize>>,
     tag_names: TagNames,
 }
 
 impl Exports {
-    /// A place for one more export of the app, if there is one.
+    /// Takes a place for one more export of the app, if one is free.
     pub(super) fn place(self: &Arc<Self>, app: AppId) -> AdminResult<Place> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let of_app = running.get(&app).copied().unwrap_or(0);
@@ -52,7 +52,7 @@ impl Exports {
     }
 }
 
-/// The right to run one export; others wait for its end.
+/// The right to run one export; dropping it frees the place.
 #[derive(Debug)]
 pub(super) struct Place {
     app: AppId,
@@ -71,7 +71,7 @@ impl Drop for Place {
     }
 }
 
-/// What an export is made of.
+/// What an export reads.
 pub(super) struct Source {
     pub(super) store: Arc<dyn Store>,
     pub(super) exports: Arc<Exports>,
@@ -107,8 +107,8 @@ pub(super) fn start(
     let (columns, columns_out) = oneshot::channel();
     let (pages, pages_out) = mpsc::channel(WAITING_MAX);
     let (pieces, pieces_out) = mpsc::channel(WAITING_MAX);
-    // The reader may wait for the store, and the writer for the reader: whoever is to notice that nobody takes the
-    // bytes any more is the reader.
+    // The reader may wait for the store, and the writer for the reader, so the reader must be the one that
+    // notices when the client is gone.
     let taken = pieces.clone();
     tokio::spawn(async move {
         tokio::select! {
@@ -118,20 +118,20 @@ pub(super) fn start(
     });
     tokio::task::spawn_blocking(move || {
         let _place = place;
-        // Without columns the reader has failed, and says why in the place of the first page.
+        // Without columns the reader has failed; it sends the reason instead of the first page.
         let columns = columns_out.blocking_recv().unwrap_or_default();
         let writer = (format.new_writer)(columns);
         let written = writer.and_then(|writer| write(writer, pages_out, &pieces, &progress));
         if let Err(failed) = written {
             tracing::warn!(error = %failed, "an export was broken off");
-            // Whoever waited for it may have gone.
+            // The client may be gone.
             let _gone = pieces.blocking_send(Err(failed));
         }
     });
     pieces_out
 }
 
-/// Reads page after page for as long as somebody takes them.
+/// Reads pages until the last one, or until the writer is gone.
 async fn read(
     mut source: Source,
     format: &'static ExportFormat,
@@ -173,7 +173,7 @@ fn write(
         let rows = page?;
         writer.add(&rows, &mut outlet.waiting)?;
         progress.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
-        // A format that sends nothing before its end must notice, too, that nobody waits for it.
+        // A format that sends nothing before its end must also notice that the client is gone.
         if pieces.is_closed() || outlet.send().is_err() {
             return Ok(());
         }
@@ -188,19 +188,19 @@ fn write(
     Ok(())
 }
 
-/// Where a format puts its bytes.
+/// Sends the bytes of a format to the client.
 pub(super) struct Outlet<'p> {
     waiting: Vec<u8>,
     pieces: &'p mpsc::Sender<Piece>,
 }
 
 impl Outlet<'_> {
-    /// Sends what waits; an error where nobody takes it any more.
+    /// Sends the buffered bytes; fails if the client is gone.
     fn send(&mut self) -> io::Result<()> {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        // The next piece is about as long as this one.
+        // The next piece will be about as long.
         let next = Vec::with_capacity(self.waiting.len());
         let piece = std::mem::replace(&mut self.waiting, next);
         self.pieces

@@ -1,10 +1,10 @@
-//! How the tags of a flow are called, which only its responses know.
+//! The names of a flow's tags, collected from its responses.
 //!
-//! Every response is looked at once; where that ended is remembered, so that a later export looks at what came
-//! since. A name that no response bears any more keeps its column.
+//! Every response is scanned once. The position is remembered, so a later export scans only newer
+//! responses. A name keeps its column even if no response has it any more.
 //!
-//! Where there are more names than columns, the first in their order have one: which these are follows from what the
-//! responses bear alone, not from when somebody asked before.
+//! If there are more names than columns, the first in alphabetical order have one, so the choice depends
+//! only on the responses and not on earlier exports.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -15,11 +15,11 @@ use sluice_store::{Order, ResponseQuery, Store};
 
 use crate::admin::AdminResult;
 
-/// Columns for tags; the tags beyond these share one.
+/// Columns for tags; further tags share one column.
 const TAG_COLUMNS_MAX: usize = 200;
-/// Flows whose names are remembered.
+/// Flows whose tag names are remembered.
 const FLOWS_MAX: usize = 256;
-/// A response may become visible so long after one with a later id.
+/// A response may become visible this long after one with a later id.
 const SETTLES_SECONDS: i64 = 60;
 
 #[derive(Debug, Default)]
@@ -27,14 +27,14 @@ pub(super) struct TagNames(Mutex<HashMap<FlowId, Known>>);
 
 #[derive(Debug, Clone, Default)]
 struct Known {
-    /// The first of all that were seen, as many as have a column.
+    /// The first names in order, at most as many as there are columns.
     names: BTreeSet<String>,
-    /// All responses up to this one were looked at.
+    /// All responses up to this one were scanned.
     up_to: Option<ResponseId>,
 }
 
 impl TagNames {
-    /// The names in their order.
+    /// The names in order. Scans the responses that were not scanned before.
     pub(super) async fn of(
         &self,
         store: &dyn Store,

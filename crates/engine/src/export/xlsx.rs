@@ -1,7 +1,7 @@
-//! XLSX: one sheet of responses, one of the questions that they answer.
+//! XLSX: a sheet of responses, and a sheet that lists the questions.
 //!
-//! Rows go through a temporary file into the finished one, so that memory does not grow with them. Texts are
-//! written as texts, so a cell that begins like a formula is none.
+//! Rows are written to a temporary file first, so memory does not grow with them. Texts are written as
+//! text cells, so a text that looks like a formula is not run.
 
 use std::borrow::Cow;
 
@@ -15,9 +15,9 @@ use super::flat_row::FlatRow;
 use super::format::{ExportFormat, FormatWriter};
 use super::pipe::Outlet;
 
-/// The longest text of a cell, as spreadsheets count it.
+/// The longest text of a cell, in UTF-16 units.
 const CELL_UNITS_MAX: usize = 32_767;
-/// More digits than a spreadsheet's numbers hold are kept as a text.
+/// A number with more digits is written as a text, because spreadsheets would round it.
 const DIGITS_MAX: usize = 15;
 const COLUMN_WIDTH: f64 = 24.0;
 /// The rows of a sheet, without its header.
@@ -72,7 +72,7 @@ impl Xlsx {
         Ok(Self { columns, book, sheet, formats, row: 0 })
     }
 
-    /// Which column is which question.
+    /// Writes the sheet that lists which column is which question.
     fn questions(&mut self) -> Result<(), XlsxError> {
         let sheet = self.book.add_worksheet();
         sheet.set_name("Questions")?.set_freeze_panes(1, 0)?;
@@ -190,7 +190,7 @@ impl Cells for Line<'_> {
     }
 
     fn date(&mut self, date: &str) {
-        // Spreadsheets know no day before 1900.
+        // Spreadsheets have no dates before 1900.
         const YEAR_1900: i32 = -25_567;
         match date.parse::<Day>() {
             Ok(day) if day.number() >= YEAR_1900 => {
@@ -215,7 +215,7 @@ impl Cells for Line<'_> {
     }
 }
 
-/// A text cut to what a cell holds.
+/// Truncates a text to the longest that a cell can hold.
 fn fitting(text: &str) -> &str {
     if text.len() <= CELL_UNITS_MAX {
         return text;

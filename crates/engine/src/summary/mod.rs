@@ -2,10 +2,10 @@
 //!
 //! Everything here is added up from counts that the store keeps with every write; no response is read, so a summary
 //! costs the same at a thousand responses and at ten million. A question is followed over the versions by its id and
-//! its type: what was edited keeps its history, and what was removed is still told.
+//! its type: what was edited keeps its history, and what was removed is still reported.
 
+mod distribution;
 mod numbers;
-mod picture;
 mod questions;
 #[cfg(test)]
 mod tests;
@@ -57,7 +57,7 @@ pub struct Summary {
     pub counting: Option<Counting>,
 }
 
-/// More than 200 days are told by weeks.
+/// More than 200 days are summarised by week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     Day,
@@ -110,9 +110,9 @@ pub struct QuestionSummary {
     pub answered: u64,
     /// Responses to versions that ask it.
     pub of: u64,
-    pub picture: Picture,
+    pub distribution: Distribution,
     /// Those days (or weeks) on which it was answered.
-    pub over_time: Vec<DayPicture>,
+    pub over_time: Vec<DayValues>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +125,7 @@ pub enum Asked {
 
 /// What the answers to a question look like.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Picture {
+pub enum Distribution {
     Nps {
         points: [u64; 11],
         promoters: u64,
@@ -203,13 +203,13 @@ pub struct Bin {
 
 /// A question on one day, or in one week.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DayPicture {
+pub struct DayValues {
     pub day: Day,
     pub answered: u64,
     /// Of a scale or of numbers.
     pub mean: Option<f64>,
     pub nps: Option<f64>,
-    /// In the order of the picture: of options each and then the others, of a scale each point; else empty.
+    /// In the order of the distribution: of options each and then the others, of a scale each point; else empty.
     pub parts: Vec<u64>,
 }
 
@@ -314,7 +314,7 @@ struct Version {
     flow_version_id: FlowVersionId,
     number: u32,
     published_at: Timestamp,
-    /// None where it cannot be read: then the version is told without its questions.
+    /// None if it cannot be read: the version is then summarised without its questions.
     definition: Option<Arc<Definition>>,
 }
 
@@ -334,7 +334,7 @@ fn add_up(versions: &[Version], sheets: &Sheets, filter: &SummaryFilter) -> Summ
     };
     let is_chosen = |id: &FlowVersionId| filter.versions.is_empty() || filter.versions.contains(id);
     let (mut of_version, mut of_day) = (BTreeMap::new(), BTreeMap::new());
-    let (mut all, mut tags, mut told) = (Counts::default(), TagSums::default(), Vec::new());
+    let (mut all, mut tags, mut day_counts) = (Counts::default(), TagSums::default(), Vec::new());
     let mut partial = false;
     for (version, day, sheet) in sheets.iter().filter(|(_, day, _)| is_within(*day)) {
         if is_chosen(version) {
@@ -353,7 +353,7 @@ fn add_up(versions: &[Version], sheets: &Sheets, filter: &SummaryFilter) -> Summ
             all.responses += counts.responses;
             all.admitted += counts.admitted;
             *of_day.entry(*day).or_default() += counts.responses;
-            told.push((*version, *day, counts));
+            day_counts.push((*version, *day, counts));
         }
     }
     let (step, days) = gap_free(&of_day);
@@ -365,14 +365,14 @@ fn add_up(versions: &[Version], sheets: &Sheets, filter: &SummaryFilter) -> Summ
         days,
         step,
         versions: versions.iter().map(|version| version_count(version, &of_version)).collect(),
-        tags: tags.told(),
-        questions: questions::summed(versions, &chosen, &told, step),
+        tags: tags.counts(),
+        questions: questions::summed(versions, &chosen, &day_counts, step),
         partial,
         counting: None,
     }
 }
 
-/// A count as it is told; it is below zero only where something was counted wrongly.
+/// A count as it is reported. Only a counting error makes it negative.
 fn count(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
@@ -387,7 +387,7 @@ fn version_count(version: &Version, of_version: &BTreeMap<FlowVersionId, i64>) -
 }
 
 impl Step {
-    /// The day under which a day is told.
+    /// The day that stands for the step: the day itself, or the Monday of its week.
     fn of(self, day: Day) -> Day {
         match self {
             Self::Day => day,
@@ -444,9 +444,9 @@ fn sparks(totals: &[DayTotal], today: Day, days: u32) -> Vec<Spark> {
     sparks
 }
 
-/// Tags that are told, those with most values counted first, and values of each.
-const TAGS_TOLD_MAX: usize = 50;
-const VALUES_TOLD_MAX: usize = 100;
+/// The most tags in a summary, those with most values first, and the most values of each.
+const TAGS_MAX: usize = 50;
+const TAG_VALUES_MAX: usize = 100;
 
 /// Tags over versions and days.
 #[derive(Default)]
@@ -463,21 +463,21 @@ impl TagSums {
         }
     }
 
-    fn told(self) -> Vec<TagCount> {
-        let told = |(name, (values, others)): (String, (BTreeMap<String, i64>, i64))| {
+    fn counts(self) -> Vec<TagCount> {
+        let tag_count = |(name, (values, others)): (String, (BTreeMap<String, i64>, i64))| {
             let values = values.into_iter().map(|(value, times)| (value, count(times)));
             let mut values: Vec<_> = values.collect();
             // Stable, so that equal ones stay in the order of their texts.
             values.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
-            let rest = values.split_off(values.len().min(VALUES_TOLD_MAX));
+            let rest = values.split_off(values.len().min(TAG_VALUES_MAX));
             let others = count(others) + rest.iter().map(|(_, times)| times).sum::<u64>();
             TagCount { name, values, others }
         };
-        let mut tags: Vec<_> = self.0.into_iter().map(told).collect();
-        if tags.len() > TAGS_TOLD_MAX {
+        let mut tags: Vec<_> = self.0.into_iter().map(tag_count).collect();
+        if tags.len() > TAGS_MAX {
             let all = |tag: &TagCount| tag.values.iter().map(|(_, times)| times).sum::<u64>();
             tags.sort_by_key(|tag| std::cmp::Reverse(all(tag) + tag.others));
-            tags.truncate(TAGS_TOLD_MAX);
+            tags.truncate(TAGS_MAX);
             tags.sort_by(|one, other| one.name.cmp(&other.name));
         }
         tags

@@ -1,21 +1,21 @@
-//! Numbers as a picture: a few bins of equal width, the mean, the median and the ends.
+//! Numbers as a distribution: a few bins of equal width, the mean, the median and the ends.
 
 use sluice_flow::counts::{NumberBin, QuestionCounts};
 
-use super::picture::{ratio, sum_of};
-use super::{Bin, Picture, count};
+use super::distribution::{ratio, sum_of};
+use super::{Bin, Distribution, count};
 
-/// So many different numbers are told as they are; more are put together.
+/// Up to this number of different values, each has its own bin.
 const SINGLE_MAX: usize = 24;
 /// Bins of equal width, at the most.
 const BINS_MAX: f64 = 20.0;
 
-pub(super) fn picture(counts: &QuestionCounts) -> Picture {
+pub(super) fn distribution(counts: &QuestionCounts) -> Distribution {
     let keys = counts.keys.iter().filter(|(_, times)| **times > 0);
     let mut fine: Vec<(NumberBin, u64)> =
         keys.map(|(key, times)| (NumberBin::of_key(*key), count(*times))).collect();
     fine.sort_by(|(one, _), (other, _)| one.near.total_cmp(&other.near));
-    Picture::Numbers {
+    Distribution::Numbers {
         mean: mean(counts),
         median: median(&fine),
         min: fine.first().map(|(bin, _)| bin.near),

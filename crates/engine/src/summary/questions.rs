@@ -12,17 +12,17 @@ use sluice_flow::question::Question;
 use sluice_flow::question::choice::Choice;
 use sluice_flow::time::Day;
 
-use super::picture::{Choices, Kind};
+use super::distribution::{Choices, Kind};
 use super::{Asked, QuestionSummary, Step, Version, count};
 
-/// Counts of a version on a day.
-type Told<'c> = [(FlowVersionId, Day, &'c Counts)];
+/// The counts of each version and day.
+type DayCounts<'c> = [(FlowVersionId, Day, &'c Counts)];
 
-/// The questions that the chosen versions ask, by the counts of these.
+/// Summarises the questions of the chosen versions from their counts.
 pub(super) fn summed(
     versions: &[Version],
     chosen: &[&Version],
-    told: &Told<'_>,
+    day_counts: &DayCounts<'_>,
     step: Step,
 ) -> Vec<QuestionSummary> {
     let mut threads = threads(versions);
@@ -37,7 +37,7 @@ pub(super) fn summed(
         places.iter().for_each(|it| threads[it.thread].is_chosen = true);
         asked.insert(version.flow_version_id, places);
     }
-    for (version, day, counts) in told {
+    for (version, day, counts) in day_counts {
         for Place { place, thread, counted } in asked.get(version).into_iter().flatten() {
             let thread = &mut threads[*thread];
             thread.of += counts.responses;
@@ -46,7 +46,7 @@ pub(super) fn summed(
             }
         }
     }
-    threads.into_iter().filter(|thread| thread.is_chosen).map(Thread::told).collect()
+    threads.into_iter().filter(|thread| thread.is_chosen).map(Thread::summary).collect()
 }
 
 /// A question of one version.
@@ -141,12 +141,12 @@ impl Thread {
         }
     }
 
-    fn told(self) -> QuestionSummary {
+    fn summary(self) -> QuestionSummary {
         let over_time = self.days.iter().filter(|(_, counts)| counts.answered > 0);
         let over_time = over_time.map(|(day, counts)| self.kind.on_day(*day, counts)).collect();
-        let picture = self.kind.picture(&self.whole);
+        let distribution = self.kind.distribution(&self.whole);
         QuestionSummary {
-            picture,
+            distribution,
             over_time,
             answered: count(self.whole.answered),
             of: count(self.of),

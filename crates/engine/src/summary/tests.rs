@@ -94,8 +94,8 @@ fn a_net_promoter_score_is_promoters_less_detractors() {
     assert_eq!((summary.answered, summary.of), (10, 11));
     let points = [1, 0, 0, 1, 0, 0, 1, 1, 1, 3, 2];
     let expected =
-        Picture::Nps { points, promoters: 5, passives: 2, detractors: 3, score: Some(20.0) };
-    assert_eq!(summary.picture, expected);
+        Distribution::Nps { points, promoters: 5, passives: 2, detractors: 3, score: Some(20.0) };
+    assert_eq!(summary.distribution, expected);
     assert_eq!(summary.over_time[0].nps, Some(20.0));
     assert_eq!(summary.over_time[0].parts, points);
 }
@@ -106,11 +106,11 @@ fn without_an_answer_there_is_no_score_mean_or_median() {
     let questions = ["nps", "rating", "number"].map(|of| question(of, of, json!({})));
     flow.publish(&json!(questions));
     flow.answer(1, "2026-11-15", &json!({}));
-    for picture in ["nps", "rating", "number"].map(|id| flow.question(id).picture) {
-        match picture {
-            Picture::Nps { score, .. } => assert_eq!(score, None),
-            Picture::Scale { mean, .. } => assert_eq!(mean, None),
-            Picture::Numbers { bins, mean, median, min, max } => {
+    for distribution in ["nps", "rating", "number"].map(|id| flow.question(id).distribution) {
+        match distribution {
+            Distribution::Nps { score, .. } => assert_eq!(score, None),
+            Distribution::Scale { mean, .. } => assert_eq!(mean, None),
+            Distribution::Numbers { bins, mean, median, min, max } => {
                 assert_eq!((bins, mean, median, min, max), (Vec::new(), None, None, None, None));
             }
             other => panic!("{other:?}"),
@@ -129,9 +129,9 @@ fn a_scale_has_a_mean_and_a_changed_scale_is_another_question() {
     let questions = flow.summary(&SummaryFilter::default()).questions;
     let told: Vec<_> = questions.iter().map(|it| (it.asked, it.answered, it.of)).collect();
     assert_eq!(told, [(Asked::Now, 3, 3), (Asked::UntilVersion(1), 2, 2)]);
-    let Picture::Scale { mean, max, points } = &questions[0].picture else { panic!() };
+    let Distribution::Scale { mean, max, points } = &questions[0].distribution else { panic!() };
     assert_eq!((*mean, *max, points.len(), points[9]), (Some(4.0), 10, 10, (10, 1)));
-    let Picture::Scale { mean, max, .. } = &questions[1].picture else { panic!() };
+    let Distribution::Scale { mean, max, .. } = &questions[1].distribution else { panic!() };
     assert_eq!((*mean, *max), (Some(4.5), 5));
 }
 
@@ -145,7 +145,7 @@ fn options_that_are_not_offered_any_more_keep_their_labels_and_counts() {
     flow.answer(1, "2026-11-14", &json!({"c": ["old", "other:x"]}));
     flow.answer(2, "2026-11-15", &json!({"c": ["b", "new"]}));
     let summary = flow.question("c");
-    let Picture::Options { options, other, several } = &summary.picture else { panic!() };
+    let Distribution::Options { options, other, several } = &summary.distribution else { panic!() };
     let told: Vec<_> = options
         .iter()
         .map(|it| (it.id.as_str(), it.label.as_str(), it.count, it.still_offered))
@@ -167,8 +167,8 @@ fn yes_no_and_consent_are_options() {
     flow.publish(&json!([question("y", "yesNo", json!({})), question("c", "consent", json!({}))]));
     flow.answer(1, "2026-11-15", &json!({"y": "no", "c": "accepted"}));
     flow.answer(1, "2026-11-15", &json!({"y": "no"}));
-    let told = |id: &str| match flow.question(id).picture {
-        Picture::Options { options, .. } => {
+    let told = |id: &str| match flow.question(id).distribution {
+        Distribution::Options { options, .. } => {
             options.into_iter().map(|it| (it.id, it.label, it.count)).collect::<Vec<_>>()
         }
         other => panic!("{other:?}"),
@@ -185,7 +185,7 @@ fn a_ranking_has_places_and_a_mean_place() {
     for order in [["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]] {
         flow.answer(1, "2026-11-15", &json!({"r": order}));
     }
-    let Picture::Ranking { options } = flow.question("r").picture else { panic!() };
+    let Distribution::Ranking { options } = flow.question("r").distribution else { panic!() };
     let told: Vec<_> =
         options.iter().map(|it| (it.id.as_str(), it.places.clone(), it.mean_place)).collect();
     let expected = [
@@ -209,7 +209,9 @@ fn a_matrix_is_told_by_row_and_column_over_versions() {
     flow.publish(&of(&["r1", "r2"], &["x", "y"])).publish(&of(&["r2", "r3"], &["y", "z"]));
     flow.answer(1, "2026-11-15", &json!({"m": ["r1:x", "r2:y"]}));
     flow.answer(2, "2026-11-15", &json!({"m": ["r2:y", "r3:z"]}));
-    let Picture::Matrix { rows, columns, cells } = flow.question("m").picture else { panic!() };
+    let Distribution::Matrix { rows, columns, cells } = flow.question("m").distribution else {
+        panic!()
+    };
     let ids =
         |labels: &[(String, String)]| labels.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
     assert_eq!(
@@ -228,7 +230,8 @@ fn check_numbers(numbers: &[&str], mean: f64, median: f64, ends: (f64, f64), bin
     }
     let summary = flow.question("n");
     assert_eq!(summary.over_time[0].mean, Some(mean), "{numbers:?}");
-    let Picture::Numbers { bins: all, mean: told, median: middle, min, max } = summary.picture
+    let Distribution::Numbers { bins: all, mean: told, median: middle, min, max } =
+        summary.distribution
     else {
         panic!()
     };
@@ -262,7 +265,7 @@ fn dates_are_told_by_month() {
     }
     let months = [("1850", 1), ("2025-01", 1), ("2026-11", 2)];
     let months = months.map(|(month, count)| (month.to_owned(), count)).to_vec();
-    assert_eq!(flow.question("d").picture, Picture::Dates { months });
+    assert_eq!(flow.question("d").distribution, Distribution::Dates { months });
 }
 
 #[test]
@@ -295,7 +298,7 @@ fn a_question_is_followed_over_its_wordings_types_and_its_end() {
     let text = &questions[2];
     assert_eq!(text.prompt, "First?");
     assert_eq!(text.worded_before, [(2, "Second?".to_owned())]);
-    assert_eq!(text.picture, Picture::Text);
+    assert_eq!(text.distribution, Distribution::Text);
 }
 
 #[test]

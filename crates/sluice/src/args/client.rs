@@ -105,7 +105,7 @@ pub(crate) enum KindArg {
 }
 
 impl KindArg {
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Survey => "survey",
             Self::Form => "form",

@@ -60,12 +60,12 @@ pub(crate) struct AddArgs {
     long_about = "\
 Invite everyone in a CSV file.
 
-The first line names the columns, in any order: userId, email, expiresAt; userId or email is needed.
-All lines are checked before anybody is invited, and every faulty one is printed with its number (exit
-code 3). The links are written as they are made: userId, email, expiresAt, flowAssignmentId, link.
+The first line names the columns, in any order: userId, email, expiresAt; userId or email is required.
+All lines are checked before anyone is invited; each invalid line is printed with its number (exit
+code 3). The output has the columns userId, email, expiresAt, flowAssignmentId, link.
 
-Where it is cut short, what was made is in the file of links. Run it again with --skip-invited and
-another --out to go on.",
+If the import is interrupted, the output holds the links that were created. To continue, run it again
+with --skip-invited and another --out.",
     after_long_help = "\
 Examples:
   sluice invite import fl_… people.csv --out links.csv
@@ -75,11 +75,11 @@ pub(crate) struct ImportArgs {
     #[arg(value_name = "FLOW_ID")]
     pub(crate) flow: FlowId,
 
-    /// CSV file of people
+    /// CSV file of the people to invite
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Where to write the links; the file must not exist
+    /// Output file for the links; must not exist
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
@@ -118,7 +118,7 @@ pub(crate) enum StateArg {
 }
 
 impl StateArg {
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Sent => "sent",
             Self::Opened => "opened",

@@ -1,4 +1,4 @@
-//! Moving a database to another one.
+//! The command `move`.
 
 use clap::Args;
 
@@ -8,14 +8,14 @@ use clap::Args;
 Copy everything from one database into another: apps, keys, flows, versions, drafts, tokens, the audit
 log, responses and their idempotency keys.
 
-The destination must be empty, or hold the beginning of the same source: what a move that was cut short
-has left. Then the copying goes on where it ended; run the same command again. At the end both are read
-as a whole and compared, table by table, by counts and digests.
+The destination must be empty, or hold part of the same source from an interrupted move: run the same
+command again to continue. At the end both databases are read completely and compared, table by table,
+by counts and digests.
 
-Stop every server on the source first. If the source is written to all the same, the move says so and
-fails. The source is only read, and nothing is deleted from it.
+Stop every server on the source first. If the source changes during the move, the move reports it and
+fails. The source is only read; nothing is deleted from it.
 
-SLUICE_MOVE_FROM and SLUICE_MOVE_TO keep a password out of the list of processes.",
+Use SLUICE_MOVE_FROM and SLUICE_MOVE_TO to keep a password out of the list of processes.",
     after_long_help = "\
 Examples:
   sluice move --from sqlite:sluice-data/sluice.db --to postgres://sluice@db.example/sluice

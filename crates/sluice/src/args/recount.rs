@@ -1,4 +1,4 @@
-//! Counting anew.
+//! The command `recount`.
 
 use std::path::PathBuf;
 
@@ -10,9 +10,9 @@ use sluice_flow::id::{AppId, FlowId};
     long_about = "\
 Rebuild the counts of responses: of a flow, of an app, or all.
 
-Counts are kept with every write and need no care. Run this where they cannot be right: after an upgrade
-during which nodes from before the counts stored or deleted responses, and after responses were changed
-by hand. It works beside running servers, day by day; a summary is right for each day once that is done.",
+Every write updates the counts, so this is rarely needed. Run it after an upgrade during which older
+nodes without counts stored or deleted responses, or after responses were changed by hand. It works day
+by day while servers are running; the results of a day are correct as soon as that day is done.",
     after_long_help = "\
 Examples:
   sluice recount

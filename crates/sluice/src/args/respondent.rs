@@ -91,7 +91,7 @@ pub(crate) enum AnswersArg {
 }
 
 impl AnswersArg {
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Keep => "keep",
             Self::Delete => "delete",

@@ -115,7 +115,7 @@ impl Target {
         match self {
             Self::Stdout => match io::stdout().lock().write_all(piece) {
                 Ok(()) => Ok(Reader::There),
-                // Whoever read this has gone, as `head` does.
+                // The reader is gone, as with `head`.
                 Err(_) => Ok(Reader::Gone),
             },
             Self::File { part, file, .. } => {

@@ -35,8 +35,8 @@ async fn push(args: PushArgs) -> Outcome {
     };
     output::line(format_args!("flowId         {flow}"));
     output::line(format_args!("flowVersionId  {}", field(&draft, "flowVersionId")));
-    let told = faults_of(&draft);
-    let faults = if told.is_empty() { file.faults() } else { file.explained(told) };
+    let reported = faults_of(&draft);
+    let faults = if reported.is_empty() { file.faults() } else { file.explained(reported) };
     if !faults.is_empty() {
         check::print(&shown, &faults);
         let count = check::counted(faults.len(), "fault");
@@ -66,7 +66,7 @@ async fn create(
     let name = args.name.as_deref().or(title).ok_or_else(|| {
         Failure::usage("the new flow needs a name", "give --name, or a title in the file")
     })?;
-    let body = json!({"name": name, "kind": args.kind.word(), "definition": file.definition});
+    let body = json!({"name": name, "kind": args.kind.as_str(), "definition": file.definition});
     let made = server.post(&format!("/apps/{app}/flows"), Some(&body)).await?;
     Ok((field(&made, "flowId").to_owned(), made["draft"].clone()))
 }
@@ -117,7 +117,7 @@ async fn publish_flow(server: &Server, flow: &str) -> Outcome {
     ));
     output::line(format_args!("flowVersionId  {}", field(&published, "flowVersionId")));
     check::print_warnings(flow, &faults_in(&published["warnings"]));
-    // By now the publish has happened: what cannot be told about the one before is no failure.
+    // The publish has succeeded, so failing to read the previous version is not an error.
     let newest_two = [("limit", "2".to_owned())];
     let versions = server.get(&format!("/flows/{flow}/versions"), &newest_two).await;
     let versions = versions.map(|mut page| page["items"].take()).unwrap_or_default();

@@ -57,11 +57,11 @@ async fn import(args: ImportArgs) -> Outcome {
     let file = std::fs::read(&args.file).map_err(|error| unusable("read", &args.file, &error))?;
     let people = match invitation_files::read_all(&file) {
         Ok(people) => people,
-        Err(faults) => return Ok(told(&args.file, &faults)),
+        Err(faults) => return Ok(print_faults(&args.file, &faults)),
     };
     let twice = invitation_files::twice(&people);
     if !twice.is_empty() && !args.skip_invited {
-        return Ok(told(&args.file, &twice));
+        return Ok(print_faults(&args.file, &twice));
     }
     let mode = if args.skip_invited { "skip" } else { "refuse" };
     let call = |check: bool| {
@@ -82,7 +82,7 @@ async fn import(args: ImportArgs) -> Outcome {
     }
     drop(progress);
     if !faults.is_empty() {
-        return Ok(told(&args.file, &faults));
+        return Ok(print_faults(&args.file, &faults));
     }
     let options = File::options().write(true).create_new(true).open(&args.out);
     let mut out = options.map_err(|error| unusable("make", &args.out, &error))?;
@@ -93,9 +93,9 @@ async fn import(args: ImportArgs) -> Outcome {
             .post_csv(&call(false), invitation_files::write_people(part))
             .await
             .map_err(|error| {
-                let told = Failure::from(error).to_string().replace('\n', " ");
+                let reason = Failure::from(error).to_string().replace('\n', " ");
                 Failure::new(
-                    format!("{made} were invited, then it was cut short: {told}"),
+                    format!("{made} were invited, then the import was interrupted: {reason}"),
                     format!(
                         "their links are in {}; go on with --skip-invited and another --out",
                         args.out.display()
@@ -129,7 +129,7 @@ fn in_file(fault: &Fault, part: &[NewInvitation]) -> Fault {
 }
 
 /// Prints faults as `FILE:LINE: what`.
-fn told(file: &Path, faults: &[Fault]) -> Exit {
+fn print_faults(file: &Path, faults: &[Fault]) -> Exit {
     for fault in faults {
         let mut steps = fault.pointer.splitn(3, '/').skip(1);
         let line = steps.next().map(|line| format!(":{line}")).unwrap_or_default();
@@ -159,7 +159,7 @@ async fn list(args: InvitedArgs) -> Outcome {
     let mut counts = Value::Null;
     loop {
         let mut query = vec![("limit", PAGE_ITEMS.to_string())];
-        query.extend(args.state.map(|state| ("state", state.word().to_owned())));
+        query.extend(args.state.map(|state| ("state", state.as_str().to_owned())));
         query.extend(after.map(|after| ("after", after)));
         let mut page = server.get(&path, &query).await?;
         for item in page["items"].as_array().into_iter().flatten() {

@@ -79,7 +79,7 @@ fn alone(master_keys: &MasterKeys) -> Result<Option<Rotating>, Failure> {
     })
 }
 
-/// Makes the keys known under which the secrets are sealed anew: the new one first.
+/// Stores the keys of the rotation, the new one first.
 fn prepare(master_keys: &MasterKeys) -> Result<Vec<MasterKey>, Failure> {
     match master_keys {
         MasterKeys::Given(keys) => Ok(keys.clone()),
@@ -125,13 +125,13 @@ fn tell_steps(keys: &[MasterKey]) -> Exit {
 fn unwritten(path: &Path, why: &str) -> Failure {
     Failure::new(
         format!("the master key {}: {why}", path.display()),
-        "see to the file, then run this again; no secret was lost",
+        "fix the file, then run this again; no secret was lost",
     )
 }
 
 fn unsealed(error: &AdminError) -> Failure {
     Failure::new(
-        format!("not all secrets are sealed anew: {}", with_cause(error)),
+        format!("not all secrets were sealed with the new key: {}", with_cause(error)),
         "both keys are kept: run this again once that is seen to. Secrets whose master key is lost for good \
          are revoked with --revoke-unreadable",
     )

@@ -1,4 +1,4 @@
-//! `sluice recount`: what responses add up to, counted anew on the store itself.
+//! `sluice recount`: rebuilds the counts directly in the store.
 
 use sluice_engine::recount::{self, Which};
 
@@ -25,7 +25,7 @@ pub(crate) async fn run(args: RecountArgs) -> Outcome {
     store.close().await;
     let done = done.map_err(|error| {
         Failure::new(
-            format!("not everything was counted anew: {}", with_cause(&error)),
+            format!("not all counts were rebuilt: {}", with_cause(&error)),
             "each day is right as it was or as it is now; run this again once that is seen to",
         )
     })?;

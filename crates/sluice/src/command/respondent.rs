@@ -36,7 +36,7 @@ pub(crate) async fn run(command: RespondentCommand) -> Outcome {
         }
         RespondentCommand::Erase { who, answers, server } => {
             let server = Server::new(server)?;
-            output::line(told(&erase(&server, who, answers.word()).await?));
+            output::line(erasure_line(&erase(&server, who, answers.as_str()).await?));
         }
     }
     Ok(Exit::Done)
@@ -73,7 +73,7 @@ async fn erase(server: &Server, who: WhoArgs, answers: &str) -> Result<Value, Fa
     }
 }
 
-/// The query for whoever is known by what was given.
+/// The query for the respondent with this identity.
 fn known_by(who: WhoArgs) -> [(&'static str, String); 3] {
     let (of, value) = match (who.user_id, who.email) {
         (Some(user), _) => ("userId", user),
@@ -94,14 +94,14 @@ async fn id_of(server: &Server, who: WhoArgs) -> Result<String, Failure> {
     id.ok_or_else(|| {
         Failure::new(
             format!("nobody in this app has this {}", query[1].1),
-            "whoever answered with collection_only is not known, and so cannot be found; somebody \
-             who was only invited has no profile to show, and is exported and erased in the same way",
+            "anonymous respondents (collection_only) cannot be found; an invitee without a profile cannot \
+             be shown, but can be exported and erased in the same way",
         )
     })
 }
 
-/// What an erasure took, on a line.
-fn told(erased: &Value) -> String {
+/// What an erasure removed, on one line.
+fn erasure_line(erased: &Value) -> String {
     let id = erased["respondentId"].as_str().unwrap_or("no profile");
     format!("{id}  {} responses  {} invitations", erased["responses"], erased["invitations"])
 }

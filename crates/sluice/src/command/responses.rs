@@ -58,7 +58,7 @@ async fn follow(args: TailArgs) -> Outcome {
         }
         for response in page.fresh.iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
             if output::print(&shown(response, args.format)).is_err() {
-                // Whoever read this has gone, as `head` does.
+                // The reader is gone, as with `head`.
                 return Ok(Exit::Done);
             }
         }

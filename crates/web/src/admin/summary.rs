@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sluice_engine::Engine;
-use sluice_engine::summary::{self, Asked, Picture, Step, SummaryFilter};
+use sluice_engine::summary::{self, Asked, Step, SummaryFilter};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::time::{Day, Timestamp};
 use utoipa::{IntoParams, ToSchema};
@@ -285,7 +285,7 @@ impl Summary {
 impl QuestionSummary {
     fn of(question: summary::QuestionSummary) -> Self {
         let wording = |(version, prompt)| Wording { version, prompt };
-        let day = |it: summary::DayPicture| DayPicture {
+        let day = |it: summary::DayValues| DayPicture {
             day: it.day,
             answered: it.answered,
             mean: it.mean,
@@ -303,45 +303,45 @@ impl QuestionSummary {
             worded_before: question.worded_before.into_iter().map(wording).collect(),
             answered: question.answered,
             of: question.of,
-            distribution: Distribution::of(question.picture),
+            distribution: Distribution::of(question.distribution),
             over_time: question.over_time.into_iter().map(day).collect(),
         }
     }
 }
 
 impl Distribution {
-    fn of(picture: Picture) -> Self {
+    fn of(distribution: summary::Distribution) -> Self {
         let labelled = |labels: Vec<(String, String)>| {
             labels.into_iter().map(|(id, label)| Labelled { id, label }).collect()
         };
-        match picture {
-            Picture::Nps { points, promoters, passives, detractors, score } => {
+        match distribution {
+            summary::Distribution::Nps { points, promoters, passives, detractors, score } => {
                 Self::Nps { points: points.to_vec(), promoters, passives, detractors, score }
             }
-            Picture::Scale { points, mean, max } => Self::Scale {
+            summary::Distribution::Scale { points, mean, max } => Self::Scale {
                 points: points.into_iter().map(|(_, count)| count).collect(),
                 mean,
                 max,
             },
-            Picture::Options { options, other, several } => {
+            summary::Distribution::Options { options, other, several } => {
                 Self::Options { options: options.into_iter().map(option).collect(), other, several }
             }
-            Picture::Ranking { options } => {
+            summary::Distribution::Ranking { options } => {
                 Self::Ranking { options: options.into_iter().map(rank).collect() }
             }
-            Picture::Matrix { rows, columns, cells } => {
+            summary::Distribution::Matrix { rows, columns, cells } => {
                 Self::Matrix { rows: labelled(rows), columns: labelled(columns), cells }
             }
-            Picture::Numbers { bins, mean, median, min, max } => {
+            summary::Distribution::Numbers { bins, mean, median, min, max } => {
                 let bin = |it: summary::Bin| Bin { from: it.from, to: it.to, count: it.count };
                 let bins = bins.into_iter().map(bin).collect();
                 Self::Numbers { bins, mean, median, min, max }
             }
-            Picture::Dates { months } => {
+            summary::Distribution::Dates { months } => {
                 let month = |(month, count)| MonthCount { month, count };
                 Self::Dates { months: months.into_iter().map(month).collect() }
             }
-            Picture::Text => Self::Text {},
+            summary::Distribution::Text => Self::Text {},
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The card of one question.
 
 use maud::{Markup, html};
-use sluice_engine::summary::{Asked, Picture, QuestionSummary};
+use sluice_engine::summary::{Asked, Distribution, QuestionSummary};
 use sluice_flow::id::FlowId;
 use sluice_flow::question::QuestionType;
 
@@ -47,10 +47,10 @@ fn alone(flow: FlowId, report: &Report, id: &str, asked: &Question<'_>) -> Marku
     };
     html! {
         div.result-body {
-            @if !matches!(question.picture, Picture::Nps { .. }) { (Headline::of(question).markup()) }
+            @if !matches!(question.distribution, Distribution::Nps { .. }) { (Headline::of(question).markup()) }
             @if let Some(chart) = figure("question", picture::distribution(question), &question.prompt) {
                 div.result-main { (chart) }
-            } @else if question.picture == Picture::Text {
+            } @else if question.distribution == Distribution::Text {
                 div.result-main { (written::texts(flow, report, question)) }
             }
             @if let Some(chart) = figure("points", picture::points(question), "Answers from 0 to 10") {
@@ -68,7 +68,7 @@ fn compared(flow: FlowId, report: &Report, id: &str, asked: &Question<'_>) -> Ma
     html! {
         @match compare::multiples(report, question) {
             Some(multiples) => (multiples.figure(id, tools(flow, report, &format!("question-{key}"), &question.prompt))),
-            None if question.picture == Picture::Text => (written::texts(flow, report, question)),
+            None if question.distribution == Distribution::Text => (written::texts(flow, report, question)),
             None => p.muted { "No answers in any of these parts." },
         }
     }
@@ -107,9 +107,9 @@ fn wordings(question: &QuestionSummary) -> Markup {
 }
 
 fn time_title(question: &QuestionSummary) -> &'static str {
-    match &question.picture {
-        Picture::Nps { .. } => "Score over time",
-        Picture::Scale { .. } | Picture::Numbers { .. } => "Mean over time",
+    match &question.distribution {
+        Distribution::Nps { .. } => "Score over time",
+        Distribution::Scale { .. } | Distribution::Numbers { .. } => "Mean over time",
         _ => "Share of the most frequent answer over time, in percent",
     }
 }

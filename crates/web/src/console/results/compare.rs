@@ -104,8 +104,8 @@ pub(super) fn multiples<'r>(
 
 /// A scale with another end is another question.
 fn is_same(one: &QuestionSummary, other: &QuestionSummary) -> bool {
-    use sluice_engine::summary::Picture::Scale;
-    let scale = |question: &QuestionSummary| match &question.picture {
+    use sluice_engine::summary::Distribution::Scale;
+    let scale = |question: &QuestionSummary| match &question.distribution {
         Scale { max, .. } => Some(*max),
         _ => None,
     };

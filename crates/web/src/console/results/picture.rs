@@ -1,7 +1,7 @@
 //! A question's answers as pictures: the number that matters, how the answers fall, and how that went over time.
 
 use maud::{Markup, html};
-use sluice_engine::summary::{Bin, DayPicture, OptionCount, Picture, QuestionSummary};
+use sluice_engine::summary::{Bin, DayValues, Distribution, OptionCount, QuestionSummary};
 use sluice_flow::time::Day;
 
 use crate::console::chart::{
@@ -24,21 +24,21 @@ impl Headline {
     pub(super) fn of(question: &QuestionSummary) -> Self {
         let answered = question.answered;
         let none = |caption: &str| new("–", caption, None);
-        match &question.picture {
-            Picture::Nps { score, .. } => {
+        match &question.distribution {
+            Distribution::Nps { score, .. } => {
                 new(score.map_or_else(|| "–".to_owned(), signed), "Net promoter score", None)
             }
-            Picture::Scale { mean, max, .. } => match mean {
+            Distribution::Scale { mean, max, .. } => match mean {
                 Some(mean) => new(decimal(*mean, 2), format!("Mean of 1 to {max}"), None),
                 None => none("Mean"),
             },
-            Picture::Options { options, other, .. } => match top(options, *other) {
+            Distribution::Options { options, other, .. } => match top(options, *other) {
                 Some(Top { label, count, .. }) => {
                     new(share(count, answered), label, Some(taken(options.len())))
                 }
                 None => none("No answer yet"),
             },
-            Picture::Ranking { options } => {
+            Distribution::Ranking { options } => {
                 let ranked = options.iter().filter_map(|option| Some((option.mean_place?, option)));
                 match ranked.min_by(|a, b| a.0.total_cmp(&b.0)) {
                     Some((place, option)) => {
@@ -47,11 +47,11 @@ impl Headline {
                     None => none("Mean place"),
                 }
             }
-            Picture::Numbers { mean, median, min, max, .. } => match mean {
+            Distribution::Numbers { mean, median, min, max, .. } => match mean {
                 Some(mean) => new(decimal(*mean, 2), "Mean", range(*median, *min, *max)),
                 None => none("Mean"),
             },
-            Picture::Dates { months } => match months.iter().max_by_key(|(_, count)| *count) {
+            Distribution::Dates { months } => match months.iter().max_by_key(|(_, count)| *count) {
                 Some((month, count)) if *count > 0 => new(
                     share(*count, answered),
                     month_name(month),
@@ -59,7 +59,7 @@ impl Headline {
                 ),
                 _ => none("No answer yet"),
             },
-            Picture::Matrix { .. } | Picture::Text => {
+            Distribution::Matrix { .. } | Distribution::Text => {
                 new(number(answered), if answered == 1 { "Answer" } else { "Answers" }, None)
             }
         }
@@ -113,15 +113,15 @@ fn top(options: &[OptionCount], other: u64) -> Option<Top<'_>> {
 /// How the answers fall; none where only texts were asked for.
 pub(super) fn distribution(question: &QuestionSummary) -> Option<Chart> {
     let title = question.prompt.as_str();
-    Some(match &question.picture {
-        Picture::Nps { points, .. } => Nps { title, points: *points }.chart(),
-        Picture::Scale { points, .. } => {
+    Some(match &question.distribution {
+        Distribution::Nps { points, .. } => Nps { title, points: *points }.chart(),
+        Distribution::Scale { points, .. } => {
             let columns =
                 points.iter().map(|(point, count)| Column::new(point.to_string(), *count));
             columns_of(title, "Rating", columns.collect())
         }
-        Picture::Options { options, other, .. } => bars(question, options, *other),
-        Picture::Ranking { options } => {
+        Distribution::Options { options, other, .. } => bars(question, options, *other),
+        Distribution::Ranking { options } => {
             let ranked = |option: &sluice_engine::summary::RankCount| Ranked {
                 label: option.label.clone(),
                 places: option.places.clone(),
@@ -134,7 +134,7 @@ pub(super) fn distribution(question: &QuestionSummary) -> Option<Chart> {
             }
             .chart()
         }
-        Picture::Matrix { rows, columns, cells } => {
+        Distribution::Matrix { rows, columns, cells } => {
             let row = |((_, label), counts): (&(String, String), &Vec<u64>)| MatrixRow {
                 label: label.clone(),
                 counts: counts.clone(),
@@ -142,20 +142,20 @@ pub(super) fn distribution(question: &QuestionSummary) -> Option<Chart> {
             let columns = columns.iter().map(|(_, label)| label.clone()).collect();
             Matrix { title, columns, rows: rows.iter().zip(cells).map(row).collect() }.chart()
         }
-        Picture::Numbers { bins, .. } => {
+        Distribution::Numbers { bins, .. } => {
             columns_of(title, "Number", bins.iter().map(bin).collect())
         }
-        Picture::Dates { months } => {
+        Distribution::Dates { months } => {
             let column = |(month, count): &(String, u64)| Column::new(month_name(month), *count);
             columns_of(title, "Month", months.iter().map(column).collect())
         }
-        Picture::Text => return None,
+        Distribution::Text => return None,
     })
 }
 
 /// Beside the gauge of a net promoter score: how often each point was given.
 pub(super) fn points(question: &QuestionSummary) -> Option<Chart> {
-    let Picture::Nps { points, .. } = &question.picture else { return None };
+    let Distribution::Nps { points, .. } = &question.distribution else { return None };
     let tone = |point: usize| match point {
         0..=6 => Tone::Bad,
         7 | 8 => Tone::Middle,
@@ -212,7 +212,7 @@ pub(super) fn over_time(question: &QuestionSummary) -> Option<Chart> {
     if first == last {
         return None;
     }
-    let day = |it: &DayPicture| chart::Day {
+    let day = |it: &DayValues| chart::Day {
         day: it.day.number().into(),
         count: it.answered,
         value: (measure.of)(it),
@@ -223,7 +223,7 @@ pub(super) fn over_time(question: &QuestionSummary) -> Option<Chart> {
 }
 
 /// What of a day is followed.
-type OfDay<'q> = Box<dyn Fn(&DayPicture) -> Option<f64> + 'q>;
+type OfDay<'q> = Box<dyn Fn(&DayValues) -> Option<f64> + 'q>;
 
 /// What is followed over time.
 struct Measure<'q> {
@@ -234,26 +234,26 @@ struct Measure<'q> {
 }
 
 fn measure(question: &QuestionSummary) -> Option<Measure<'_>> {
-    Some(match &question.picture {
-        Picture::Nps { .. } => Measure {
+    Some(match &question.distribution {
+        Distribution::Nps { .. } => Measure {
             title: "Net promoter score over time".to_owned(),
             name: "Score".to_owned(),
             limits: Some((-100.0, 100.0)),
             of: Box::new(|day| day.nps),
         },
-        Picture::Scale { max, .. } => Measure {
+        Distribution::Scale { max, .. } => Measure {
             title: "Mean over time".to_owned(),
             name: "Mean".to_owned(),
             limits: Some((1.0, f64::from(*max))),
             of: Box::new(|day| day.mean),
         },
-        Picture::Numbers { .. } => Measure {
+        Distribution::Numbers { .. } => Measure {
             title: "Mean over time".to_owned(),
             name: "Mean".to_owned(),
             limits: None,
             of: Box::new(|day| day.mean),
         },
-        Picture::Options { options, other, .. } => {
+        Distribution::Options { options, other, .. } => {
             let Top { at, label, .. } = top(options, *other)?;
             Measure {
                 title: format!("Share of “{label}” over time, in percent"),
@@ -265,10 +265,10 @@ fn measure(question: &QuestionSummary) -> Option<Measure<'_>> {
                 }),
             }
         }
-        Picture::Ranking { .. }
-        | Picture::Matrix { .. }
-        | Picture::Dates { .. }
-        | Picture::Text => return None,
+        Distribution::Ranking { .. }
+        | Distribution::Matrix { .. }
+        | Distribution::Dates { .. }
+        | Distribution::Text => return None,
     })
 }
 

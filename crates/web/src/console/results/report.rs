@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
-use sluice_engine::summary::{Picture, QuestionSummary, Summary};
+use sluice_engine::summary::{Distribution, QuestionSummary, Summary};
 use sluice_engine::texts::Texts;
 use sluice_engine::{Actor, AdminResult, Engine, SummaryFilter};
 use sluice_flow::id::FlowId;
@@ -53,7 +53,7 @@ impl Report {
         let asking: Vec<&str> = summary
             .questions
             .iter()
-            .filter(|question| question.picture == Picture::Text && question.answered > 0)
+            .filter(|question| question.distribution == Distribution::Text && question.answered > 0)
             .map(|question| question.id.as_str())
             .collect();
         let texts = engine.texts(actor, flow, &filter, &asking).await?;

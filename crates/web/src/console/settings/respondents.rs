@@ -59,7 +59,7 @@ pub(super) async fn one(
     Ok(person(&console, &visitor, app, respondent, Kind::Shown, None).await?)
 }
 
-/// All that is kept of a person, as one file. It is on record, so it is no page that is merely loaded.
+/// Everything about a respondent, as one file. A POST, because the export is recorded in the audit log.
 pub(super) async fn export(
     State(console): State<Arc<Console>>,
     visitor: Visitor,

@@ -1,11 +1,11 @@
-//! Counts as pictures: what is drawn of the answers to a question.
+//! Turns the counts of a question into its distribution.
 
 use sluice_flow::counts::{Counted, OTHERS, QuestionCounts, SUM_UNIT, month_of};
 use sluice_flow::question::choice::Choice;
 use sluice_flow::time::Day;
 
 use super::numbers;
-use super::{DayPicture, OptionCount, Picture, RankCount, count};
+use super::{DayValues, Distribution, OptionCount, RankCount, count};
 
 /// Ranks and columns have this much room in a key: more than a definition may have of either.
 const ROOM: u32 = 1 << 16;
@@ -119,12 +119,12 @@ impl Kind {
         }
     }
 
-    pub(super) fn picture(&self, counts: &QuestionCounts) -> Picture {
+    pub(super) fn distribution(&self, counts: &QuestionCounts) -> Distribution {
         let times = |key: u32| times(counts, key);
         match self {
-            Self::Text => Picture::Text,
+            Self::Text => Distribution::Text,
             Self::Nps => nps(counts),
-            Self::Scale { max } => Picture::Scale {
+            Self::Scale { max } => Distribution::Scale {
                 points: (1..=*max).map(|mark| (mark as u8, times(mark))).collect(),
                 mean: mean_mark(counts),
                 max: *max as u8,
@@ -137,7 +137,7 @@ impl Kind {
                     still_offered: true,
                 };
                 let options = (0..).zip(words.iter()).map(option).collect();
-                Picture::Options { options, other: 0, several: false }
+                Distribution::Options { options, other: 0, several: false }
             }
             Self::Options { choices, several } => {
                 let option = |(key, it): (u32, &Known)| OptionCount {
@@ -147,26 +147,26 @@ impl Kind {
                     still_offered: it.still_offered,
                 };
                 let options = (0..).zip(&choices.0).map(option).collect();
-                Picture::Options { options, other: times(choices.len()), several: *several }
+                Distribution::Options { options, other: times(choices.len()), several: *several }
             }
             Self::Ranking(choices) => ranking(choices, counts),
-            Self::Matrix { rows, columns } => Picture::Matrix {
+            Self::Matrix { rows, columns } => Distribution::Matrix {
                 rows: rows.labels(),
                 columns: columns.labels(),
                 cells: (0..rows.len())
                     .map(|row| (0..columns.len()).map(|it| times(row * ROOM + it)).collect())
                     .collect(),
             },
-            Self::Numbers => numbers::picture(counts),
+            Self::Numbers => numbers::distribution(counts),
             Self::Dates => {
                 let months = counts.keys.iter().filter(|(_, times)| **times > 0);
                 let months = months.map(|(key, times)| (month_of(*key), count(*times)));
-                Picture::Dates { months: months.collect() }
+                Distribution::Dates { months: months.collect() }
             }
         }
     }
 
-    pub(super) fn on_day(&self, day: Day, counts: &QuestionCounts) -> DayPicture {
+    pub(super) fn on_day(&self, day: Day, counts: &QuestionCounts) -> DayValues {
         let parts = |keys: std::ops::Range<u32>| keys.map(|key| times(counts, key)).collect();
         let (mean, nps, parts) = match self {
             Self::Nps => (None, nps_score(counts), parts(0..11)),
@@ -178,7 +178,7 @@ impl Kind {
                 (None, None, Vec::new())
             }
         };
-        DayPicture { day, answered: count(counts.answered), mean, nps, parts }
+        DayValues { day, answered: count(counts.answered), mean, nps, parts }
     }
 }
 
@@ -198,12 +198,12 @@ fn nps_score(counts: &QuestionCounts) -> Option<f64> {
     ratio(100.0 * (sum(9..11) as f64 - sum(0..7) as f64), sum(0..11))
 }
 
-fn nps(counts: &QuestionCounts) -> Picture {
+fn nps(counts: &QuestionCounts) -> Distribution {
     let mut points = [0; 11];
     for (key, point) in (0..).zip(&mut points) {
         *point = times(counts, key);
     }
-    Picture::Nps {
+    Distribution::Nps {
         points,
         promoters: points[9..].iter().sum(),
         passives: points[7..9].iter().sum(),
@@ -218,7 +218,7 @@ fn mean_mark(counts: &QuestionCounts) -> Option<f64> {
     ratio(sum as f64, counts.keys.values().map(|times| count(*times)).sum())
 }
 
-fn ranking(choices: &Choices, counts: &QuestionCounts) -> Picture {
+fn ranking(choices: &Choices, counts: &QuestionCounts) -> Distribution {
     let ranked = counts.keys.keys().map(|key| key % ROOM + 1).max().unwrap_or(0);
     let ranks = ranked.max(choices.0.iter().filter(|it| it.still_offered).count() as u32);
     let option = |(place, it): (u32, &Known)| {
@@ -227,7 +227,7 @@ fn ranking(choices: &Choices, counts: &QuestionCounts) -> Picture {
         let mean_place = ratio(sum as f64, places.iter().sum());
         RankCount { id: it.id.clone(), label: it.label.clone(), places, mean_place }
     };
-    Picture::Ranking { options: (0..).zip(&choices.0).map(option).collect() }
+    Distribution::Ranking { options: (0..).zip(&choices.0).map(option).collect() }
 }
 
 /// Absent where there is nothing to divide by.
