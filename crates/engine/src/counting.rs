@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sluice_store::{Store, StoreError, StoreResult};
+use sluice_store::{Store, StoreResult};
 use tokio::sync::watch;
 
-use crate::engine::Engine;
 use crate::retention::is_the_end;
 
 /// Between two looks whether anything was stored.
@@ -28,13 +27,6 @@ pub(crate) struct Counting {
     pub(crate) lost: watch::Sender<bool>,
     /// Whether anything was stored since the last look.
     pub(crate) stored: Arc<AtomicBool>,
-}
-
-impl Engine {
-    /// Does now all that is to do for the counts; the server does this by itself.
-    pub async fn tend_counts(&self) -> Result<(), StoreError> {
-        self.counting.tend().await
-    }
 }
 
 impl Counting {
@@ -59,7 +51,7 @@ impl Counting {
         }
     }
 
-    async fn tend(&self) -> StoreResult<()> {
+    pub(crate) async fn tend(&self) -> StoreResult<()> {
         while !self.store.tend_counts(PART_ROWS).await?.is_done {
             tokio::time::sleep(PART_PAUSE).await;
         }

@@ -120,8 +120,10 @@ pub trait Store: Send + Sync + 'static {
     async fn find_app(&self, app: AppId) -> StoreResult<Option<App>>;
     /// Apps in the order they were made.
     async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>>;
-    /// The app's keys, revoked ones included, in the order they were made.
-    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>>;
+    /// Those of these apps that exist, in the order of their ids, each once.
+    async fn find_apps(&self, apps: &[AppId]) -> StoreResult<Vec<App>>;
+    /// The keys of these apps, revoked ones included, of each app in the order they were made.
+    async fn list_keys(&self, apps: &[AppId]) -> StoreResult<Vec<KeyRow>>;
     /// The app's keys for identity tokens, revoked ones included, in the order they were made.
     async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>>;
 
@@ -151,6 +153,12 @@ pub trait Store: Send + Sync + 'static {
     /// matter; a call looks no further than one that lists, and says from where to go on.
     async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount>;
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>>;
+    /// The newest response of each of these flows of an app, in no order; flows without one are absent.
+    async fn newest_responses(
+        &self,
+        app: AppId,
+        flows: &[FlowId],
+    ) -> StoreResult<Vec<(FlowId, ResponseId)>>;
 
     /// A respondent, with what is known of them and how many of their responses are stored by flow.
     async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>>;

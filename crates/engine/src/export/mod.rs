@@ -7,13 +7,14 @@
 //!
 //! [`columns`] says which columns there are and in which order, the same for every format that has columns.
 
+mod begin;
 mod columns;
 mod csv;
 mod jsonl;
 mod laid;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod pipe;
+pub(crate) mod pipe;
 mod tags;
 #[cfg(feature = "xlsx")]
 mod xlsx;
@@ -25,18 +26,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use sluice_flow::definition::Fault;
-use sluice_flow::id::FlowId;
-use sluice_store::{CountsQuery, Order, ResponseQuery, Scope};
 use tokio::sync::mpsc;
 
-use crate::actor::Actor;
-use crate::admin::{AdminError, AdminResult};
-use crate::engine::Engine;
-use crate::responses::{Paging, ResponseFilter};
-pub(crate) use pipe::Exports;
+use crate::admin::AdminError;
 
-/// Rows of one page on its way from the store into a file.
-const PAGE_ROWS: usize = 1_000;
 /// What a sheet holds, its header apart.
 pub const XLSX_ROWS_MAX: u64 = 1_048_575;
 
@@ -157,96 +150,6 @@ impl Progress {
 #[derive(Debug, thiserror::Error)]
 #[error("the export was broken off: {0}")]
 pub struct ExportFailed(pub(crate) String);
-
-impl Engine {
-    /// Begins an export of the responses that pass the filter, oldest first. That it was begun is in the audit
-    /// log.
-    pub async fn export(
-        &self,
-        actor: &Actor,
-        flow: FlowId,
-        ExportAs { format, headings }: ExportAs,
-        filter: &ResponseFilter,
-    ) -> AdminResult<Export> {
-        if headings == Headings::Texts && !format.has_headings() {
-            return Err(no_headings(format));
-        }
-        let state = self.flow_for(actor, Scope::Export, flow).await?;
-        let app = state.flow.app_id;
-        let place = self.exports.place(app)?;
-        let paging = Paging { after: None, order: Order::Asc, limit: PAGE_ROWS };
-        let now = self.now();
-        // What comes in from now on is not in it, or it might never end.
-        let end = now.plus_seconds(1);
-        let filter =
-            ResponseFilter { to: Some(filter.to.map_or(end, |to| to.min(end))), ..filter.clone() };
-        let query = self.response_query(app, flow, &filter, paging).await?;
-        let asked = self.asked(app, flow).await?;
-        let total = self.expected(format, &query).await?;
-        self.note_export(actor, app, "responses.exported", flow).await?;
-        let progress = Arc::new(Progress { total, ..Progress::default() });
-        let source = pipe::Source {
-            store: Arc::clone(&self.store),
-            exports: Arc::clone(&self.exports),
-            query,
-            asked,
-            headings,
-            now,
-        };
-        let chunks = pipe::start(source, format, Arc::clone(&progress), place);
-        let file_name = file_name(&state.flow.name, now, format);
-        Ok(Export { format, file_name, progress, chunks })
-    }
-
-    /// How many rows there will be, where that is quickly said. A sheet has an end, so for one all are
-    /// counted, as far as it goes.
-    async fn expected(
-        &self,
-        format: ExportFormat,
-        query: &ResponseQuery,
-    ) -> AdminResult<Option<u64>> {
-        if let Some(rows) = self.counted(query).await? {
-            let over = format == ExportFormat::Xlsx && rows > XLSX_ROWS_MAX;
-            return if over { Err(too_many_for_a_sheet()) } else { Ok(Some(rows)) };
-        }
-        let mut query = query.clone();
-        let mut rows = 0;
-        loop {
-            let part = self.store.count_responses(&query).await?;
-            rows += part.responses;
-            let over = rows > XLSX_ROWS_MAX;
-            match (part.next, format) {
-                (_, ExportFormat::Xlsx) if over => return Err(too_many_for_a_sheet()),
-                (None, _) => return Ok(Some(rows)),
-                (next, ExportFormat::Xlsx) => query.after = next,
-                _ => return Ok(None),
-            }
-        }
-    }
-
-    /// What the counts that are kept say, of a whole flow or of a version. While some of it is still to be counted, they say
-    /// nothing.
-    async fn counted(&self, query: &ResponseQuery) -> AdminResult<Option<u64>> {
-        let ResponseQuery { app_id, flow_id, version, .. } = *query;
-        let is_whole = query.from.is_none()
-            && query.to.is_none_or(|to| to > self.now())
-            && query.admission.is_none()
-            && query.tags.is_empty()
-            && query.answers.is_empty()
-            && query.search.is_none();
-        if !is_whole {
-            return Ok(None);
-        }
-        let today = Some(self.now().day());
-        let day = CountsQuery { from: today, to: today, segment: None };
-        if self.store.read_counts(app_id, flow_id, &day).await?.walk.is_some() {
-            return Ok(None);
-        }
-        let by_version = self.store.count_by_version(app_id, flow_id).await?;
-        let counted = by_version.iter().filter(|(id, _)| version.is_none_or(|it| it == *id));
-        Ok(u64::try_from(counted.map(|(_, responses)| responses).sum::<i64>()).ok())
-    }
-}
 
 fn no_headings(format: ExportFormat) -> AdminError {
     let message = format!("{} has no headings to read: leave it out", format.word());

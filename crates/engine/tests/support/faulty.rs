@@ -115,8 +115,11 @@ impl Store for FaultyStore {
     async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>> {
         self.inner.list_apps(page).await
     }
-    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
-        self.inner.list_keys(app).await
+    async fn find_apps(&self, apps: &[AppId]) -> StoreResult<Vec<App>> {
+        self.inner.find_apps(apps).await
+    }
+    async fn list_keys(&self, apps: &[AppId]) -> StoreResult<Vec<KeyRow>> {
+        self.inner.list_keys(apps).await
     }
     async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
         self.inner.list_identity_keys(app).await
@@ -154,6 +157,13 @@ impl Store for FaultyStore {
     }
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         self.inner.find_response(response).await
+    }
+    async fn newest_responses(
+        &self,
+        app: AppId,
+        flows: &[FlowId],
+    ) -> StoreResult<Vec<(FlowId, ResponseId)>> {
+        self.inner.newest_responses(app, flows).await
     }
     async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>> {
         self.inner.find_respondent(respondent).await

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use sluice_engine::rows::{Order, ResponseRow};
+use sluice_engine::rows::{Order, ResponseRow, Scope};
 use sluice_engine::{AdminResult, Engine, Paging, ResponseFilter};
 use sluice_flow::id::{FlowId, FlowVersionId, RespondentId, ResponseId};
 use sluice_flow::submission::Admission;
@@ -166,7 +166,8 @@ async fn list(
         search: query.search,
     };
     let paging = Paging { after: query.after, order: query.order, limit: query.limit.into() };
-    let page = engine.list_responses(&actor, flow, &filter, paging).await?;
+    let page =
+        engine.flow(&actor, Scope::Read, flow).await?.list_responses(&filter, paging).await?;
     let items = page.rows.into_iter().map(Response::of).collect::<AdminResult<Vec<_>>>()?;
     reply::ok(List { items, next: page.next.map(|id| id.to_string()) })
 }
@@ -187,7 +188,7 @@ async fn get(
     Caller(actor): Caller,
     AtId(response): AtId<ResponseId>,
 ) -> Reply {
-    reply::ok(Response::of(engine.get_response(&actor, response).await?)?)
+    reply::ok(Response::of(engine.response(&actor, Scope::Read, response).await?.into_row())?)
 }
 
 /// Delete a response
@@ -209,6 +210,6 @@ async fn delete(
     Caller(actor): Caller,
     AtId(response): AtId<ResponseId>,
 ) -> Reply {
-    engine.delete_response(&actor, response).await?;
+    engine.response(&actor, Scope::Erase, response).await?.delete().await?;
     reply::done()
 }

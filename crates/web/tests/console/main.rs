@@ -25,5 +25,7 @@ mod share;
 mod shop;
 mod sign_in;
 mod support;
+#[path = "../../../engine/tests/support/use_cases.rs"]
+mod use_cases;
 mod walls;
 mod welcome;

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use crate::use_cases::UseCases as _;
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
@@ -123,7 +124,7 @@ impl Site {
     pub(crate) async fn user(&self, email: &str, app_id: Option<AppId>, role: Role) -> UserId {
         let new = NewUser { email: email.into(), name: format!("{role:?}"), role, app_id };
         let (user, link) = self.engine.create_user(&actor(), new).await.unwrap();
-        self.engine.set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
+        self.engine.accounts().set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
         user.user_id
     }
 
@@ -164,7 +165,7 @@ impl Site {
         more: Value,
     ) -> ResponseId {
         let key = self.engine.get_app(&actor(), app).await.unwrap().api_keys[0].to_string();
-        let view = self.engine.app(&key).await.unwrap().unwrap();
+        let view = self.engine.app_by_key(&key).await.unwrap().unwrap();
         let mut body = json!({
             "flowVersionId": version, "flowVersionPayloadGeneration": "4",
             "respondentAnalyticsAdmission": "collection_only", "answers": {}

@@ -1,5 +1,6 @@
 //! Apps that have one of everything, visitors of every kind, and what they get.
 
+use crate::use_cases::UseCases as _;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -77,7 +78,7 @@ impl World {
         let email = format!("visitor-{number}@mail.example");
         let new = NewUser { email, name: format!("{role:?}"), role, app_id };
         let (_, link) = self.site.engine.create_user(&actor(), new).await.unwrap();
-        let begun = self.site.engine.set_password_by_link(&link.0, PASSWORD, None).await;
+        let begun = self.site.engine.accounts().set_password_by_link(&link.0, PASSWORD, None).await;
         self.site.with_session(&begun.unwrap().0)
     }
 

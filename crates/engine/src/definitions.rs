@@ -35,7 +35,7 @@ impl Definitions {
     }
 
     /// The definition of a version, if it can be read.
-    pub(super) fn of(&self, row: &VersionRow) -> Read {
+    pub(crate) fn of(&self, row: &VersionRow) -> Read {
         let id = row.flow_version_id;
         if let Some((known, _)) = self.0.get(&id) {
             return known;
