@@ -87,8 +87,7 @@ impl std::fmt::Debug for Summing {
 
 impl Summing {
     pub async fn summary(&self, filter: &SummaryFilter) -> AdminResult<Summary> {
-        let segment = filter.tag.as_ref().map(|(name, value)| counts::segment(name, value));
-        let counts = self.counts(CountsQuery { from: filter.from, to: filter.to, segment }).await?;
+        let counts = self.counts(query_of(filter)).await?;
         let counting = counts
             .walk
             .map(|walk| Counting { counted_until: walk.passed.map(|passed| passed.made_at()) });
@@ -102,6 +101,11 @@ impl Summing {
             }
         };
         Ok(Summary { counting, ..summary })
+    }
+
+    /// Reads the counts that this filter needs, for summaries of fewer days that follow.
+    pub async fn prepare(&self, filter: &SummaryFilter) -> AdminResult<()> {
+        self.counts(query_of(filter)).await.map(|_| ())
     }
 
     /// Counts of at least the days of the query: those that were read before, where they cover it.
@@ -121,6 +125,11 @@ impl Summing {
         let mut covering = counted.iter().filter(|(known, _)| covers(known, query));
         covering.next().map(|(_, counts)| Arc::clone(counts))
     }
+}
+
+fn query_of(filter: &SummaryFilter) -> CountsQuery {
+    let segment = filter.tag.as_ref().map(|(name, value)| counts::segment(name, value));
+    CountsQuery { from: filter.from, to: filter.to, segment }
 }
 
 /// Whether counts that were read for one query have all that another asks for. Days beyond it are left out when

@@ -11,11 +11,15 @@
 mod accounts;
 mod desk;
 mod editor;
+#[path = "../../../engine/tests/support/faulty.rs"]
+#[allow(dead_code, unreachable_pub, reason = "only its counts are used here")]
+mod faulty;
 mod flows;
 mod frame;
 mod many_apps;
 mod oidc;
 mod preview;
+mod reads;
 mod responses;
 mod results;
 mod settings;

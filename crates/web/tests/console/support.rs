@@ -21,6 +21,8 @@ use sluice_store::Store;
 use sluice_web::{Allowed, App, ConsoleOptions, HostedOptions, KeyFetcher, Limits};
 use tower::ServiceExt as _;
 
+use crate::faulty::FaultyStore;
+
 /// 2026-11-15T02:00:00.000Z, where every test starts.
 pub(crate) const START: i64 = 1_794_708_000_000;
 /// The environment's token: it may do everything.
@@ -32,6 +34,8 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 pub(crate) struct Site {
     pub(crate) engine: Arc<Engine>,
     pub(crate) store: Arc<dyn Store>,
+    /// The same store, which counts what is read.
+    pub(crate) faults: Arc<FaultyStore>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) router: App,
     _folder: tempfile::TempDir,
@@ -74,7 +78,9 @@ impl Site {
 
     pub(crate) async fn with(console: ConsoleOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = crate::shop::either::open(folder.path()).await;
+        let faults = FaultyStore::new(crate::shop::either::open(folder.path()).await);
+        let faults = Arc::new(faults);
+        let store = Arc::clone(&faults) as Arc<dyn Store>;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
         let options = Options {
             admin_token: Some(ROOT.to_owned()),
@@ -86,7 +92,7 @@ impl Site {
         let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();
         let hosted = HostedOptions::default();
         let router = App::with_console(Arc::clone(&engine), Limits::default(), hosted, console);
-        Self { engine, store, clock, router, _folder: folder }
+        Self { engine, store, faults, clock, router, _folder: folder }
     }
 
     /// Sends a request as it is.

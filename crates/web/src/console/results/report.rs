@@ -39,6 +39,9 @@ impl Report {
     pub(super) async fn read(flow: &FlowHandle, now: Timestamp, view: View) -> AdminResult<Self> {
         let filter = view.filter(now.day());
         let summing = flow.summing().await?;
+        if let Some(both) = compare::both_periods(&view, &filter, now.day()) {
+            summing.prepare(&both).await?;
+        }
         let summary = summing.summary(&filter).await?;
         let lately = summing.summary(&lately(&filter, now.day())).await?;
         let parts = compare::parts(&view, &filter, &summary, now.day());
