@@ -99,14 +99,14 @@ impl Grant {
         self.app_id.is_none_or(|own| own == app)
     }
 
-    /// `admin` holds every scope, and `write` holds `read`.
     fn holds(&self, wanted: Scope) -> bool {
-        self.scopes.iter().any(|&held| {
-            held == wanted
-                || held == Scope::Admin
-                || (held == Scope::Write && wanted == Scope::Read)
-        })
+        self.scopes.iter().any(|&held| includes(held, wanted))
     }
+}
+
+/// `admin` includes every scope, and `write` includes `read`.
+pub(crate) fn includes(held: Scope, wanted: Scope) -> bool {
+    held == wanted || held == Scope::Admin || (held == Scope::Write && wanted == Scope::Read)
 }
 
 #[cfg(test)]

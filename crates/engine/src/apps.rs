@@ -1,36 +1,45 @@
 //! Apps and their publishable keys.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{ApiKey, AppId};
-use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
 use sluice_flow::origin::AllowedOrigin;
 use sluice_store::{
-    App, AppLimits, AppRow, At, Change, IdentityVerification, KeyRow, Page, Scope, StoreError,
-    Write,
+    AppLimits, AppRow, At, Change, IdentityVerification, KeyRow, Page, Scope, StoreError, Write,
 };
 
 use crate::actor::{Actor, Reach};
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::engine::Engine;
+use crate::audit_action::AuditAction;
+use crate::core::{CONFLICT_RETRIES, Core};
+use crate::fault::{fault, faultless, grace_faults, name_faults};
+use crate::handle::AppHandle;
 use crate::ids::random_bits;
+use crate::instance::{InstanceHandle, made_first};
 use crate::look::{HostedPatch, HostedSettings};
 use crate::rate::{BYTES_PER_DAY_MAX, CALLS_PER_SECOND_MAX};
 use crate::retention::RETENTION_DAYS_MAX;
 use crate::verify::LIFETIME_MAX_SECONDS;
 
-/// The longest name of an app, flow or token, in characters.
-pub(crate) const NAME_CHARS_MAX: usize = 200;
 /// The most origins that an app may list.
 const ORIGINS_MAX: usize = 100;
-/// How often a change is decided anew because somebody else changed the same app.
-pub(crate) const CONFLICT_RETRIES: usize = 10;
 
 /// An app with its active keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppDetail {
     pub row: AppRow,
     pub api_keys: Vec<ApiKey>,
+}
+
+impl AppDetail {
+    /// Of keys of any app, those of this one that are active.
+    fn new(row: AppRow, keys: &[KeyRow]) -> Self {
+        let own = keys.iter().filter(|key| key.app_id == row.app_id && key.revoked_at.is_none());
+        let api_keys = own.map(|key| key.api_key.clone()).collect();
+        Self { row, api_keys }
+    }
 }
 
 /// What to change of an app; what is absent stays.
@@ -82,7 +91,7 @@ impl LimitsPatch {
 
 impl AppPatch {
     /// What a change needs besides `write`: whoever shortens retention deletes responses, and whoever
-    /// changes how identities are proven stands beside those who hold the keys. Limits need `admin` of the instance ([`Engine::update_app`]).
+    /// changes how identities are proven stands beside those who hold the keys. Limits need `admin` of the instance ([`AppHandle::update`]).
     fn scopes(&self) -> impl Iterator<Item = Scope> {
         let of_identity =
             self.identity_verification.is_some() || self.token_lifetime_seconds.is_some();
@@ -91,25 +100,128 @@ impl AppPatch {
     }
 }
 
-impl Engine {
-    pub async fn create_app(&self, actor: &Actor, name: &str) -> AdminResult<AppDetail> {
-        self.make_app(At::Instance, actor, name).await
+impl AppHandle {
+    /// The app with its active keys.
+    pub async fn detail(&self) -> AdminResult<AppDetail> {
+        let keys = self.permit.core(Scope::Read)?.store.list_keys(&[self.app_id()]).await?;
+        Ok(AppDetail::new(self.row.clone(), &keys))
+    }
+
+    pub async fn update(&self, patch: &AppPatch) -> AdminResult<AppDetail> {
+        let core = self.permit.core(Scope::Write)?;
+        let (actor, id) = (self.permit.actor(), self.app_id());
+        patch.scopes().try_for_each(|scope| actor.need_in(scope, id, Missing::App))?;
+        // They protect the whole server from the app, so nobody whose rights end at the app may set them.
+        if patch.limits.is_some() {
+            actor.need_instance(Scope::Admin)?;
+        }
+        faultless(patch_faults(patch))?;
+        let mut app = self.clone();
+        for _ in 0..CONFLICT_RETRIES {
+            let mut row = app.row.clone();
+            let changed = patched(&mut row, patch);
+            may_enforce(core, &app.row, &row).await?;
+            if row == app.row {
+                return app.detail().await;
+            }
+            let audit = self.permit.audit(AuditAction::AppUpdated, id, &changed);
+            let rows = vec![Write::App(row), Write::Audit(audit)];
+            let change = Change::new(move || rows);
+            let done = self.permit.change(Scope::Write, app.revision, change).await?;
+            app = app.read_again().await?;
+            if done {
+                return app.detail().await;
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    pub async fn create_key(&self) -> AdminResult<ApiKey> {
+        let core = self.permit.core(Scope::Admin)?;
+        let mut app = self.clone();
+        for _ in 0..CONFLICT_RETRIES {
+            let key = new_key(self.app_id(), core.now());
+            let api_key = key.api_key.clone();
+            let audit = self.permit.audit(AuditAction::KeyCreated, &api_key, &json!({}));
+            let rows = vec![Write::Key(key), Write::Audit(audit)];
+            let change = Change::new(move || rows);
+            if self.permit.change(Scope::Admin, app.revision, change).await? {
+                return Ok(api_key);
+            }
+            app = app.read_again().await?;
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// Revokes a key; doing so twice is the same as once.
+    pub async fn revoke_key(&self, key: &ApiKey) -> AdminResult<()> {
+        let core = self.permit.core(Scope::Admin)?;
+        let mut app = self.clone();
+        for _ in 0..CONFLICT_RETRIES {
+            let keys = core.store.list_keys(&[self.app_id()]).await?;
+            let Some(row) = keys.into_iter().find(|row| row.api_key == *key) else {
+                return Err(AdminError::NotFound(Missing::ApiKey));
+            };
+            if row.revoked_at.is_some() {
+                return Ok(());
+            }
+            let row = KeyRow { revoked_at: Some(core.now()), ..row };
+            let audit = self.permit.audit(AuditAction::KeyRevoked, key, &json!({}));
+            let rows = vec![Write::Key(row), Write::Audit(audit)];
+            let change = Change::new(move || rows);
+            if self.permit.change(Scope::Admin, app.revision, change).await? {
+                return Ok(());
+            }
+            app = app.read_again().await?;
+        }
+        Err(StoreError::Conflict.into())
+    }
+}
+
+/// The apps that the actor may read, all or their own, each as a handle for reading.
+pub(crate) async fn list(
+    core: &Arc<Core>,
+    actor: &Actor,
+    page: Page<AppId>,
+) -> AdminResult<Vec<AppHandle>> {
+    let apps = match actor.reach(Scope::Read)? {
+        Reach::All => core.store.list_apps(page).await?,
+        Reach::Apps(own) => {
+            let beyond = own.into_iter().filter(|own| page.after.is_none_or(|it| *own > it));
+            let own: Vec<AppId> = beyond.take(page.limit).collect();
+            core.store.find_apps(&own).await?
+        }
+    };
+    apps.into_iter().map(|app| AppHandle::listed(core, actor, app)).collect()
+}
+
+/// The same apps with their active keys.
+pub(crate) async fn list_with_keys(
+    core: &Arc<Core>,
+    actor: &Actor,
+    page: Page<AppId>,
+) -> AdminResult<Vec<AppDetail>> {
+    let apps = list(core, actor, page).await?;
+    let ids: Vec<AppId> = apps.iter().map(AppHandle::app_id).collect();
+    let keys = core.store.list_keys(&ids).await?;
+    Ok(apps.into_iter().map(|app| AppDetail::new(app.row.clone(), &keys)).collect())
+}
+
+impl InstanceHandle {
+    pub async fn create_app(&self, name: &str) -> AdminResult<AppDetail> {
+        self.make_app(At::Instance, name).await
     }
 
     /// Makes an app where there is none; of several processes that try at once, one does.
-    pub async fn create_first_app(
-        &self,
-        actor: &Actor,
-        name: &str,
-    ) -> AdminResult<Option<AppDetail>> {
-        made_first(self.make_app(At::FirstApp, actor, name).await)
+    pub async fn create_first_app(&self, name: &str) -> AdminResult<Option<AppDetail>> {
+        made_first(self.make_app(At::FirstApp, name).await)
     }
 
-    async fn make_app(&self, at: At, actor: &Actor, name: &str) -> AdminResult<AppDetail> {
-        actor.need_instance(Scope::Admin)?;
+    async fn make_app(&self, at: At, name: &str) -> AdminResult<AppDetail> {
+        let core = self.core();
         faultless(name_faults("/name", name))?;
-        let created_at = self.now();
-        let app_id = AppId::from_uuid(self.new_id());
+        let created_at = core.now();
+        let app_id = AppId::from_uuid(core.new_id());
         let row = AppRow {
             app_id,
             name: name.to_owned(),
@@ -123,170 +235,29 @@ impl Engine {
             created_at,
         };
         let key = new_key(app_id, created_at);
-        let audit = self.audit(actor, Some(app_id), "app.created", app_id, &json!({"name": name}));
+        let (action, detail) = (AuditAction::AppCreated, json!({"name": name}));
+        let audit = core.audit(self.actor(), Some(app_id), action, app_id, &detail);
         let rows = vec![Write::App(row.clone()), Write::Key(key.clone()), Write::Audit(audit)];
-        self.apply(at, Change::new(move || rows)).await?;
-        self.registry.forget(&[app_id]);
-        Ok(AppDetail { row, api_keys: vec![key.api_key] })
-    }
-
-    /// The apps that the actor may read: all, or their own.
-    pub async fn list_apps(&self, actor: &Actor, page: Page<AppId>) -> AdminResult<Vec<AppDetail>> {
-        let apps = match actor.reach(Scope::Read)? {
-            Reach::All => self.store.list_apps(page).await?,
-            Reach::Apps(own) => {
-                let beyond = own.into_iter().filter(|own| page.after.is_none_or(|it| *own > it));
-                let mut apps = Vec::new();
-                for own in beyond.take(page.limit) {
-                    apps.extend(self.store.find_app(own).await?);
-                }
-                apps
-            }
-        };
-        let mut details = Vec::with_capacity(apps.len());
-        for app in apps {
-            details.push(self.with_keys(app).await?);
-        }
-        Ok(details)
-    }
-
-    pub async fn get_app(&self, actor: &Actor, app: AppId) -> AdminResult<AppDetail> {
-        let app = self.app_for(actor, Scope::Read, app).await?;
-        self.with_keys(app).await
-    }
-
-    pub async fn update_app(
-        &self,
-        actor: &Actor,
-        app: AppId,
-        patch: &AppPatch,
-    ) -> AdminResult<AppDetail> {
-        self.app_for(actor, Scope::Write, app).await?;
-        patch.scopes().try_for_each(|scope| actor.need_in(scope, app, Missing::App))?;
-        // They protect the whole server from the app, so nobody whose rights end at the app may set them.
-        if patch.limits.is_some() {
-            actor.need_instance(Scope::Admin)?;
-        }
-        faultless(patch_faults(patch))?;
-        for _ in 0..CONFLICT_RETRIES {
-            let found = self.app_for(actor, Scope::Write, app).await?;
-            let mut row = found.row.clone();
-            let changed = patched(&mut row, patch);
-            self.may_enforce(&found.row, &row).await?;
-            if row == found.row {
-                return self.with_keys(found).await;
-            }
-            let audit = self.audit(actor, Some(app), "app.updated", app, &changed);
-            let rows = vec![Write::App(row), Write::Audit(audit)];
-            match self.change_app(app, found.revision, Change::new(move || rows)).await {
-                Err(AdminError::Store(StoreError::Conflict)) => {}
-                done => {
-                    done?;
-                    return self.get_app(actor, app).await;
-                }
-            }
-        }
-        Err(StoreError::Conflict.into())
-    }
-
-    /// An app that insists on tokens and has no key for them would be closed.
-    async fn may_enforce(&self, before: &AppRow, after: &AppRow) -> AdminResult<()> {
-        let is_enforced = |row: &AppRow| row.identity_verification == IdentityVerification::Enforce;
-        if is_enforced(before) || !is_enforced(after) {
-            return Ok(());
-        }
-        let keys = self.store.list_identity_keys(after.app_id).await?;
-        faultless((!keys.iter().any(|key| key.revoked_at.is_none())).then(|| {
-            fault(
-                "/identityVerification",
-                "cannot be \"enforce\" yet: the app has no active identity key, so that every \
-                 request would be refused; make one first (POST …/identity-keys)",
-            )
-        }))
-    }
-
-    pub async fn create_key(&self, actor: &Actor, app: AppId) -> AdminResult<ApiKey> {
-        for _ in 0..CONFLICT_RETRIES {
-            let found = self.app_for(actor, Scope::Admin, app).await?;
-            let key = new_key(app, self.now());
-            let api_key = key.api_key.clone();
-            let audit = self.audit(actor, Some(app), "key.created", &api_key, &json!({}));
-            let rows = vec![Write::Key(key), Write::Audit(audit)];
-            match self.change_app(app, found.revision, Change::new(move || rows)).await {
-                Err(AdminError::Store(StoreError::Conflict)) => {}
-                done => return done.map(|()| api_key),
-            }
-        }
-        Err(StoreError::Conflict.into())
-    }
-
-    /// Revokes a key; doing so twice is the same as once.
-    pub async fn revoke_key(&self, actor: &Actor, app: AppId, key: &ApiKey) -> AdminResult<()> {
-        for _ in 0..CONFLICT_RETRIES {
-            let found = self.app_for(actor, Scope::Admin, app).await?;
-            let keys = self.store.list_keys(app).await?;
-            let Some(row) = keys.into_iter().find(|row| row.api_key == *key) else {
-                return Err(AdminError::NotFound(Missing::ApiKey));
-            };
-            if row.revoked_at.is_some() {
-                return Ok(());
-            }
-            let row = KeyRow { revoked_at: Some(self.now()), ..row };
-            let audit = self.audit(actor, Some(app), "key.revoked", key, &json!({}));
-            let rows = vec![Write::Key(row), Write::Audit(audit)];
-            match self.change_app(app, found.revision, Change::new(move || rows)).await {
-                Err(AdminError::Store(StoreError::Conflict)) => {}
-                done => return done,
-            }
-        }
-        Err(StoreError::Conflict.into())
-    }
-
-    /// Writes a change that the public API can see, and lets go of what was remembered of the app.
-    pub(crate) async fn change_app(
-        &self,
-        app: AppId,
-        expected: u64,
-        change: Change,
-    ) -> AdminResult<()> {
-        self.change_quietly(app, expected, change).await?;
-        self.registry.forget(&[app]);
-        Ok(())
-    }
-
-    /// Writes a change that only administrators can see: a draft, the end of a response.
-    pub(crate) async fn change_quietly(
-        &self,
-        app: AppId,
-        expected: u64,
-        change: Change,
-    ) -> AdminResult<()> {
-        Ok(self.apply(At::App { app, expected }, change).await?)
-    }
-
-    pub(crate) async fn app_for(
-        &self,
-        actor: &Actor,
-        scope: Scope,
-        app: AppId,
-    ) -> AdminResult<App> {
-        actor.need_in(scope, app, Missing::App)?;
-        self.store.find_app(app).await?.ok_or(AdminError::NotFound(Missing::App))
-    }
-
-    async fn with_keys(&self, app: App) -> AdminResult<AppDetail> {
-        let keys = self.store.list_keys(app.row.app_id).await?;
-        let active = keys.into_iter().filter(|key| key.revoked_at.is_none());
-        Ok(AppDetail { row: app.row, api_keys: active.map(|key| key.api_key).collect() })
+        core.apply(at, Change::new(move || rows)).await?;
+        core.registry.forget(&[app_id]);
+        Ok(AppDetail::new(row, &[key]))
     }
 }
 
-/// What was made, or nothing where another was quicker.
-pub(crate) fn made_first<T>(made: AdminResult<T>) -> AdminResult<Option<T>> {
-    match made {
-        Err(AdminError::Store(StoreError::Conflict)) => Ok(None),
-        made => made.map(Some),
+/// An app that insists on tokens and has no key for them would be closed.
+async fn may_enforce(core: &Core, before: &AppRow, after: &AppRow) -> AdminResult<()> {
+    let is_enforced = |row: &AppRow| row.identity_verification == IdentityVerification::Enforce;
+    if is_enforced(before) || !is_enforced(after) {
+        return Ok(());
     }
+    let keys = core.store.list_identity_keys(after.app_id).await?;
+    faultless((!keys.iter().any(|key| key.revoked_at.is_none())).then(|| {
+        fault(
+            "/identityVerification",
+            "cannot be \"enforce\" yet: the app has no active identity key, so that every \
+             request would be refused; make one first (POST …/identity-keys)",
+        )
+    }))
 }
 
 fn new_key(app_id: AppId, created_at: sluice_flow::time::Timestamp) -> KeyRow {
@@ -384,30 +355,4 @@ fn canonical(origins: &[String]) -> Vec<String> {
         }
     }
     canonical
-}
-
-pub(crate) fn fault(pointer: &str, message: impl Into<String>) -> Fault {
-    Fault { pointer: pointer.to_owned(), message: message.into() }
-}
-
-pub(crate) fn name_faults(pointer: &str, name: &str) -> Option<Fault> {
-    let chars = name.chars().count();
-    let fits = !name.trim().is_empty() && chars <= NAME_CHARS_MAX && !name.contains('\0');
-    (!fits).then(|| {
-        fault(
-            pointer,
-            format!("must be a text of 1 to {NAME_CHARS_MAX} characters, not only spaces"),
-        )
-    })
-}
-
-pub(crate) fn grace_faults(pointer: &str, seconds: Option<u32>) -> Option<Fault> {
-    seconds.filter(|&seconds| seconds > GRACE_MAX_SECONDS).map(|_| {
-        fault(pointer, format!("must be 0 to {GRACE_MAX_SECONDS} seconds, or null for the default"))
-    })
-}
-
-pub(crate) fn faultless(faults: impl IntoIterator<Item = Fault>) -> AdminResult<()> {
-    let faults: Vec<Fault> = faults.into_iter().collect();
-    if faults.is_empty() { Ok(()) } else { Err(AdminError::Invalid(faults)) }
 }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::question::Shape;
-use sluice_store::{Scope, VersionRow};
+use sluice_store::{Store, VersionRow};
 
-use crate::actor::Actor;
 use crate::admin::AdminResult;
-use crate::engine::Engine;
+use crate::definitions::Definitions;
 
 /// Versions that are read in one go.
 const VERSIONS_PAGE: usize = 200;
@@ -74,32 +73,29 @@ impl Asked {
     }
 }
 
-impl Engine {
-    /// What a flow has asked, over all its versions.
-    pub async fn asked_in(&self, actor: &Actor, flow: FlowId) -> AdminResult<Asked> {
-        let state = self.flow_for(actor, Scope::Read, flow).await?;
-        self.asked(state.flow.app_id, flow).await
-    }
-
-    /// What the flow has asked; whoever calls this has looked whether it may be known.
-    pub(crate) async fn asked(&self, app: AppId, flow: FlowId) -> AdminResult<Asked> {
-        let mut versions = Vec::new();
-        loop {
-            let before = versions.last().map(|last: &VersionRow| last.number);
-            let page = self.store.list_versions(app, flow, before, VERSIONS_PAGE).await?;
-            let is_last = page.len() < VERSIONS_PAGE;
-            versions.extend(page);
-            if is_last {
-                break;
-            }
+/// What a flow has asked, over all its versions. The caller has proved that it may be known.
+pub(crate) async fn read(
+    store: &dyn Store,
+    definitions: &Definitions,
+    app: AppId,
+    flow: FlowId,
+) -> AdminResult<Asked> {
+    let mut versions = Vec::new();
+    loop {
+        let before = versions.last().map(|last: &VersionRow| last.number);
+        let page = store.list_versions(app, flow, before, VERSIONS_PAGE).await?;
+        let is_last = page.len() < VERSIONS_PAGE;
+        versions.extend(page);
+        if is_last {
+            break;
         }
-        let mut asked = Asked::default();
-        for version in versions.iter().rev() {
-            let definition = self.definitions.read(version)?;
-            asked.add(version.number, &definition);
-            let (id, number) = (version.flow_version_id, version.number);
-            asked.versions.push(AskedVersion { id, number, definition });
-        }
-        Ok(asked)
     }
+    let mut asked = Asked::default();
+    for version in versions.iter().rev() {
+        let definition = definitions.read(version)?;
+        asked.add(version.number, &definition);
+        let (id, number) = (version.flow_version_id, version.number);
+        asked.versions.push(AskedVersion { id, number, definition });
+    }
+    Ok(asked)
 }

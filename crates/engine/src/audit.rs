@@ -8,7 +8,7 @@ use sluice_store::{AuditQuery, AuditRow, Scope, UserKey};
 
 use crate::actor::{Actor, Reach};
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::engine::Engine;
+use crate::core::Core;
 
 /// An entry, and what whoever it was is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,67 +17,54 @@ pub struct AuditEntry {
     pub who: String,
 }
 
-impl Engine {
-    /// The same entries with the names of users and tokens.
-    pub async fn list_audit_named(
-        &self,
-        actor: &Actor,
-        app: Option<AppId>,
-        after: Option<AuditId>,
-        limit: usize,
-    ) -> AdminResult<Vec<AuditEntry>> {
-        self.named(self.list_audit(actor, app, after, limit).await?).await
+/// Who is behind each entry, by name.
+pub(crate) async fn named(core: &Core, rows: Vec<AuditRow>) -> AdminResult<Vec<AuditEntry>> {
+    let mut names: HashMap<String, String> = HashMap::new();
+    if rows.iter().any(|row| row.actor.starts_with(TokenId::PREFIX)) {
+        let tokens = core.store.list_tokens().await?.into_iter();
+        names.extend(tokens.map(|token| (token.token_id.to_string(), token.name)));
     }
-
-    /// Who is behind each entry, by name.
-    pub(crate) async fn named(&self, rows: Vec<AuditRow>) -> AdminResult<Vec<AuditEntry>> {
-        let mut names: HashMap<String, String> = HashMap::new();
-        if rows.iter().any(|row| row.actor.starts_with(TokenId::PREFIX)) {
-            let tokens = self.store.list_tokens().await?.into_iter();
-            names.extend(tokens.map(|token| (token.token_id.to_string(), token.name)));
+    for row in &rows {
+        let Ok(id) = row.actor.parse::<UserId>() else { continue };
+        if names.contains_key(&row.actor) {
+            continue;
         }
-        for row in &rows {
-            let Ok(id) = row.actor.parse::<UserId>() else { continue };
-            if names.contains_key(&row.actor) {
-                continue;
-            }
-            if let Some(user) = self.store.find_user(&UserKey::Id(id)).await? {
-                names.insert(row.actor.clone(), user.row.name);
-            }
+        if let Some(user) = core.store.find_user(&UserKey::Id(id)).await? {
+            names.insert(row.actor.clone(), user.row.name);
         }
-        let named = rows.into_iter().map(|row| {
-            let who = match row.actor.as_str() {
-                "environment" => "Environment token".to_owned(),
-                "first-start" => "The first start".to_owned(),
-                "retention" => "The service itself".to_owned(),
-                actor => names.get(actor).cloned().unwrap_or_else(|| actor.to_owned()),
-            };
-            AuditEntry { row, who }
-        });
-        Ok(named.collect())
     }
-
-    /// Entries newest first: of an app, or of everything. Whoever is bound to one app sees that app's only,
-    /// and whoever is bound to several says which.
-    pub async fn list_audit(
-        &self,
-        actor: &Actor,
-        app: Option<AppId>,
-        after: Option<AuditId>,
-        limit: usize,
-    ) -> AdminResult<Vec<AuditRow>> {
-        let app_id = match app {
-            Some(app) => {
-                actor.need_in(Scope::Admin, app, Missing::App)?;
-                Some(app)
-            }
-            None => match actor.reach(Scope::Admin)? {
-                Reach::All => None,
-                Reach::Apps(apps) if apps.len() == 1 => apps.first().copied(),
-                Reach::Apps(_) => return Err(AdminError::BoundToApp),
-            },
+    let named = rows.into_iter().map(|row| {
+        let who = match row.actor.as_str() {
+            "environment" => "Environment token".to_owned(),
+            "first-start" => "The first start".to_owned(),
+            "retention" => "The service itself".to_owned(),
+            actor => names.get(actor).cloned().unwrap_or_else(|| actor.to_owned()),
         };
-        let query = AuditQuery { app_id, after, limit };
-        Ok(self.store.list_audit(&query).await?)
-    }
+        AuditEntry { row, who }
+    });
+    Ok(named.collect())
+}
+
+/// Entries newest first: of an app, or of everything. An actor that is bound to one app sees the entries of that
+/// app only, and one that is bound to several names the app.
+pub(crate) async fn list(
+    core: &Core,
+    actor: &Actor,
+    app: Option<AppId>,
+    after: Option<AuditId>,
+    limit: usize,
+) -> AdminResult<Vec<AuditRow>> {
+    let app_id = match app {
+        Some(app) => {
+            actor.need_in(Scope::Admin, app, Missing::App)?;
+            Some(app)
+        }
+        None => match actor.reach(Scope::Admin)? {
+            Reach::All => None,
+            Reach::Apps(apps) if apps.len() == 1 => apps.first().copied(),
+            Reach::Apps(_) => return Err(AdminError::BoundToApp),
+        },
+    };
+    let query = AuditQuery { app_id, after, limit };
+    Ok(core.store.list_audit(&query).await?)
 }

@@ -10,7 +10,6 @@ use sluice_store::{Store, StoreError, StoreResult};
 use tokio::sync::watch;
 
 use crate::clock::Clock;
-use crate::engine::Engine;
 
 /// From the start of the process to the first look, and between two looks.
 const FIRST_LOOK: Duration = Duration::from_secs(20);
@@ -23,13 +22,6 @@ pub(crate) struct Blocks {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) lost: watch::Sender<bool>,
-}
-
-impl Engine {
-    /// Makes now what lists can pass over; the server does this by itself every minute. Says how much was made.
-    pub async fn build_skip_index(&self) -> StoreResult<u64> {
-        self.blocks.look().await
-    }
 }
 
 impl Blocks {
@@ -48,7 +40,7 @@ impl Blocks {
         }
     }
 
-    async fn look(&self) -> StoreResult<u64> {
+    pub(crate) async fn look(&self) -> StoreResult<u64> {
         let (mut place, mut made) = (None, 0);
         loop {
             let blocked = self.store.build_skip_index(place, self.clock.now()).await?;

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sluice_store::{Store, StoreError, StoreResult};
+use sluice_store::{Store, StoreResult};
 use tokio::sync::watch;
 
-use crate::engine::Engine;
 use crate::retention::is_the_end;
 
 /// Between two looks whether anything was stored.
@@ -30,13 +29,6 @@ pub(crate) struct Counting {
     pub(crate) stored: Arc<AtomicBool>,
 }
 
-impl Engine {
-    /// Does now all that is to do for the counts; the server does this by itself.
-    pub async fn compact_counts(&self) -> Result<(), StoreError> {
-        self.counting.tend().await
-    }
-}
-
 impl Counting {
     pub(crate) async fn run(self: Arc<Self>) {
         // A walk may be waiting since before the start.
@@ -48,7 +40,7 @@ impl Counting {
                 continue;
             }
             idle_looks = 0;
-            if let Err(error) = self.tend().await {
+            if let Err(error) = self.compact().await {
                 let source = std::error::Error::source(&error).map(ToString::to_string);
                 tracing::warn!(%error, source, "counts were not put together; it is tried again");
                 if is_the_end(&error) {
@@ -59,7 +51,7 @@ impl Counting {
         }
     }
 
-    async fn tend(&self) -> StoreResult<()> {
+    pub(crate) async fn compact(&self) -> StoreResult<()> {
         while !self.store.compact_counts(PART_ROWS).await?.is_done {
             tokio::time::sleep(PART_PAUSE).await;
         }

@@ -9,14 +9,15 @@
 
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault};
-use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::id::FlowVersionId;
 use sluice_store::{AuditQuery, AuditRow, Change, FlowState, Scope, StoreError, VersionRow, Write};
 
-use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::apps::faultless;
-use crate::engine::Engine;
-use crate::flows::object_fault;
+use crate::audit_action::AuditAction;
+use crate::core::Core;
+use crate::fault::{faultless, object_fault};
+use crate::flows::new_draft;
+use crate::handle::FlowHandle;
 
 /// How much of a hash names a state, in hexadecimal digits.
 const TAG_DIGITS: usize = 24;
@@ -24,7 +25,6 @@ const TAG_DIGITS: usize = 24;
 const ONE_ENTRY_MILLIS: i64 = 10 * 60 * 1000;
 /// Entries of the app among which the flow's last is looked for.
 const ENTRIES_LOOKED_AT: usize = 20;
-const SAVED: &str = "draft.saved";
 
 /// A draft, and what still keeps it from being published.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,52 +55,38 @@ pub enum Saved {
     Overtaken(Box<Editing>),
 }
 
-impl Engine {
-    pub async fn get_draft(&self, actor: &Actor, flow: FlowId) -> AdminResult<Draft> {
-        let state = self.flow_for(actor, Scope::Read, flow).await?;
-        let draft = state.draft.ok_or(AdminError::NotFound(Missing::Draft))?;
-        let definition = read(&draft)?;
-        Ok(draft_of(draft.flow_version_id, definition))
+impl FlowHandle {
+    pub fn draft(&self) -> AdminResult<Draft> {
+        self.permit.core(Scope::Read)?;
+        let draft = self.draft.as_ref().ok_or(AdminError::NotFound(Missing::Draft))?;
+        Ok(draft_of(draft.flow_version_id, read(draft)?))
     }
 
     /// Replaces the draft, or opens a new one where the last was published.
-    pub async fn put_draft(
-        &self,
-        actor: &Actor,
-        flow: FlowId,
-        definition: Value,
-    ) -> AdminResult<Draft> {
+    pub async fn put_draft(&self, definition: Value) -> AdminResult<Draft> {
         faultless(object_fault("", &definition))?;
         let text = definition.to_string();
-        let id = self
-            .change_flow(actor, Scope::Write, flow, |engine, state| {
-                Ok(engine.saving(actor, state, &text))
-            })
-            .await?;
+        let saving = |core: &Core, state: &FlowState| Ok(self.saving(core, state, &text));
+        let id = self.change(Scope::Write, saving).await?;
         Ok(draft_of(id, definition))
     }
 
     /// What there is to edit of a flow.
-    pub async fn editing(&self, actor: &Actor, flow: FlowId) -> AdminResult<Editing> {
-        Editing::of(self.flow_for(actor, Scope::Read, flow).await?)
+    pub fn editing(&self) -> AdminResult<Editing> {
+        self.permit.core(Scope::Read)?;
+        Editing::of(FlowState::clone(self))
     }
 
-    /// Saves a draft for somebody who started from the state with this tag.
+    /// Saves a draft for an editor that started from the state with this tag.
     ///
-    /// What is stored already is not stored again, so that a reply that was lost can be asked for anew. Saves that follow one
-    /// another within some minutes, with nothing else in between, are one entry in the audit log.
-    pub async fn save_draft(
-        &self,
-        actor: &Actor,
-        flow: FlowId,
-        definition: &Value,
-        started_from: &str,
-    ) -> AdminResult<Saved> {
+    /// What is stored already is not stored again, so that a reply that was lost can be asked for again. Saves that
+    /// follow one another within some minutes, with nothing else in between, are one entry in the audit log.
+    pub async fn save_draft(&self, definition: &Value, started_from: &str) -> AdminResult<Saved> {
         faultless(object_fault("", definition))?;
         let text = definition.to_string();
-        let last = self.last_save(actor, flow).await?;
+        let last = self.last_save().await?;
         let overtaken = self
-            .change_flow(actor, Scope::Write, flow, |engine, state| {
+            .change(Scope::Write, |core, state| {
                 let unchanged = Change::new(Vec::new);
                 if state.draft.as_ref().is_some_and(|draft| draft.definition == text) {
                     return Ok((unchanged, None));
@@ -111,10 +97,10 @@ impl Engine {
                 let draft = state.draft.as_ref().map(|draft| draft.flow_version_id);
                 match draft.is_some() && draft == last {
                     true => {
-                        let rows = vec![Write::Version(engine.draft_row(state, &text))];
+                        let rows = vec![Write::Version(draft_row(core, state, &text))];
                         Ok((Change::new(move || rows), None))
                     }
-                    false => Ok((engine.saving(actor, state, &text).0, None)),
+                    false => Ok((self.saving(core, state, &text).0, None)),
                 }
             })
             .await?;
@@ -124,43 +110,43 @@ impl Engine {
         })
     }
 
-    /// The draft that the actor has saved a short while ago, if that is the last thing that happened to the flow.
-    async fn last_save(&self, actor: &Actor, flow: FlowId) -> AdminResult<Option<FlowVersionId>> {
-        let state = self.flow_for(actor, Scope::Write, flow).await?;
-        let app_id = Some(state.flow.app_id);
+    /// The draft that the actor saved a short while ago, if that is the last thing that happened to the flow.
+    async fn last_save(&self) -> AdminResult<Option<FlowVersionId>> {
+        let core = self.permit.core(Scope::Write)?;
+        let app_id = Some(self.app_id());
         let query = AuditQuery { app_id, after: None, limit: ENTRIES_LOOKED_AT };
-        let entries = self.store.list_audit(&query).await?;
-        let (flow, draft) = (flow.to_string(), state.draft.map(|draft| draft.flow_version_id));
-        let subject = draft.map(|draft| draft.to_string());
+        let entries = core.store.list_audit(&query).await?;
+        let draft = self.draft.as_ref().map(|draft| draft.flow_version_id);
+        let (flow, subject) = (self.flow_id().to_string(), draft.map(|draft| draft.to_string()));
         let of_flow = |row: &&AuditRow| {
             row.subject == flow
                 || Some(&row.subject) == subject.as_ref()
                 || row.detail.contains(&flow)
         };
         let Some(last) = entries.iter().find(of_flow) else { return Ok(None) };
-        let age = self.now().as_millis() - last.audit_id.made_at().as_millis();
-        let is_own = last.action == SAVED && last.actor == actor.name;
+        let age = core.now().as_millis() - last.audit_id.made_at().as_millis();
+        let saved = AuditAction::DraftSaved.as_str();
+        let is_own = last.action == saved && last.actor == self.permit.actor().name;
         let is_same = is_own && Some(&last.subject) == subject.as_ref();
         Ok(draft.filter(|_| is_same && age < ONE_ENTRY_MILLIS))
     }
 
     /// The rows of saving a draft, and its id.
-    fn saving(&self, actor: &Actor, state: &FlowState, text: &str) -> (Change, FlowVersionId) {
-        let draft = self.draft_row(state, text);
+    fn saving(&self, core: &Core, state: &FlowState, text: &str) -> (Change, FlowVersionId) {
+        let draft = draft_row(core, state, text);
         let (id, flow) = (draft.flow_version_id, state.flow.flow_id);
-        let app = Some(state.flow.app_id);
-        let audit = self.audit(actor, app, SAVED, id, &json!({"flowId": flow}));
+        let audit = self.permit.audit(AuditAction::DraftSaved, id, &json!({"flowId": flow}));
         let rows = vec![Write::Version(draft), Write::Audit(audit)];
         (Change::new(move || rows), id)
     }
+}
 
-    fn draft_row(&self, state: &FlowState, text: &str) -> VersionRow {
-        match &state.draft {
-            Some(draft) => {
-                VersionRow { definition: text.to_owned(), updated_at: self.now(), ..draft.clone() }
-            }
-            None => self.new_draft(&state.flow, text.to_owned()),
+fn draft_row(core: &Core, state: &FlowState, text: &str) -> VersionRow {
+    match &state.draft {
+        Some(draft) => {
+            VersionRow { definition: text.to_owned(), updated_at: core.now(), ..draft.clone() }
         }
+        None => new_draft(core, &state.flow, text.to_owned()),
     }
 }
 

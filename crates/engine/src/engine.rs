@@ -1,33 +1,57 @@
-//! The engine itself: what it holds, how it starts, how it stops.
+//! The engine: the way in to every use case. It is what transports hold; use cases do not know it.
+//!
+//! What needs permission is reached through a handle, which proves it ([`crate::handle`]). What the public API and
+//! hosted pages do needs none and is here. Each method hands on to the module that does the work.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use sluice_flow::id::AppId;
-use sluice_flow::submission::BODY_BYTES_DEFAULT;
+use sluice_flow::id::{
+    AppId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, RespondentId, ResponseId,
+};
+use sluice_flow::identity::Claims;
+use sluice_flow::invitation::InvitationState;
+use sluice_flow::payload::Generation;
+use sluice_flow::submission::{BODY_BYTES_DEFAULT, Submission};
 use sluice_flow::time::Timestamp;
-use sluice_store::{At, AuditRow, Change, FeedPosition, Store, StoreError};
+use sluice_store::{AuditRow, FeedPosition, Page, Scope, Store, StoreError, StoreResult};
 use tokio::sync::{Mutex, Notify, watch};
-use uuid::Uuid;
+use tokio::task::JoinHandle;
 
 use crate::actor::Actor;
+use crate::admin::AdminResult;
+use crate::apps::{self, AppDetail};
+use crate::audit::{self, AuditEntry};
 use crate::blocks::Blocks;
 use crate::clock::Clock;
 use crate::commit::Committer;
+use crate::core::Core;
 use crate::counting::Counting;
 use crate::definitions::Definitions;
 use crate::erasure::Erasures;
-use crate::export::Exports;
+use crate::handle::{AppHandle, FlowHandle};
+use crate::hosted::{HostedFlow, HostedVersion};
+use crate::idempotency::IdempotencyKey;
+use crate::identity_keys;
 use crate::ids::Ids;
-use crate::live::Watches;
+use crate::instance::InstanceHandle;
+use crate::intake::{Receipt, SubmitError};
+use crate::invitations::InvitationHandle;
 use crate::metrics::Metrics;
-use crate::people::Passwords;
-use crate::rate::{Rates, Usages};
-use crate::registry::Registry;
+use crate::people::Accounts;
+use crate::people::password::Passwords;
+use crate::publish::VersionHandle;
+use crate::rate::{Limited, Rates, Usages};
+use crate::registry::{AppView, NoFlow, Registry, Resolved};
+use crate::respondents::RespondentHandle;
+use crate::responses::ResponseHandle;
 use crate::retention::Retention;
+use crate::served::Served;
 use crate::tokens::hash_of;
-use crate::verify::{KeySource, MasterKeySource, Verifying};
+use crate::upkeep::Upkeep;
+use crate::verify::{KeySource, MasterKeySource, NotOpened, Presented, TokenRefused, Verifying};
+use crate::watches::Watches;
 
 /// How often changes by other processes are looked for.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
@@ -52,60 +76,12 @@ pub struct Options {
     pub rates: Rates,
 }
 
-/// The service cannot do this now; the caller may try again after so many seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct Unavailable {
-    pub reason: &'static str,
-    pub retry_after_seconds: u32,
-}
-
-impl Unavailable {
-    pub(crate) const OVERLOADED: Self = Self {
-        reason: "The service is overloaded and stored nothing. Try again shortly.",
-        retry_after_seconds: 1,
-    };
-    pub(crate) const DISK_RESERVE: Self = Self {
-        reason: "The service is short of disk space and stored nothing. Try again later.",
-        retry_after_seconds: 30,
-    };
-    pub(crate) const STORE_DOWN: Self = Self {
-        reason: "The service cannot reach its store. Try again shortly.",
-        retry_after_seconds: 2,
-    };
-    pub(crate) const OUTCOME_UNKNOWN: Self = Self {
-        reason: "The service cannot say whether this was stored. \
-                 Try again with the same Idempotency-Key.",
-        retry_after_seconds: 2,
-    };
-}
-
-/// Every use case is a method of this, in the file named after it.
+/// The service: what transports call.
 pub struct Engine {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) ids: Ids,
-    pub(crate) registry: Registry,
-    pub(crate) committer: Committer,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) verifying: Verifying,
-    pub(crate) exports: Arc<Exports>,
-    pub(crate) watches: Watches,
-    pub(crate) passwords: Passwords,
-    pub(crate) definitions: Definitions,
-    pub(crate) environment_token: Option<[u8; 32]>,
-    pub(crate) public_url: String,
-    pub(crate) body_bytes_max: usize,
-    lost: watch::Sender<bool>,
-    feed: tokio::task::JoinHandle<()>,
-    pub(crate) retention: Arc<Retention>,
-    retaining: tokio::task::JoinHandle<()>,
-    pub(crate) blocks: Arc<Blocks>,
-    blocking: tokio::task::JoinHandle<()>,
-    pub(crate) counting: Arc<Counting>,
-    tending: tokio::task::JoinHandle<()>,
-    pub(crate) erasures: Arc<Erasures>,
-    erasing: tokio::task::JoinHandle<()>,
+    core: Arc<Core>,
+    upkeep: Upkeep,
+    /// What runs in the background until the engine is closed.
+    tasks: Vec<JoinHandle<()>>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -143,23 +119,6 @@ impl Engine {
             lost.clone(),
             Arc::clone(&stored),
         );
-        let feed = tokio::spawn(registry.clone().follow(position, FEED_INTERVAL));
-        let retention = Arc::new(Retention {
-            store: Arc::clone(&store),
-            clock: Arc::clone(&clock),
-            ids: Ids::default(),
-            metrics: Arc::clone(&metrics),
-            lost: lost.clone(),
-        });
-        let retaining = tokio::spawn(Arc::clone(&retention).run());
-        let blocks = Arc::new(Blocks {
-            store: Arc::clone(&store),
-            clock: Arc::clone(&clock),
-            lost: lost.clone(),
-        });
-        let blocking = tokio::spawn(Arc::clone(&blocks).run());
-        let counting = Arc::new(Counting { store: Arc::clone(&store), lost: lost.clone(), stored });
-        let tending = tokio::spawn(Arc::clone(&counting).run());
         let erasures = Arc::new(Erasures {
             store: Arc::clone(&store),
             clock: Arc::clone(&clock),
@@ -168,9 +127,7 @@ impl Engine {
             turn: Mutex::default(),
             left: Notify::default(),
         });
-        let erasing = tokio::spawn(Arc::clone(&erasures).run());
-        let environment_token = options.admin_token.as_deref().map(hash_of);
-        Ok(Arc::new(Self {
+        let core = Arc::new(Core {
             store,
             clock,
             ids: Ids::default(),
@@ -182,105 +139,322 @@ impl Engine {
             watches: Watches::default(),
             passwords: Passwords::new(),
             definitions,
-            environment_token,
+            erasures,
+            environment_token: options.admin_token.as_deref().map(hash_of),
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             lost,
-            feed,
-            retention,
-            retaining,
-            blocks,
-            blocking,
-            counting,
-            tending,
-            erasures,
-            erasing,
-        }))
+        });
+        let upkeep = Upkeep {
+            retention: Arc::new(Retention {
+                store: Arc::clone(&core.store),
+                clock: Arc::clone(&core.clock),
+                ids: Ids::default(),
+                metrics: Arc::clone(&core.metrics),
+                lost: core.lost.clone(),
+            }),
+            blocks: Arc::new(Blocks {
+                store: Arc::clone(&core.store),
+                clock: Arc::clone(&core.clock),
+                lost: core.lost.clone(),
+            }),
+            counting: Arc::new(Counting {
+                store: Arc::clone(&core.store),
+                lost: core.lost.clone(),
+                stored,
+            }),
+            erasures: Arc::clone(&core.erasures),
+        };
+        let feed = core.registry.clone().follow(position, FEED_INTERVAL);
+        let mut tasks = upkeep.start();
+        tasks.push(tokio::spawn(feed));
+        Ok(Arc::new(Self { core, upkeep, tasks }))
     }
 
     pub fn now(&self) -> Timestamp {
-        self.clock.now()
+        self.core.now()
     }
 
     /// Where people reach this service; without a slash at its end.
     pub fn public_url(&self) -> &str {
-        &self.public_url
+        &self.core.public_url
     }
 
     pub fn metrics(&self) -> &Metrics {
-        &self.metrics
+        &self.core.metrics
     }
 
     /// All counters as text, with the disk's free space as it is now.
     pub fn metrics_text(&self) -> String {
-        if let Some(space) = self.store.disk_space() {
-            self.metrics.set_disk_space(space);
+        if let Some(space) = self.core.store.disk_space() {
+            self.core.metrics.set_disk_space(space);
         }
-        self.metrics.render()
+        self.core.metrics.render()
     }
 
     /// Whether a submission could be stored now.
     pub async fn ready(&self) -> Result<(), StoreError> {
-        if *self.lost.borrow() {
+        if *self.core.lost.borrow() {
             return Err(StoreError::Closed);
         }
-        self.watched(self.store.check().await)
+        self.core.watched(self.core.store.check().await)
     }
 
-    /// Writes the rows of a change; every administrative write goes through here.
-    pub(crate) async fn apply(&self, at: At, change: Change) -> Result<(), StoreError> {
-        self.watched(self.store.apply(at, change).await)
-    }
-
-    /// A store that lost track of any write, or has stopped, ends the process, whoever met it first.
-    pub(crate) fn watched<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        if let Err(error @ (StoreError::Unknown(_) | StoreError::Closed)) = &result
-            && !self.lost.send_replace(true)
-        {
-            let source = std::error::Error::source(error).map(ToString::to_string);
-            tracing::error!(%error, source, "the store can no longer be written to");
-        }
-        result
-    }
-
-    /// Returns once the store has lost track of a write: the process must then exit and recover.
+    /// Returns once the outcome of a write is unknown: the process must then exit and recover.
     pub async fn lost_track(&self) {
-        let mut lost = self.lost.subscribe();
+        let mut lost = self.core.lost.subscribe();
         if lost.wait_for(|&lost| lost).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// Stores what is queued, then lets the store go. New submissions are refused from here on.
+    /// Stores what is queued, then releases the store. New submissions are refused from here on.
     pub async fn close(&self) {
-        self.committer.close().await;
-        self.feed.abort();
-        self.retaining.abort();
-        self.blocking.abort();
-        self.tending.abort();
-        self.erasing.abort();
-        self.store.close().await;
+        self.core.committer.close().await;
+        for task in &self.tasks {
+            task.abort();
+        }
+        self.core.store.close().await;
     }
 
-    pub(crate) fn new_id(&self) -> Uuid {
-        self.ids.next(self.clock.now())
+    /// The work that the server does by itself in the background.
+    pub fn upkeep(&self) -> &Upkeep {
+        &self.upkeep
+    }
+}
+
+/// The public API and hosted pages: an API key, a link or nothing at all is enough.
+impl Engine {
+    /// The app of an active key, if the text is one.
+    pub async fn app_by_key(&self, api_key: &str) -> StoreResult<Option<Arc<AppView>>> {
+        match api_key.parse() {
+            Ok(key) => self.core.registry.app(&key).await,
+            Err(_) => Ok(None),
+        }
     }
 
-    pub(crate) fn audit(
+    /// Whether an app may make these calls now. All are taken from its bucket, or none.
+    pub fn admit_calls(&self, app: &AppView, calls: u32) -> Result<(), Limited> {
+        app.usage.take_calls(calls).inspect_err(|limited| self.count_limited(limited))
+    }
+
+    /// Counts a request that a limit refused.
+    pub fn count_limited(&self, limited: &Limited) {
+        self.core.metrics.count_limited(limited.by.as_str());
+    }
+
+    /// Who the caller is, as far as the app's mode asks: `off` looks at nothing, `observe` counts and refuses
+    /// nobody, `enforce` refuses a caller who cannot prove it.
+    pub async fn identify(
+        &self,
+        app: &AppView,
+        presented: Presented<'_>,
+    ) -> Result<Option<Claims>, TokenRefused> {
+        self.core.identify(app, presented).await
+    }
+
+    /// The latest published version of a flow of this app.
+    pub async fn resolve(
+        &self,
+        app: &AppView,
+        flow_id: &str,
+    ) -> StoreResult<Result<Resolved, NoFlow>> {
+        self.core.registry.resolve(app, flow_id).await
+    }
+
+    /// The snapshot of a published version of this app that is not retired.
+    pub async fn snapshot(
+        &self,
+        app: &AppView,
+        flow_version_id: &str,
+        generation: Generation,
+    ) -> StoreResult<Option<Arc<Served>>> {
+        self.core.registry.snapshot(app, flow_version_id, generation).await
+    }
+
+    /// Judges one submission and stores it if it is admitted. `input` is absent where a call had none.
+    /// A key in the submission itself wins over `key`.
+    pub async fn submit(
+        &self,
+        app: &AppView,
+        input: Option<&[u8]>,
+        key: Option<&IdempotencyKey>,
+    ) -> Result<Receipt, SubmitError> {
+        self.core.submit_as(app, input, key, None).await
+    }
+
+    /// The same for a caller who has proven who they are ([`Engine::identify`]).
+    pub async fn submit_as(
+        &self,
+        app: &AppView,
+        input: Option<&[u8]>,
+        key: Option<&IdempotencyKey>,
+        claims: Option<&Claims>,
+    ) -> Result<Receipt, SubmitError> {
+        self.core.submit_as(app, input, key, claims).await
+    }
+
+    /// The same for a submission that was built from its parts, by the same rules.
+    pub async fn submit_parts(
+        &self,
+        app: &AppView,
+        parts: Submission<'_>,
+        key: Option<&IdempotencyKey>,
+        claims: Option<&Claims>,
+    ) -> Result<Receipt, SubmitError> {
+        self.core.submit_parts(app, parts, key, claims).await
+    }
+
+    /// The flow of a hosted page, if it has one.
+    pub async fn hosted(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
+        self.core.hosted(flow_id).await
+    }
+
+    /// The version that a form was made for, if it is one of this flow that was published.
+    pub async fn hosted_version(
+        &self,
+        flow: &HostedFlow,
+        flow_version_id: &str,
+    ) -> StoreResult<Option<HostedVersion>> {
+        self.core.hosted_version(flow, flow_version_id).await
+    }
+
+    /// Whether the version takes responses now.
+    pub fn is_accepting(&self, version: &HostedVersion) -> bool {
+        version.is_accepting(self.now())
+    }
+
+    /// The key of a form that is about to be shown.
+    pub fn new_form_key(&self) -> FormKey {
+        FormKey::from_uuid(self.core.new_id())
+    }
+
+    /// What an invitation to this flow is now; nothing where the flow has none with this id. Notes nothing.
+    pub async fn invitation_state(
+        &self,
+        flow: FlowId,
+        assignment: &str,
+    ) -> Result<Option<InvitationState>, StoreError> {
+        self.core.invitation_state(flow, assignment).await
+    }
+
+    /// Notes that the page of an invitation was opened, by the day, and returns what the invitation is then;
+    /// nothing where the flow has none with this id. Never called for a GET: mail scanners follow links.
+    pub async fn mark_opened(
+        &self,
+        flow: FlowId,
+        assignment: &str,
+    ) -> Result<Option<InvitationState>, StoreError> {
+        self.core.mark_opened(flow, assignment).await
+    }
+}
+
+/// Administration: who is asking, and the handles that prove what they may do.
+impl Engine {
+    /// Who the secret of an admin token belongs to, if it is valid now.
+    pub async fn authenticate(&self, secret: &str) -> StoreResult<Option<Actor>> {
+        self.core.authenticate(secret).await
+    }
+
+    /// What users do with their own accounts, signing in included.
+    pub fn accounts(&self) -> Accounts<'_> {
+        Accounts::new(&self.core)
+    }
+
+    /// The whole instance, for an actor who administers it.
+    pub fn instance(&self, actor: &Actor) -> AdminResult<InstanceHandle> {
+        InstanceHandle::open(&self.core, actor)
+    }
+
+    /// An app, for an actor who has this scope in it.
+    pub async fn app(&self, actor: &Actor, scope: Scope, id: AppId) -> AdminResult<AppHandle> {
+        AppHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// The apps that the actor may read, all or their own, each as a handle for reading.
+    pub async fn list_apps(&self, actor: &Actor, page: Page<AppId>) -> AdminResult<Vec<AppHandle>> {
+        apps::list(&self.core, actor, page).await
+    }
+
+    /// The same apps with their active keys.
+    pub async fn list_apps_with_keys(
         &self,
         actor: &Actor,
-        app_id: Option<AppId>,
-        action: &str,
-        subject: impl ToString,
-        detail: &serde_json::Value,
-    ) -> AuditRow {
-        AuditRow {
-            audit_id: sluice_flow::id::AuditId::from_uuid(self.new_id()),
-            app_id,
-            actor: actor.name.clone(),
-            action: action.to_owned(),
-            subject: subject.to_string(),
-            detail: detail.to_string(),
-        }
+        page: Page<AppId>,
+    ) -> AdminResult<Vec<AppDetail>> {
+        apps::list_with_keys(&self.core, actor, page).await
+    }
+
+    /// A flow, for an actor who has this scope in its app.
+    pub async fn flow(&self, actor: &Actor, scope: Scope, id: FlowId) -> AdminResult<FlowHandle> {
+        FlowHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// A version of a flow, drafts included, for an actor who has this scope in its app.
+    pub async fn version(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        id: FlowVersionId,
+    ) -> AdminResult<VersionHandle> {
+        VersionHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// A response, for an actor who has this scope in its app.
+    pub async fn response(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        id: ResponseId,
+    ) -> AdminResult<ResponseHandle> {
+        ResponseHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// A respondent, for an actor who has this scope in their app.
+    pub async fn respondent(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        id: RespondentId,
+    ) -> AdminResult<RespondentHandle> {
+        RespondentHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// An invitation, for an actor who has this scope in its app.
+    pub async fn invitation(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        id: AssignmentId,
+    ) -> AdminResult<InvitationHandle> {
+        InvitationHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// Entries of the audit log, newest first: of an app, or of everything. An actor that is bound to one app sees the
+    /// entries of that app only, and one that is bound to several names the app.
+    pub async fn list_audit(
+        &self,
+        actor: &Actor,
+        app: Option<AppId>,
+        after: Option<AuditId>,
+        limit: usize,
+    ) -> AdminResult<Vec<AuditRow>> {
+        audit::list(&self.core, actor, app, after, limit).await
+    }
+
+    /// The same entries with the names of users and tokens.
+    pub async fn list_audit_named(
+        &self,
+        actor: &Actor,
+        app: Option<AppId>,
+        after: Option<AuditId>,
+        limit: usize,
+    ) -> AdminResult<Vec<AuditEntry>> {
+        audit::named(&self.core, self.list_audit(actor, app, after, limit).await?).await
+    }
+
+    /// The secrets that cannot be opened with the master keys at hand, each with the reason.
+    pub async fn closed_secrets(&self) -> StoreResult<Vec<(String, NotOpened)>> {
+        identity_keys::closed_secrets(&self.core).await
     }
 }

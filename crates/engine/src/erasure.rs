@@ -6,14 +6,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use sluice_flow::id::AuditId;
 use sluice_store::{
-    Answers, AuditRow, Erasure, Person, Removed, RespondentRow, Store, StoreError, StoreResult,
+    Answers, AuditRow, Erasure, Person, Removed, RespondentRow, Store, StoreResult,
 };
 use tokio::sync::{Mutex, Notify, watch};
 
+use crate::audit_action::AuditAction;
 use crate::clock::Clock;
-use crate::engine::Engine;
 use crate::ids::Ids;
 use crate::retention::is_the_end;
 
@@ -39,13 +40,6 @@ pub(crate) struct Erasures {
     pub(crate) turn: Mutex<()>,
     /// A call has left something to do.
     pub(crate) left: Notify,
-}
-
-impl Engine {
-    /// Finishes now the erasures that were cut short; the server does this by itself.
-    pub async fn finish_erasures(&self) -> Result<(), StoreError> {
-        self.erasures.finish().await
-    }
 }
 
 impl Erasures {
@@ -76,7 +70,7 @@ impl Erasures {
     }
 
     /// An erasure that fails does not prevent the others; the last failure is returned.
-    async fn finish(&self) -> StoreResult<()> {
+    pub(crate) async fn finish(&self) -> StoreResult<()> {
         let mut failed = Ok(());
         for row in self.store.list_erasing(ERASURES_A_LOOK).await? {
             let Some(answers) = row.erasing.as_ref().map(|it| it.answers) else { continue };
@@ -101,11 +95,20 @@ impl Erasures {
             audit_id: AuditId::from_uuid(self.ids.next(self.clock.now())),
             app_id: Some(row.app_id),
             actor: ACTOR.to_owned(),
-            action: "respondent.erased".to_owned(),
+            action: AuditAction::RespondentErased.as_str().to_owned(),
             subject: row.respondent_id.to_string(),
-            detail: crate::respondents::detail(answers).to_string(),
+            detail: detail(answers).to_string(),
         };
         let person = Person::Respondent(row.respondent_id);
         Erasure { app_id: row.app_id, person, answers, audit, limit: ERASURE_PART_ROWS }
     }
+}
+
+/// What the audit log records of an erasure.
+pub(crate) fn detail(answers: Answers) -> serde_json::Value {
+    let what = match answers {
+        Answers::Keep => "keep",
+        Answers::Delete => "delete",
+    };
+    json!({"answers": what})
 }

@@ -8,13 +8,15 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use sluice_flow::definition::Definition;
-use sluice_flow::id::{AuditId, FlowId, FlowVersionId, v7};
+use sluice_flow::id::{AuditId, FlowVersionId, v7};
 use sluice_flow::lifecycle::{Accepting, accepting};
 use sluice_store::{AuditQuery, AuditRow, Scope, VersionRow};
 
-use crate::actor::Actor;
 use crate::admin::AdminResult;
-use crate::engine::Engine;
+use crate::audit::named;
+use crate::audit_action::AuditAction;
+use crate::core::Core;
+use crate::handle::FlowHandle;
 
 /// Entries of the audit log that are looked at for one version.
 const ENTRIES_MAX: usize = 30;
@@ -38,29 +40,27 @@ struct Detail {
     republished_from: Option<FlowVersionId>,
 }
 
-impl Engine {
-    /// The definition of a version, if it can be read.
+impl FlowHandle {
+    /// The definition of a version of this flow, if it can be read.
     pub fn definition(&self, version: &VersionRow) -> Option<Arc<Definition>> {
-        self.definitions.readable(version)
+        self.permit.core(Scope::Read).ok()?.definitions.readable(version)
     }
 
     /// The published versions of a flow, newest first, from below a number where one is given.
     pub async fn history(
         &self,
-        actor: &Actor,
-        flow: FlowId,
         before: Option<u32>,
         limit: usize,
     ) -> AdminResult<Vec<HistoryEntry>> {
-        let state = self.flow_for(actor, Scope::Read, flow).await?;
-        let app = state.flow.app_id;
-        let versions = self.store.list_versions(app, flow, before, limit).await?;
-        let (times, now) = (state.flow.times(), self.now());
+        let core = self.permit.core(Scope::Read)?;
+        let versions =
+            core.store.list_versions(self.app_id(), self.flow_id(), before, limit).await?;
+        let (times, now) = (self.flow.times(), core.now());
         let mut published = Vec::with_capacity(versions.len());
         for version in &versions {
-            published.extend(self.publish_of(version).await?);
+            published.extend(publish_of(core, version).await?);
         }
-        let published = self.named(published).await?;
+        let published = named(core, published).await?;
         let entry = |version: VersionRow| {
             let found = published.iter().find_map(|entry| {
                 let detail = detail_of(&entry.row)?;
@@ -75,22 +75,23 @@ impl Engine {
         };
         Ok(versions.into_iter().map(entry).collect())
     }
+}
 
-    /// The entry of a version's publish in the audit log.
-    async fn publish_of(&self, version: &VersionRow) -> AdminResult<Option<AuditRow>> {
-        let Some(at) = version.times.published_at else { return Ok(None) };
-        let after = AuditId::from_uuid(v7(at.plus_seconds(1), 0, 0));
-        let query =
-            AuditQuery { app_id: Some(version.app_id), after: Some(after), limit: ENTRIES_MAX };
-        let mut entries = self.store.list_audit(&query).await?.into_iter();
-        Ok(entries.find(|entry| {
-            detail_of(entry).is_some_and(|it| it.flow_version_id == version.flow_version_id)
-        }))
-    }
+/// The entry of a version's publish in the audit log.
+async fn publish_of(core: &Core, version: &VersionRow) -> AdminResult<Option<AuditRow>> {
+    let Some(at) = version.times.published_at else { return Ok(None) };
+    let after = AuditId::from_uuid(v7(at.plus_seconds(1), 0, 0));
+    let query = AuditQuery { app_id: Some(version.app_id), after: Some(after), limit: ENTRIES_MAX };
+    let mut entries = core.store.list_audit(&query).await?.into_iter();
+    Ok(entries.find(|entry| {
+        detail_of(entry).is_some_and(|it| it.flow_version_id == version.flow_version_id)
+    }))
 }
 
 /// The particulars of an entry, if it is that of a publish.
 fn detail_of(entry: &AuditRow) -> Option<Detail> {
-    let is_publish = matches!(entry.action.as_str(), "flow.published" | "flow.republished");
+    let action = AuditAction::from_name(&entry.action);
+    let is_publish =
+        matches!(action, Some(AuditAction::FlowPublished | AuditAction::FlowRepublished));
     is_publish.then(|| serde_json::from_str(&entry.detail).ok()).flatten()
 }

@@ -11,25 +11,18 @@
 use std::sync::Arc;
 
 use sluice_flow::definition::{self, Definition};
-use sluice_flow::id::{AppId, FlowId, FlowVersionId, FormKey};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::lifecycle::{self, FlowStatus};
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
-use sluice_flow::time::Window;
+use sluice_flow::time::{Timestamp, Window};
 use sluice_store::{Scope, StoreResult};
 
-use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::engine::Engine;
+use crate::core::Core;
+use crate::handle::{AppHandle, FlowHandle};
 use crate::look::Look;
-use crate::registry::{AppView, NoFlow, VersionView};
+use crate::registry::{AppView, HostedApp, NoFlow, VersionView};
 use crate::templates::Template;
-
-/// An app as its hosted pages need it.
-#[derive(Debug)]
-pub(crate) struct HostedApp {
-    pub(crate) view: Arc<AppView>,
-    pub(crate) look: Look,
-}
 
 /// A flow that has a page, published and not archived.
 #[derive(Debug, Clone)]
@@ -63,6 +56,14 @@ enum Shown {
 }
 
 impl HostedVersion {
+    /// Whether it takes responses at this time.
+    pub(crate) fn is_accepting(&self, now: Timestamp) -> bool {
+        match &self.0 {
+            Shown::Published(view) => view.accepting(now).accepts(),
+            Shown::Previewed(_) => false,
+        }
+    }
+
     fn of(view: Arc<VersionView>) -> Option<Self> {
         view.published.is_some().then_some(Self(Shown::Published(view)))
     }
@@ -90,9 +91,9 @@ pub struct Preview {
     pub left_out: Vec<String>,
 }
 
-impl Engine {
+impl Core {
     /// The flow of a page, if it has one.
-    pub async fn hosted(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
+    pub(crate) async fn hosted(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
         let Ok(flow_id) = flow_id.parse() else { return Ok(Err(NoFlow::NotFound)) };
         let Some(flow) = self.registry.flow(flow_id).await? else {
             return Ok(Err(NoFlow::NotFound));
@@ -116,7 +117,7 @@ impl Engine {
     }
 
     /// The version that a form was made for, if it is one of this flow that was published.
-    pub async fn hosted_version(
+    pub(crate) async fn hosted_version(
         &self,
         flow: &HostedFlow,
         flow_version_id: &str,
@@ -124,75 +125,6 @@ impl Engine {
         let Ok(id) = flow_version_id.parse() else { return Ok(None) };
         let view = self.registry.version(flow.app().app_id, id).await?;
         Ok(view.filter(|view| view.flow_id == flow.flow_id).and_then(HostedVersion::of))
-    }
-
-    /// Whether the version takes responses now.
-    pub fn is_accepting(&self, version: &HostedVersion) -> bool {
-        match &version.0 {
-            Shown::Published(view) => view.accepting(self.now()).accepts(),
-            Shown::Previewed(_) => false,
-        }
-    }
-
-    /// A flow as far as its draft can be shown, or as one of its versions was; for those who may read it.
-    pub async fn preview(
-        &self,
-        actor: &Actor,
-        flow: FlowId,
-        version: Option<FlowVersionId>,
-    ) -> AdminResult<Preview> {
-        let (state, definition, left_out, id) = match version {
-            None => {
-                let editing = self.editing(actor, flow).await?;
-                let row = editing.state.draft.as_ref().or(editing.state.current.as_ref());
-                let id = row.map(|row| row.flow_version_id);
-                let shown = definition::presentable(&editing.definition);
-                let (definition, left_out) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
-                (editing.state, definition, left_out, id)
-            }
-            Some(version) => {
-                let state = self.flow_for(actor, Scope::Read, flow).await?;
-                let row = self.get_version(actor, version).await?.version;
-                if row.flow_id != flow {
-                    return Err(AdminError::NotFound(Missing::FlowVersion));
-                }
-                let value = serde_json::from_str(&row.definition).unwrap_or_default();
-                let shown = definition::presentable(&value);
-                let (definition, left_out) =
-                    shown.ok_or(AdminError::NotFound(Missing::FlowVersion))?;
-                (state, definition, left_out, Some(version))
-            }
-        };
-        let meta = VersionMeta {
-            flow_version_id: id.unwrap_or_else(|| FlowVersionId::from_uuid(self.new_id())),
-            flow_id: flow,
-            kind: state.flow.kind,
-            number: state.last_number + 1,
-            published_at: self.now(),
-        };
-        let flow = self.previewed(state.flow.app_id, meta, definition).await?;
-        Ok(Preview { flow, left_out })
-    }
-
-    /// What a template would look like in an app.
-    pub async fn preview_template(
-        &self,
-        actor: &Actor,
-        app: AppId,
-        template: &Template,
-    ) -> AdminResult<Preview> {
-        self.app_for(actor, Scope::Read, app).await?;
-        let shown = definition::presentable(&template.definition);
-        let (definition, left_out) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
-        let meta = VersionMeta {
-            flow_version_id: FlowVersionId::from_uuid(self.new_id()),
-            flow_id: FlowId::from_uuid(self.new_id()),
-            kind: template.kind,
-            number: 1,
-            published_at: self.now(),
-        };
-        let flow = self.previewed(app, meta, definition).await?;
-        Ok(Preview { flow, left_out })
     }
 
     async fn previewed(
@@ -212,9 +144,58 @@ impl Engine {
             app,
         })
     }
+}
 
-    /// The key of a form that is about to be shown.
-    pub fn new_form_key(&self) -> FormKey {
-        FormKey::from_uuid(self.new_id())
+impl FlowHandle {
+    /// The flow as far as its draft can be shown, or as one of its versions was; for those who may read it.
+    pub async fn preview(&self, version: Option<FlowVersionId>) -> AdminResult<Preview> {
+        let core = self.permit.core(Scope::Read)?;
+        let (definition, left_out, id) = match version {
+            None => {
+                let row = self.draft.as_ref().or(self.current.as_ref());
+                let id = row.map(|row| row.flow_version_id);
+                let shown = definition::presentable(&self.editing()?.definition);
+                let (definition, left_out) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
+                (definition, left_out, id)
+            }
+            Some(version) => {
+                let missing = || AdminError::NotFound(Missing::FlowVersion);
+                let found = core.store.find_version(version).await?.ok_or_else(missing)?;
+                if found.version.flow_id != self.flow_id() {
+                    return Err(missing());
+                }
+                let value = serde_json::from_str(&found.version.definition).unwrap_or_default();
+                let shown = definition::presentable(&value);
+                let (definition, left_out) = shown.ok_or_else(missing)?;
+                (definition, left_out, Some(version))
+            }
+        };
+        let meta = VersionMeta {
+            flow_version_id: id.unwrap_or_else(|| FlowVersionId::from_uuid(core.new_id())),
+            flow_id: self.flow_id(),
+            kind: self.flow.kind,
+            number: self.last_number + 1,
+            published_at: core.now(),
+        };
+        let flow = core.previewed(self.app_id(), meta, definition).await?;
+        Ok(Preview { flow, left_out })
+    }
+}
+
+impl AppHandle {
+    /// What a template would look like in the app.
+    pub async fn preview_template(&self, template: &Template) -> AdminResult<Preview> {
+        let core = self.permit.core(Scope::Read)?;
+        let shown = definition::presentable(&template.definition);
+        let (definition, left_out) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
+        let meta = VersionMeta {
+            flow_version_id: FlowVersionId::from_uuid(core.new_id()),
+            flow_id: FlowId::from_uuid(core.new_id()),
+            kind: template.kind,
+            number: 1,
+            published_at: core.now(),
+        };
+        let flow = core.previewed(self.app_id(), meta, definition).await?;
+        Ok(Preview { flow, left_out })
     }
 }

@@ -11,11 +11,14 @@ use sluice_store::{
     StoreError, StoreResult, Table, Write,
 };
 
-use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::apps::{CONFLICT_RETRIES, fault, faultless};
-use crate::engine::Engine;
+use crate::audit_action::AuditAction;
+use crate::core::{CONFLICT_RETRIES, Core};
+use crate::fault::{fault, faultless};
+use crate::handle::AppHandle;
 use crate::ids::random_bits;
+use crate::instance::InstanceHandle;
+use crate::people::closed_second_factors;
 use crate::tokens::TokenSecret;
 use crate::verify::{Counts, NotOpened, Place as Sealed, PublicKey};
 
@@ -60,40 +63,35 @@ pub struct Resealed {
     pub revoked: usize,
 }
 
-impl Engine {
-    /// Makes a key; a secret is told once.
+impl AppHandle {
+    /// Makes a key; a secret is returned once.
     pub async fn create_identity_key(
         &self,
-        actor: &Actor,
-        app: AppId,
         new: &NewIdentityKey,
     ) -> AdminResult<(IdentityKeyRow, Option<TokenSecret>)> {
-        self.app_for(actor, Scope::Admin, app).await?;
-        let (mut row, secret) = self.identity_key_of(app, new)?;
+        let core = self.permit.core(Scope::Admin)?;
+        let (mut row, secret) = identity_key_of(core, self.app_id(), new)?;
+        let mut app = self.clone();
         for _ in 0..CONFLICT_RETRIES {
-            let found = self.app_for(actor, Scope::Admin, app).await?;
-            let keys = self.store.list_identity_keys(app).await?;
+            let keys = core.store.list_identity_keys(self.app_id()).await?;
             may_join(&row, &keys)?;
-            row.created_at = self.now();
+            row.created_at = core.now();
             let detail = json!({"type": row.kind, "issuer": row.issuer});
-            let audit = self.audit(actor, Some(app), "identity_key.created", &row.kid, &detail);
+            let audit = self.permit.audit(AuditAction::IdentityKeyCreated, &row.kid, &detail);
             let rows = vec![Write::IdentityKey(row.clone()), Write::Audit(audit)];
-            match self.change_app(app, found.revision, Change::new(move || rows)).await {
-                Err(AdminError::Store(StoreError::Conflict)) => {}
-                done => return done.map(|()| (row, secret)),
+            let change = Change::new(move || rows);
+            if self.permit.change(Scope::Admin, app.revision, change).await? {
+                return Ok((row, secret));
             }
+            app = app.read_again().await?;
         }
         Err(StoreError::Conflict.into())
     }
 
     /// The app's keys, revoked ones included, oldest first; never a secret.
-    pub async fn list_identity_keys(
-        &self,
-        actor: &Actor,
-        app: AppId,
-    ) -> AdminResult<Vec<IdentityKeyRow>> {
-        self.app_for(actor, Scope::Read, app).await?;
-        let keys = self.store.list_identity_keys(app).await?;
+    pub async fn list_identity_keys(&self) -> AdminResult<Vec<IdentityKeyRow>> {
+        let core = self.permit.core(Scope::Read)?;
+        let keys = core.store.list_identity_keys(self.app_id()).await?;
         let without_secret = |mut key: IdentityKeyRow| {
             if key.kind == IdentityKeyKind::Hs256 {
                 key.material.clear();
@@ -104,15 +102,11 @@ impl Engine {
     }
 
     /// Revokes a key and forgets its material; doing so twice is the same as once.
-    pub async fn revoke_identity_key(
-        &self,
-        actor: &Actor,
-        app: AppId,
-        kid: &str,
-    ) -> AdminResult<()> {
+    pub async fn revoke_identity_key(&self, kid: &str) -> AdminResult<()> {
+        let core = self.permit.core(Scope::Admin)?;
+        let mut app = self.clone();
         for _ in 0..CONFLICT_RETRIES {
-            let found = self.app_for(actor, Scope::Admin, app).await?;
-            let keys = self.store.list_identity_keys(app).await?;
+            let keys = core.store.list_identity_keys(self.app_id()).await?;
             let Some(row) = keys.into_iter().find(|row| row.kid == kid) else {
                 return Err(AdminError::NotFound(Missing::IdentityKey));
             };
@@ -120,56 +114,56 @@ impl Engine {
                 return Ok(());
             }
             let row =
-                IdentityKeyRow { material: String::new(), revoked_at: Some(self.now()), ..row };
-            let audit = self.audit(actor, Some(app), "identity_key.revoked", kid, &json!({}));
+                IdentityKeyRow { material: String::new(), revoked_at: Some(core.now()), ..row };
+            let audit = self.permit.audit(AuditAction::IdentityKeyRevoked, kid, &json!({}));
             let rows = vec![Write::IdentityKey(row), Write::Audit(audit)];
-            match self.change_app(app, found.revision, Change::new(move || rows)).await {
-                Err(AdminError::Store(StoreError::Conflict)) => {}
-                done => return done,
+            let change = Change::new(move || rows);
+            if self.permit.change(Scope::Admin, app.revision, change).await? {
+                return Ok(());
             }
+            app = app.read_again().await?;
         }
         Err(StoreError::Conflict.into())
     }
 
-    /// The mode of an app, and what this process has counted.
-    pub async fn verification_report(
-        &self,
-        actor: &Actor,
-        app: AppId,
-    ) -> AdminResult<VerificationReport> {
-        let found = self.app_for(actor, Scope::Read, app).await?;
-        let counts = self.verifying.counts_of(app, self.now());
-        Ok(VerificationReport { mode: found.row.identity_verification, counts })
+    /// The mode of the app, and what this process has counted.
+    pub fn verification_report(&self) -> AdminResult<VerificationReport> {
+        let core = self.permit.core(Scope::Read)?;
+        let counts = core.verifying.counts_of(self.app_id(), core.now());
+        Ok(VerificationReport { mode: self.row.identity_verification, counts })
     }
+}
 
-    /// The secrets that cannot be opened with the master keys at hand, each with the reason.
-    pub async fn closed_secrets(&self) -> StoreResult<Vec<(String, NotOpened)>> {
-        let mut closed = Vec::new();
-        for row in self.active_secrets().await? {
-            let place = Sealed::IdentityKey(row.app_id, &row.kid);
-            if let Err(why) = self.verifying.vault.open(place, &row.material) {
-                closed.push((format!("{} of {}", row.kid, row.app_id), why));
-            }
+/// The secrets that cannot be opened with the master keys at hand, each with the reason.
+pub(crate) async fn closed_secrets(core: &Core) -> StoreResult<Vec<(String, NotOpened)>> {
+    let mut closed = Vec::new();
+    for row in active_secrets(core).await? {
+        let place = Sealed::IdentityKey(row.app_id, &row.kid);
+        if let Err(why) = core.verifying.vault.open(place, &row.material) {
+            closed.push((format!("{} of {}", row.kid, row.app_id), why));
         }
-        for (user, why) in self.closed_second_factors().await? {
-            closed.push((format!("the second factor of {user}"), why));
-        }
-        Ok(closed)
     }
+    for (user, why) in closed_second_factors(core).await? {
+        closed.push((format!("the second factor of {user}"), why));
+    }
+    Ok(closed)
+}
 
+impl InstanceHandle {
     /// Seals every secret with the master key that is first now. A secret that cannot be opened is an
     /// error, unless those are to be revoked.
-    pub async fn reseal_secrets(&self, actor: &Actor, revoke: bool) -> AdminResult<Resealed> {
-        actor.need_instance(Scope::Admin)?;
-        let vault = &self.verifying.vault;
+    pub async fn reseal_secrets(&self, revoke: bool) -> AdminResult<Resealed> {
+        let core = self.core();
+        let vault = &core.verifying.vault;
         let mut done = Resealed::default();
-        for row in self.active_secrets().await? {
+        for row in active_secrets(core).await? {
             if vault.is_current(&row.material) {
                 continue;
             }
             match vault.open(Sealed::IdentityKey(row.app_id, &row.kid), &row.material) {
                 Err(_) if revoke => {
-                    self.revoke_identity_key(actor, row.app_id, &row.kid).await?;
+                    let app = AppHandle::open(core, self.actor(), Scope::Admin, row.app_id).await?;
+                    app.revoke_identity_key(&row.kid).await?;
                     done.revoked += 1;
                 }
                 Err(why) => {
@@ -187,7 +181,7 @@ impl Engine {
                 }
             }
         }
-        let (resealed, revoked) = self.reseal_second_factors(actor, revoke).await?;
+        let (resealed, revoked) = self.reseal_second_factors(revoke).await?;
         done.resealed += resealed;
         done.revoked += revoked;
         Ok(done)
@@ -195,88 +189,86 @@ impl Engine {
 
     /// Puts a secret in its new seal, unless it was revoked meanwhile.
     async fn put_resealed(&self, row: IdentityKeyRow, material: String) -> AdminResult<()> {
-        let app = row.app_id;
+        let core = self.core();
         for _ in 0..CONFLICT_RETRIES {
-            let found = self.store.find_app(app).await?;
+            let found = core.store.find_app(row.app_id).await?;
             let Some(found) = found else { return Ok(()) };
-            let keys = self.store.list_identity_keys(app).await?;
+            let keys = core.store.list_identity_keys(row.app_id).await?;
             if !keys.iter().any(|key| key.kid == row.kid && key.revoked_at.is_none()) {
                 return Ok(());
             }
-            let rows = vec![Write::IdentityKey(IdentityKeyRow {
-                material: material.clone(),
-                ..row.clone()
-            })];
-            match self.change_app(app, found.revision, Change::new(move || rows)).await {
+            let resealed = IdentityKeyRow { material: material.clone(), ..row.clone() };
+            let change = Change::new(move || vec![Write::IdentityKey(resealed)]);
+            match core.change_app(row.app_id, found.revision, change).await {
                 Err(AdminError::Store(StoreError::Conflict)) => {}
                 done => return done,
             }
         }
         Err(StoreError::Conflict.into())
     }
+}
 
-    async fn active_secrets(&self) -> StoreResult<Vec<IdentityKeyRow>> {
-        let mut after = Place { table: Table::IdentityKeys, app: [0; 16], key: Vec::new() };
-        let mut secrets = Vec::new();
-        loop {
-            let page = self.store.read_out(Some(&after), PAGE).await?;
-            let Some(last) = page.last() else { return Ok(secrets) };
-            after = last.place();
-            let is_over = last.table() != Table::IdentityKeys;
-            secrets.extend(page.into_iter().filter_map(|record| match record {
-                Record::IdentityKey(row)
-                    if row.kind == IdentityKeyKind::Hs256 && row.revoked_at.is_none() =>
-                {
-                    Some(row)
-                }
-                _ => None,
-            }));
-            if is_over {
-                return Ok(secrets);
+async fn active_secrets(core: &Core) -> StoreResult<Vec<IdentityKeyRow>> {
+    let mut after = Place { table: Table::IdentityKeys, app: [0; 16], key: Vec::new() };
+    let mut secrets = Vec::new();
+    loop {
+        let page = core.store.export_records(Some(&after), PAGE).await?;
+        let Some(last) = page.last() else { return Ok(secrets) };
+        after = last.place();
+        let is_over = last.table() != Table::IdentityKeys;
+        secrets.extend(page.into_iter().filter_map(|record| match record {
+            Record::IdentityKey(row)
+                if row.kind == IdentityKeyKind::Hs256 && row.revoked_at.is_none() =>
+            {
+                Some(row)
             }
+            _ => None,
+        }));
+        if is_over {
+            return Ok(secrets);
         }
     }
+}
 
-    fn identity_key_of(
-        &self,
-        app_id: AppId,
-        new: &NewIdentityKey,
-    ) -> AdminResult<(IdentityKeyRow, Option<TokenSecret>)> {
-        let mut faults: Vec<Fault> = text_faults(new);
-        let mut kid = new.kid.clone();
-        let material = match new.kind {
-            IdentityKeyKind::Hs256 => String::new(),
-            IdentityKeyKind::Jwks => {
-                let url = new.url.clone().unwrap_or_default();
-                if let Err(why) = self.verifying.sets.permits(&url) {
-                    faults.push(fault("/url", why));
-                }
-                url
+fn identity_key_of(
+    core: &Core,
+    app_id: AppId,
+    new: &NewIdentityKey,
+) -> AdminResult<(IdentityKeyRow, Option<TokenSecret>)> {
+    let mut faults: Vec<Fault> = text_faults(new);
+    let mut kid = new.kid.clone();
+    let material = match new.kind {
+        IdentityKeyKind::Hs256 => String::new(),
+        IdentityKeyKind::Jwks => {
+            let url = new.url.clone().unwrap_or_default();
+            if let Err(why) = core.verifying.sets.permits(&url) {
+                faults.push(fault("/url", why));
             }
-            IdentityKeyKind::PublicKey => match public_key(new) {
-                Ok(key) => {
-                    kid = kid.or_else(|| key.kid.clone().filter(|kid| is_kid(kid)));
-                    serde_json::to_string(&key).unwrap_or_default()
-                }
-                Err(fault) => {
-                    faults.push(fault);
-                    String::new()
-                }
-            },
-        };
-        faultless(faults)?;
-        let kid = kid.unwrap_or_else(|| format!("{KID_PREFIX}{}", base62(random_bits())));
-        let (kind, issuer, created_at) = (new.kind, new.issuer.clone(), self.now());
-        let mut row =
-            IdentityKeyRow { app_id, kid, kind, material, issuer, created_at, revoked_at: None };
-        if kind != IdentityKeyKind::Hs256 {
-            return Ok((row, None));
+            url
         }
-        let secret = format!("{SECRET_PREFIX}{}{}", base62(random_bits()), base62(random_bits()));
-        let sealed = self.verifying.vault.seal(Sealed::IdentityKey(app_id, &row.kid), &secret);
-        row.material = sealed.map_err(|why| AdminError::conflict("master_key_missing", why))?;
-        Ok((row, Some(TokenSecret(secret))))
+        IdentityKeyKind::PublicKey => match public_key(new) {
+            Ok(key) => {
+                kid = kid.or_else(|| key.kid.clone().filter(|kid| is_kid(kid)));
+                serde_json::to_string(&key).unwrap_or_default()
+            }
+            Err(fault) => {
+                faults.push(fault);
+                String::new()
+            }
+        },
+    };
+    faultless(faults)?;
+    let kid = kid.unwrap_or_else(|| format!("{KID_PREFIX}{}", base62(random_bits())));
+    let (kind, issuer, created_at) = (new.kind, new.issuer.clone(), core.now());
+    let mut row =
+        IdentityKeyRow { app_id, kid, kind, material, issuer, created_at, revoked_at: None };
+    if kind != IdentityKeyKind::Hs256 {
+        return Ok((row, None));
     }
+    let secret = format!("{SECRET_PREFIX}{}{}", base62(random_bits()), base62(random_bits()));
+    let sealed = core.verifying.vault.seal(Sealed::IdentityKey(app_id, &row.kid), &secret);
+    row.material = sealed.map_err(|why| AdminError::conflict("master_key_missing", why))?;
+    Ok((row, Some(TokenSecret(secret))))
 }
 
 fn text_faults(new: &NewIdentityKey) -> Vec<Fault> {

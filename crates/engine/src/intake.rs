@@ -20,11 +20,12 @@ use sluice_store::{InvitationRow, Invited, NewResponse, ResponseRow, StoreError}
 use uuid::Uuid;
 
 use crate::commit::{Pending, Settled, Shed};
-use crate::engine::{Engine, Unavailable};
+use crate::core::Core;
 use crate::idempotency::IdempotencyKey;
 use crate::metrics::Counted;
 use crate::rate::Limited;
 use crate::registry::{AppView, VersionView};
+use crate::unavailable::Unavailable;
 
 /// How often a submission is judged anew because its app changed in between.
 const REJUDGE_MAX: usize = 8;
@@ -88,20 +89,11 @@ enum Verdict<'v> {
     Refused(Vec<Issue>),
 }
 
-impl Engine {
+impl Core {
     /// Judges one submission and stores it if it is admitted. `input` is absent where a call had none.
-    /// A key in the submission itself wins over `key`.
-    pub async fn submit(
-        &self,
-        app: &AppView,
-        input: Option<&[u8]>,
-        key: Option<&IdempotencyKey>,
-    ) -> Result<Receipt, SubmitError> {
-        self.submit_as(app, input, key, None).await
-    }
-
-    /// The same for a caller who has proven who they are ([`Engine::identify`]).
-    pub async fn submit_as(
+    /// A key in the submission itself wins over `key`; `claims` are those of a caller who has proven who they are
+    /// ([`Core::identify`]).
+    pub(crate) async fn submit_as(
         &self,
         app: &AppView,
         input: Option<&[u8]>,
@@ -116,7 +108,7 @@ impl Engine {
     }
 
     /// The same for a submission that was built from its parts, by the same rules.
-    pub async fn submit_parts(
+    pub(crate) async fn submit_parts(
         &self,
         app: &AppView,
         parts: Submission<'_>,
@@ -136,7 +128,7 @@ impl Engine {
         let result = self.take_in(app, parsed, key, claims).await;
         self.metrics.count(match &result {
             Err(SubmitError::Limited(limited)) => {
-                self.count_limited(limited);
+                self.metrics.count_limited(limited.by.as_str());
                 return result;
             }
             Ok(Receipt::Accepted(Accepted { replayed: false, .. })) => Counted::Stored,

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use sluice_flow::definition::Fault;
 use sluice_flow::time::Timestamp;
 
-use crate::apps::fault;
 use crate::export::without_formulas;
+use crate::fault::fault;
 use crate::invitations::{Invitation, NewInvitation, no_more_than_can_be_read};
 
 /// The largest file that is taken at once, in bytes and in lines of people.

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde_json::json;
 use sluice_flow::definition::Fault;
@@ -22,9 +23,10 @@ use sluice_store::{
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::apps::{CONFLICT_RETRIES, fault, faultless};
-use crate::engine::Engine;
-use crate::flows::FLOW_ARCHIVED;
+use crate::audit_action::AuditAction;
+use crate::core::{CONFLICT_RETRIES, Core};
+use crate::fault::{fault, faultless};
+use crate::handle::{FlowHandle, Permit, must_be_in_use};
 use crate::ids::random_ids;
 
 /// The most faults that one reply lists.
@@ -122,6 +124,16 @@ pub struct Invitation {
 }
 
 impl Invitation {
+    /// An invitation, with its link if the actor may answer for people or the link can no longer be used.
+    pub(crate) fn new(core: &Core, row: InvitationRow, now: Timestamp, may_answer: bool) -> Self {
+        let (base, flow, id) = (&core.public_url, row.flow_id, row.assignment_id);
+        let state = row.times.state(now);
+        let is_open = matches!(state, InvitationState::Sent | InvitationState::Opened);
+        let link =
+            (may_answer || !is_open).then(|| format!("{base}/f/{flow}?flowAssignmentId={id}"));
+        Self { state, link, row }
+    }
+
     /// The id, from which the link is made; absent where the link is.
     pub fn id(&self) -> Option<AssignmentId> {
         self.link.as_ref().map(|_| self.row.assignment_id)
@@ -160,25 +172,22 @@ impl FromStr for InvitationCursor {
     }
 }
 
-impl Engine {
-    /// Makes all of these invitations, or none and tells every fault. With `check_only` none is made, and
+impl FlowHandle {
+    /// Makes all of these invitations, or none and returns every fault. With `check_only` none is made, and
     /// what comes back is what would have been, less ids that are good for anything.
     pub async fn invite(
         &self,
-        actor: &Actor,
-        flow: FlowId,
         new: &[NewInvitation],
         duplicates: Duplicates,
         check_only: bool,
     ) -> AdminResult<Vec<Invitation>> {
+        let core = self.permit.core(Scope::Write)?;
+        let (app, flow) = (self.app_id(), self.flow_id());
+        let mut state = self.clone();
         for _ in 0..CONFLICT_RETRIES {
-            let state = self.flow_for(actor, Scope::Write, flow).await?;
-            if state.flow.archived_at.is_some() {
-                return Err(AdminError::conflict(FLOW_ARCHIVED, "this flow is archived"));
-            }
-            let app = state.flow.app_id;
-            let chosen = self.chosen(app, flow, new, duplicates).await?;
-            let created_at = self.now();
+            must_be_in_use(&state.flow)?;
+            let chosen = chosen(core, app, flow, new, duplicates).await?;
+            let created_at = core.now();
             let ids = random_ids(chosen.len());
             let row = |(new, id): (&NewInvitation, u128)| InvitationRow {
                 app_id: app,
@@ -190,105 +199,55 @@ impl Engine {
                 response_id: None,
             };
             let rows: Vec<InvitationRow> = chosen.into_iter().zip(ids).map(row).collect();
-            let made = rows.iter().cloned().map(|row| self.shown(row, created_at, true)).collect();
+            let shown = |row| Invitation::new(core, row, created_at, true);
+            let made = rows.iter().cloned().map(shown).collect();
             if check_only || rows.is_empty() {
                 return Ok(made);
             }
             let detail = json!({"count": rows.len()});
-            let audit = self.audit(actor, Some(app), "invitations.created", flow, &detail);
+            let audit = self.permit.audit(AuditAction::InvitationsCreated, flow, &detail);
             let rows = vec![Write::Invitations(rows), Write::Audit(audit)];
-            match self.change_quietly(app, state.revision, Change::new(move || rows)).await {
-                Err(AdminError::Store(StoreError::Conflict)) => {}
-                done => return done.map(|()| made),
+            let change = Change::new(move || rows);
+            if self.permit.change_quietly(Scope::Write, state.revision, change).await? {
+                return Ok(made);
             }
+            state = state.read_again().await?;
         }
         Err(StoreError::Conflict.into())
-    }
-
-    /// Those that are to be made, if nothing is wrong with any.
-    async fn chosen<'n>(
-        &self,
-        app: AppId,
-        flow: FlowId,
-        new: &'n [NewInvitation],
-        duplicates: Duplicates,
-    ) -> AdminResult<Vec<&'n NewInvitation>> {
-        let now = self.now();
-        let mut faults: Vec<Fault> = new.iter().flat_map(|new| new.faults(now)).collect();
-        let mut chosen: Vec<&NewInvitation> = new.iter().collect();
-        if duplicates != Duplicates::Allow {
-            let mut seen = HashSet::new();
-            let invitees = new.iter().map(|new| new.invitee.clone()).collect();
-            let invited = self.store.are_invited(app, flow, now, invitees).await?;
-            let is_double = |(new, invited): (&NewInvitation, bool)| {
-                let user = new.invitee.user_id.clone().map(|user| (USER_ID, user));
-                let email = new.invitee.email_key().map(|email| (EMAIL, email));
-                let known: Vec<_> = [user, email].into_iter().flatten().collect();
-                let twice = known.iter().any(|known| seen.contains(known));
-                seen.extend(known);
-                match (invited, twice) {
-                    (true, _) => Some("has an open invitation to this flow already"),
-                    (_, true) => Some("is invited on an earlier line, too"),
-                    _ => None,
-                }
-            };
-            let doubles: Vec<_> = new.iter().zip(invited).map(is_double).collect();
-            if duplicates == Duplicates::Refuse {
-                let double = doubles.iter().zip(new).filter_map(|(why, new)| why.zip(Some(new)));
-                faults.extend(double.map(|(why, new)| {
-                    new.fault("", format!("{why}; duplicates=skip leaves such out"))
-                }));
-            }
-            let left = chosen.into_iter().zip(doubles).filter(|(_, double)| double.is_none());
-            chosen = left.map(|(new, _)| new).collect();
-        }
-        faults.sort_by_key(line_of);
-        faultless(no_more_than_can_be_read(faults))?;
-        Ok(chosen)
     }
 
     /// The flow's invitations in the order they were made, of one state or of all.
     pub async fn list_invitations(
         &self,
-        actor: &Actor,
-        flow: FlowId,
         state: Option<InvitationState>,
         after: Option<InvitationCursor>,
         limit: usize,
     ) -> AdminResult<Vec<Invitation>> {
-        let app_id = self.flow_for(actor, Scope::Read, flow).await?.flow.app_id;
-        let (now, after) = (self.now(), after.map(|cursor| cursor.0));
-        let query = InvitationQuery { app_id, flow_id: flow, state, now, after, limit };
-        let rows = self.store.list_invitations(&query).await?;
-        let may_answer = actor.may(Scope::Write, app_id);
-        Ok(rows.into_iter().map(|row| self.shown(row, now, may_answer)).collect())
+        let core = self.permit.core(Scope::Read)?;
+        let (app_id, flow_id) = (self.app_id(), self.flow_id());
+        let (now, after) = (core.now(), after.map(|cursor| cursor.0));
+        let query = InvitationQuery { app_id, flow_id, state, now, after, limit };
+        let rows = core.store.list_invitations(&query).await?;
+        let may_answer = self.may(Scope::Write);
+        Ok(rows.into_iter().map(|row| Invitation::new(core, row, now, may_answer)).collect())
     }
 
     /// Every invitation of the flow. With all links one could answer for everybody, so it needs `write` as well as
-    /// `export`, and is on record.
-    pub async fn export_invitations(
-        &self,
-        actor: &Actor,
-        flow: FlowId,
-    ) -> AdminResult<Vec<Invitation>> {
-        let app_id = self.flow_for(actor, Scope::Export, flow).await?.flow.app_id;
-        actor.need_in(Scope::Write, app_id, Missing::Flow)?;
-        self.note_export(actor, app_id, "invitations.exported", flow).await?;
-        let now = self.now();
+    /// `export`, and the audit log records it.
+    pub async fn export_invitations(&self) -> AdminResult<Vec<Invitation>> {
+        let core = self.permit.core(Scope::Export)?;
+        let (app_id, flow_id) = (self.app_id(), self.flow_id());
+        self.permit.actor().need_in(Scope::Write, app_id, Missing::Flow)?;
+        self.permit.record_export(AuditAction::InvitationsExported, flow_id).await?;
+        let now = core.now();
         let mut all: Vec<Invitation> = Vec::new();
         loop {
             let after = all.last().map(|last| InvitationCursor::at(last).0);
-            let query = InvitationQuery {
-                app_id,
-                flow_id: flow,
-                state: None,
-                now,
-                after,
-                limit: EXPORT_PAGE,
-            };
-            let rows = self.store.list_invitations(&query).await?;
+            let (state, limit) = (None, EXPORT_PAGE);
+            let query = InvitationQuery { app_id, flow_id, state, now, after, limit };
+            let rows = core.store.list_invitations(&query).await?;
             let is_last = rows.len() < EXPORT_PAGE;
-            all.extend(rows.into_iter().map(|row| self.shown(row, now, true)));
+            all.extend(rows.into_iter().map(|row| Invitation::new(core, row, now, true)));
             if is_last || all.len() >= EXPORT_MAX {
                 return Ok(all);
             }
@@ -296,25 +255,50 @@ impl Engine {
     }
 
     /// How many of the flow's invitations there are in each state.
-    pub async fn count_invitations(
-        &self,
+    pub async fn count_invitations(&self) -> AdminResult<InvitationCounts> {
+        let core = self.permit.core(Scope::Read)?;
+        Ok(core.store.count_invitations(self.app_id(), self.flow_id(), core.now()).await?)
+    }
+}
+
+/// An invitation, and the proof that its holder may do something with it.
+#[derive(Clone)]
+pub struct InvitationHandle {
+    permit: Permit,
+    row: InvitationRow,
+}
+
+impl std::fmt::Debug for InvitationHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InvitationHandle").finish_non_exhaustive()
+    }
+}
+
+impl InvitationHandle {
+    pub(crate) async fn open(
+        core: &Arc<Core>,
         actor: &Actor,
-        flow: FlowId,
-    ) -> AdminResult<InvitationCounts> {
-        let app = self.flow_for(actor, Scope::Read, flow).await?.flow.app_id;
-        Ok(self.store.count_invitations(app, flow, self.now()).await?)
+        scope: Scope,
+        id: AssignmentId,
+    ) -> AdminResult<Self> {
+        let row = read_invitation(core, id).await?;
+        let permit = Permit::new(core, actor, scope, row.app_id, Missing::Invitation)?;
+        Ok(Self { permit, row })
     }
 
-    pub async fn get_invitation(&self, actor: &Actor, id: AssignmentId) -> AdminResult<Invitation> {
-        let row = self.invitation_for(actor, Scope::Read, id).await?;
-        let may_answer = actor.may(Scope::Write, row.app_id);
-        Ok(self.shown(row, self.now(), may_answer))
+    /// The invitation as the holder may see it.
+    pub fn shown(&self) -> AdminResult<Invitation> {
+        let core = self.permit.core(Scope::Read)?;
+        let may_answer = self.permit.actor().may(Scope::Write, self.row.app_id);
+        Ok(Invitation::new(core, self.row.clone(), core.now(), may_answer))
     }
 
-    /// Withdraws an invitation; doing so twice is the same as once. One that was used stays used.
-    pub async fn revoke_invitation(&self, actor: &Actor, id: AssignmentId) -> AdminResult<()> {
+    /// Withdraws the invitation; doing so twice is the same as once. One that was used stays used.
+    pub async fn revoke(&self) -> AdminResult<()> {
+        let core = self.permit.core(Scope::Write)?;
+        let (app, id) = (self.row.app_id, self.row.assignment_id);
+        let mut row = self.row.clone();
         for _ in 0..CONFLICT_RETRIES {
-            let row = self.invitation_for(actor, Scope::Write, id).await?;
             if row.times.completed_at.is_some() {
                 let detail = "this invitation was used; there is nothing left to withdraw";
                 return Err(AdminError::conflict("invitation_used", detail));
@@ -322,21 +306,71 @@ impl Engine {
             if row.times.revoked_at.is_some() {
                 return Ok(());
             }
-            let app = self.app_for(actor, Scope::Write, row.app_id).await?;
+            let found = core.store.find_app(app).await?;
+            let revision = found.ok_or(AdminError::NotFound(Missing::App))?.revision;
             let detail = json!({"flowId": row.flow_id});
-            let audit = self.audit(actor, Some(row.app_id), "invitation.revoked", id, &detail);
-            let step = InvitationStep::Revoke { app: row.app_id, assignment: id, at: self.now() };
+            let audit = self.permit.audit(AuditAction::InvitationRevoked, id, &detail);
+            let step = InvitationStep::Revoke { app, assignment: id, at: core.now() };
             let rows = vec![Write::Invitation(step), Write::Audit(audit)];
-            match self.change_quietly(row.app_id, app.revision, Change::new(move || rows)).await {
-                Err(AdminError::Store(StoreError::Conflict)) => {}
-                done => return done,
+            let change = Change::new(move || rows);
+            if self.permit.change_quietly(Scope::Write, revision, change).await? {
+                return Ok(());
             }
+            row = read_invitation(core, id).await?;
         }
         Err(StoreError::Conflict.into())
     }
+}
 
+async fn read_invitation(core: &Core, id: AssignmentId) -> AdminResult<InvitationRow> {
+    core.store.find_invitation(id).await?.ok_or(AdminError::NotFound(Missing::Invitation))
+}
+
+/// Those that are to be made, if nothing is wrong with any.
+async fn chosen<'n>(
+    core: &Core,
+    app: AppId,
+    flow: FlowId,
+    new: &'n [NewInvitation],
+    duplicates: Duplicates,
+) -> AdminResult<Vec<&'n NewInvitation>> {
+    let now = core.now();
+    let mut faults: Vec<Fault> = new.iter().flat_map(|new| new.faults(now)).collect();
+    let mut chosen: Vec<&NewInvitation> = new.iter().collect();
+    if duplicates != Duplicates::Allow {
+        let mut seen = HashSet::new();
+        let invitees = new.iter().map(|new| new.invitee.clone()).collect();
+        let invited = core.store.are_invited(app, flow, now, invitees).await?;
+        let is_double = |(new, invited): (&NewInvitation, bool)| {
+            let user = new.invitee.user_id.clone().map(|user| (USER_ID, user));
+            let email = new.invitee.email_key().map(|email| (EMAIL, email));
+            let known: Vec<_> = [user, email].into_iter().flatten().collect();
+            let twice = known.iter().any(|known| seen.contains(known));
+            seen.extend(known);
+            match (invited, twice) {
+                (true, _) => Some("has an open invitation to this flow already"),
+                (_, true) => Some("is invited on an earlier line, too"),
+                _ => None,
+            }
+        };
+        let doubles: Vec<_> = new.iter().zip(invited).map(is_double).collect();
+        if duplicates == Duplicates::Refuse {
+            let double = doubles.iter().zip(new).filter_map(|(why, new)| why.zip(Some(new)));
+            faults.extend(double.map(|(why, new)| {
+                new.fault("", format!("{why}; duplicates=skip leaves such out"))
+            }));
+        }
+        let left = chosen.into_iter().zip(doubles).filter(|(_, double)| double.is_none());
+        chosen = left.map(|(new, _)| new).collect();
+    }
+    faults.sort_by_key(line_of);
+    faultless(no_more_than_can_be_read(faults))?;
+    Ok(chosen)
+}
+
+impl Core {
     /// What an invitation to this flow is now; nothing where the flow has none with this id. Notes nothing.
-    pub async fn invitation_state(
+    pub(crate) async fn invitation_state(
         &self,
         flow: FlowId,
         assignment: &str,
@@ -347,9 +381,9 @@ impl Engine {
         Ok(found.map(|row| row.times.state(self.now())))
     }
 
-    /// Notes that the page of an invitation was opened, by the day, and says what the invitation is then;
+    /// Notes that the page of an invitation was opened, by the day, and returns what the invitation is then;
     /// nothing where the flow has none with this id. Never called for a GET: mail scanners follow links.
-    pub async fn mark_opened(
+    pub(crate) async fn mark_opened(
         &self,
         flow: FlowId,
         assignment: &str,
@@ -367,28 +401,6 @@ impl Engine {
             }
             state => Ok(Some(state)),
         }
-    }
-
-    async fn invitation_for(
-        &self,
-        actor: &Actor,
-        scope: Scope,
-        id: AssignmentId,
-    ) -> AdminResult<InvitationRow> {
-        let found = self.store.find_invitation(id).await?;
-        let row = found.ok_or(AdminError::NotFound(Missing::Invitation))?;
-        actor.need_in(scope, row.app_id, Missing::Invitation)?;
-        Ok(row)
-    }
-
-    /// An invitation, with its link if the actor may answer for people or the link can no longer be used.
-    pub(crate) fn shown(&self, row: InvitationRow, now: Timestamp, may_answer: bool) -> Invitation {
-        let (base, flow, id) = (&self.public_url, row.flow_id, row.assignment_id);
-        let state = row.times.state(now);
-        let is_open = matches!(state, InvitationState::Sent | InvitationState::Opened);
-        let link =
-            (may_answer || !is_open).then(|| format!("{base}/f/{flow}?flowAssignmentId={id}"));
-        Invitation { state, link, row }
     }
 }
 

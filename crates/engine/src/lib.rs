@@ -1,8 +1,8 @@
 //! The use cases: what can be done with flows, apps and responses.
 //!
-//! The engine holds the store and the clock. It knows no HTTP and no SQL: a transport takes a
-//! request, calls one method here, and wraps what comes back. Reading order: [`intake`] is the main
-//! road of a submission; [`registry`] keeps published flows in memory; [`commit`] makes many
+//! It knows no HTTP and no SQL: a transport takes a request, opens a handle where permission is needed, calls
+//! one use case, and wraps what comes back. Reading order: `engine` is the way in, `handle` proves permission,
+//! `core` is what use cases share; [`intake`] is the main road of a submission; [`registry`] keeps published flows in memory; [`commit`] makes many
 //! waiting submissions durable with one write; [`publish`] changes what is published. [`moving`] is for
 //! operators: everything of one store into another, proven by a [`tally`].
 //!
@@ -15,22 +15,28 @@ mod admin;
 mod apps;
 mod asked;
 mod audit;
+mod audit_action;
 mod batches;
 mod blocks;
 pub mod clock;
 pub mod commit;
+mod core;
 mod counting;
 mod definitions;
 mod drafts;
 mod engine;
 mod erasure;
 pub mod export;
+mod fault;
 mod flows;
+mod handle;
 mod history;
 pub mod hosted;
 pub mod idempotency;
+mod identify;
 mod identity_keys;
 mod ids;
+mod instance;
 pub mod intake;
 pub mod invitation_files;
 mod invitations;
@@ -54,31 +60,40 @@ pub mod tally;
 pub mod templates;
 pub mod texts;
 mod tokens;
+mod unavailable;
+mod upkeep;
 pub mod verify;
+mod watches;
 
 pub use actor::{Actor, Grant};
 pub use admin::{AdminError, AdminResult, Missing};
 pub use apps::{AppDetail, AppPatch, LimitsPatch};
 pub use asked::{Asked, AskedQuestion, AskedVersion};
 pub use audit::AuditEntry;
+pub use audit_action::AuditAction;
 pub use drafts::{Draft, Editing, Saved};
-pub use engine::{Engine, Options, Unavailable};
+pub use engine::{Engine, Options};
 pub use flows::{FlowPatch, NewFlow};
+pub use handle::{AppHandle, FlowHandle};
 pub use history::HistoryEntry;
 pub use hosted::{HostedFlow, HostedVersion, Preview};
 pub use identity_keys::{NewIdentityKey, Resealed, VerificationReport};
+pub use instance::InstanceHandle;
 pub use intake::{Receipt, SubmitError};
-pub use invitations::{Duplicates, Invitation, InvitationCursor, NewInvitation};
-pub use people::{Refusal, Secret, Session};
-pub use publish::Published;
+pub use invitations::{Duplicates, Invitation, InvitationCursor, InvitationHandle, NewInvitation};
+pub use people::{Accounts, Refusal, Secret, Session};
+pub use publish::{Published, VersionHandle};
 pub use rate::{Limited, LimitedBy, Rates};
 pub use registry::{AppView, NoFlow, Resolved};
-pub use respondents::{Erased, RespondentExport};
-pub use responses::{Paging, ResponseFilter};
+pub use respondents::{Erased, RespondentExport, RespondentHandle};
+pub use responses::{Paging, ResponseFilter, ResponseHandle};
 pub use served::Served;
 pub use stored_response::ResponseJson;
+pub use summary::summing::Summing;
 pub use summary::{Summary, SummaryFilter};
 pub use tokens::{NewToken, TokenSecret};
+pub use unavailable::Unavailable;
+pub use upkeep::Upkeep;
 
 /// The rows that transports show, so that they need not know the store.
 pub mod rows {

@@ -5,28 +5,22 @@
 //! goes back a little, and what was told already is left out. The first look goes back to where the page stands,
 //! however long ago that was: a page that nobody looked at for an hour misses nothing.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_flow::id::{FlowId, ResponseId};
+use sluice_flow::id::ResponseId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{Order, ResponseQuery, ResponseRow, Scope, Store};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::actor::Actor;
-use crate::admin::{AdminError, AdminResult};
+use crate::admin::AdminResult;
 use crate::clock::Clock;
-use crate::engine::Engine;
+use crate::handle::FlowHandle;
 use crate::metrics::Metrics;
-use crate::responses::{Paging, ResponseFilter};
+use crate::responses::{Paging, ResponseFilter, response_query};
+use crate::watches::Place;
+pub use crate::watches::{TOO_MANY_OF_ONE, WATCHES_OF_ONE_MAX};
 
-/// Watches at once in one process.
-const WATCHES_MAX: usize = 200;
-/// Watches at once of one user, or of one token, so that nobody takes all places.
-pub const WATCHES_OF_ONE_MAX: usize = 5;
-/// The word for that there are more.
-pub const TOO_MANY_OF_ONE: &str = "too_many_own_watches";
 /// How often it is asked whether this process has stored anything.
 const TICK: Duration = Duration::from_millis(300);
 /// How often others may have stored something.
@@ -35,56 +29,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(3);
 const OVERLAP_SECONDS: i64 = 10;
 /// Responses that one look tells of; where more arrive, the newest.
 const ROWS_MAX: usize = 100;
-
-/// The places of all watches of a process.
-#[derive(Debug)]
-pub(crate) struct Watches {
-    places: Arc<Semaphore>,
-    /// How many each actor has.
-    held: Arc<Mutex<HashMap<String, usize>>>,
-}
-
-impl Default for Watches {
-    fn default() -> Self {
-        Self { places: Arc::new(Semaphore::new(WATCHES_MAX)), held: Arc::default() }
-    }
-}
-
-impl Watches {
-    fn take(&self, who: &str) -> AdminResult<Place> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.get(who).is_some_and(|count| *count >= WATCHES_OF_ONE_MAX) {
-            let detail = format!(
-                "{WATCHES_OF_ONE_MAX} pages of yours watch for responses already; close one of them"
-            );
-            return Err(AdminError::conflict(TOO_MANY_OF_ONE, detail));
-        }
-        let permit = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
-            AdminError::conflict("too_many_watches", "too many pages watch for responses at once")
-        })?;
-        *held.entry(who.to_owned()).or_default() += 1;
-        Ok(Place { who: who.to_owned(), held: Arc::clone(&self.held), _permit: permit })
-    }
-}
-
-/// One place, for as long as it is held.
-struct Place {
-    who: String,
-    held: Arc<Mutex<HashMap<String, usize>>>,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = held.get_mut(&self.who) {
-            *count -= 1;
-            if *count == 0 {
-                held.remove(&self.who);
-            }
-        }
-    }
-}
 
 /// Somebody who watches a flow.
 pub struct Watch {
@@ -110,32 +54,30 @@ impl std::fmt::Debug for Watch {
     }
 }
 
-impl Engine {
+impl FlowHandle {
     /// Begins a watch over the responses that pass the filter, from those on that came after the one named.
     /// What came shortly before that one is told as well: it may not have been visible yet when the other was.
     pub async fn watch_responses(
         &self,
-        actor: &Actor,
-        flow: FlowId,
         filter: &ResponseFilter,
         since: Option<ResponseId>,
     ) -> AdminResult<Watch> {
-        let state = self.flow_for(actor, Scope::Read, flow).await?;
-        let place = self.watches.take(&actor.name)?;
+        let core = self.permit.core(Scope::Read)?;
+        let place = core.watches.take(&self.permit.actor().name)?;
         let paging = Paging { after: None, order: Order::Desc, limit: ROWS_MAX };
-        let query = self.response_query(state.flow.app_id, flow, filter, paging).await?;
-        let begun = since.map_or(self.now(), ResponseId::made_at).plus_seconds(-OVERLAP_SECONDS);
+        let query = response_query(core, self, filter, paging, None).await?;
+        let begun = since.map_or(core.now(), ResponseId::made_at).plus_seconds(-OVERLAP_SECONDS);
         let mut watch = Watch {
-            store: Arc::clone(&self.store),
-            clock: Arc::clone(&self.clock),
-            metrics: Arc::clone(&self.metrics),
+            store: Arc::clone(&core.store),
+            clock: Arc::clone(&core.clock),
+            metrics: Arc::clone(&core.metrics),
             query,
             begun: filter.from.map_or(begun, |from| from.max(begun)),
             told: since.into_iter().collect(),
             found: Vec::new(),
             is_behind: false,
             // Read before the look: what is stored during it is looked for again.
-            stored: self.metrics.stored(),
+            stored: core.metrics.stored(),
             looked_at: Instant::now(),
             _place: place,
         };
@@ -194,26 +136,5 @@ impl Watch {
         let back = self.clock.now().plus_seconds(-OVERLAP_SECONDS);
         self.told.retain(|id| id.made_at() >= back);
         Ok((fresh, next))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_actor_has_few_places_and_leaves_the_others_theirs() {
-        let watches = Watches::default();
-        let mut own: Vec<_> =
-            (0..WATCHES_OF_ONE_MAX).map(|_| watches.take("us_1").unwrap()).collect();
-        let refused = watches.take("us_1").err();
-        assert!(matches!(refused, Some(AdminError::Conflict { code: TOO_MANY_OF_ONE, .. })));
-        let other = watches.take("us_2").unwrap();
-        own.pop();
-        own.push(watches.take("us_1").unwrap());
-        assert!(watches.take("us_1").is_err());
-        drop((own, other));
-        assert!(watches.held.lock().unwrap().is_empty(), "nobody is remembered");
-        assert_eq!(watches.places.available_permits(), WATCHES_MAX);
     }
 }

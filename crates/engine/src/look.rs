@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sluice_flow::definition::Fault;
 use sluice_store::AppRow;
 
-use crate::apps::fault;
+use crate::fault::fault;
 use crate::served::Served;
 
 /// The largest logo, in bytes, before it is written as text.

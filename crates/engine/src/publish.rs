@@ -5,11 +5,12 @@
 //! same instant decides until when all older versions accept responses; see
 //! [`sluice_flow::lifecycle::VersionTimes::superseded`].
 
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault};
-use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::id::FlowVersionId;
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
@@ -18,10 +19,11 @@ use sluice_store::{
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
+use crate::audit_action::AuditAction;
 use crate::clock::next_instant;
+use crate::core::{CONFLICT_RETRIES, Core};
 use crate::drafts::tag_of;
-use crate::engine::Engine;
-use crate::flows::FLOW_ARCHIVED;
+use crate::handle::{FlowHandle, Permit, must_be_in_use};
 use crate::registry::grace_seconds;
 
 /// The code of a publish of what somebody has changed since it was looked at.
@@ -37,31 +39,21 @@ pub struct Published {
     pub warnings: Vec<Fault>,
 }
 
-impl Engine {
+impl FlowHandle {
     /// Checks the draft and freezes it as the flow's next version.
-    pub async fn publish(&self, actor: &Actor, flow: FlowId) -> AdminResult<Published> {
-        self.publish_draft(actor, flow, None).await
+    pub async fn publish(&self) -> AdminResult<Published> {
+        self.publish_draft(None).await
     }
 
-    /// The same for somebody who has looked at the state with this tag, and means no other.
-    pub async fn publish_seen(
-        &self,
-        actor: &Actor,
-        flow: FlowId,
-        tag: &str,
-    ) -> AdminResult<Published> {
-        self.publish_draft(actor, flow, Some(tag)).await
+    /// The same for an author who has seen the state with this tag, and means no other.
+    pub async fn publish_seen(&self, tag: &str) -> AdminResult<Published> {
+        self.publish_draft(Some(tag)).await
     }
 
-    async fn publish_draft(
-        &self,
-        actor: &Actor,
-        flow: FlowId,
-        seen: Option<&str>,
-    ) -> AdminResult<Published> {
+    async fn publish_draft(&self, seen: Option<&str>) -> AdminResult<Published> {
         let stamp = Stamp::default();
         let (flow_version_id, number, warnings) = self
-            .change_flow(actor, Scope::Write, flow, |engine, state| {
+            .change(Scope::Write, |core, state| {
                 let Some(draft) = &state.draft else {
                     return Err(AdminError::conflict(
                         "nothing_to_publish",
@@ -75,106 +67,65 @@ impl Engine {
                     ));
                 }
                 let definition = checked(draft)?;
-                let warnings = engine.warnings(&definition);
+                let warnings = warnings(core, &definition);
                 let definition = definition.to_json().to_string();
                 let version = VersionRow { definition, ..draft.clone() };
-                let change =
-                    engine.publication(actor, state, version, "flow.published", json!({}), &stamp);
+                let action = AuditAction::FlowPublished;
+                let change = self.publication(core, state, version, action, json!({}), &stamp);
                 Ok((change, (draft.flow_version_id, state.last_number + 1, warnings)))
             })
             .await?;
-        Ok(Published { flow_version_id, number, published_at: stamp.get(self), warnings })
+        let published_at = stamp.get(self.permit.core(Scope::Write)?);
+        Ok(Published { flow_version_id, number, published_at, warnings })
     }
 
     /// Publishes an older version's definition again, as a new version. A draft stays as it is.
-    pub async fn republish(&self, actor: &Actor, version: FlowVersionId) -> AdminResult<Published> {
-        let old = self.published_for(actor, version).await?;
+    async fn republish(&self, old: &VersionRow) -> AdminResult<Published> {
+        let core = self.permit.core(Scope::Write)?;
         // A definition that an older server published may break a rule of today; it is published all the same.
-        let warnings = checked(&old.version).map(|it| self.warnings(&it)).unwrap_or_default();
+        let warnings = checked(old).map(|it| warnings(core, &it)).unwrap_or_default();
         let stamp = Stamp::default();
         let (flow_version_id, number) = self
-            .change_flow(actor, Scope::Write, old.flow.flow_id, |engine, state| {
-                let id = FlowVersionId::from_uuid(engine.new_id());
+            .change(Scope::Write, |core, state| {
+                let id = FlowVersionId::from_uuid(core.new_id());
                 let copy = VersionRow {
                     flow_version_id: id,
                     times: VersionTimes::default(),
-                    created_at: engine.now(),
-                    ..old.version.clone()
+                    created_at: core.now(),
+                    ..old.clone()
                 };
-                let detail = json!({"republishedFrom": version});
-                let change =
-                    engine.publication(actor, state, copy, "flow.republished", detail, &stamp);
+                let detail = json!({"republishedFrom": old.flow_version_id});
+                let action = AuditAction::FlowRepublished;
+                let change = self.publication(core, state, copy, action, detail, &stamp);
                 Ok((change, (id, state.last_number + 1)))
             })
             .await?;
-        Ok(Published { flow_version_id, number, published_at: stamp.get(self), warnings })
-    }
-
-    /// Withdraws a published version at once, without grace. Doing so twice is the same as once.
-    pub async fn retire(&self, actor: &Actor, version: FlowVersionId) -> AdminResult<VersionRow> {
-        for _ in 0..crate::apps::CONFLICT_RETRIES {
-            let found = self.published_for(actor, version).await?;
-            if found.version.times.retired_at.is_some() {
-                return Ok(found.version);
-            }
-            let app = found.flow.app_id;
-            let detail = json!({"flowId": found.flow.flow_id, "number": found.version.number});
-            let audit = self.audit(actor, Some(app), "flow_version.retired", version, &detail);
-            let clock = Arc::clone(&self.clock);
-            let change = Change::new(move || {
-                let mut row = found.version;
-                row.times.retired_at = Some(next_instant(&*clock));
-                vec![Write::Version(row), Write::Audit(audit)]
-            });
-            match self.change_app(app, found.revision, change).await {
-                Err(AdminError::Store(StoreError::Conflict)) => {}
-                done => {
-                    done?;
-                    return Ok(self.published_for(actor, version).await?.version);
-                }
-            }
-        }
-        Err(StoreError::Conflict.into())
+        Ok(Published { flow_version_id, number, published_at: stamp.get(core), warnings })
     }
 
     /// The flow's published versions, newest first, from below a number where one is given.
     pub async fn list_versions(
         &self,
-        actor: &Actor,
-        flow: FlowId,
         before: Option<u32>,
         limit: usize,
     ) -> AdminResult<Vec<VersionRow>> {
-        let state = self.flow_for(actor, Scope::Read, flow).await?;
-        Ok(self.store.list_versions(state.flow.app_id, flow, before, limit).await?)
-    }
-
-    /// One version whole, drafts included.
-    pub async fn get_version(
-        &self,
-        actor: &Actor,
-        version: FlowVersionId,
-    ) -> AdminResult<VersionState> {
-        self.version_for(actor, Scope::Read, version).await
+        let core = self.permit.core(Scope::Read)?;
+        Ok(core.store.list_versions(self.app_id(), self.flow_id(), before, limit).await?)
     }
 
     /// What the author of this draft should know; nothing while it has faults.
-    pub fn draft_warnings(&self, draft: &Value) -> Vec<Fault> {
-        definition::check(draft).map(|it| self.warnings(&it)).unwrap_or_default()
-    }
-
-    /// What the author of this definition should know, by the limits of this server.
-    fn warnings(&self, definition: &Definition) -> Vec<Fault> {
-        definition::warnings(definition, self.body_bytes_max)
+    pub fn draft_warnings(&self, draft: &Value) -> AdminResult<Vec<Fault>> {
+        let core = self.permit.core(Scope::Read)?;
+        Ok(definition::check(draft).map(|it| warnings(core, &it)).unwrap_or_default())
     }
 
     /// The rows of a publish: the new version, the end of all older ones, and the audit entry.
     fn publication(
         &self,
-        actor: &Actor,
+        core: &Core,
         state: &FlowState,
         version: VersionRow,
-        action: &str,
+        action: AuditAction,
         mut detail: Value,
         stamp: &Stamp,
     ) -> Change {
@@ -184,8 +135,8 @@ impl Engine {
         let (app_id, flow_id) = (state.flow.app_id, state.flow.flow_id);
         detail["number"] = json!(number);
         detail["flowVersionId"] = json!(version.flow_version_id);
-        let audit = self.audit(actor, Some(app_id), action, flow_id, &detail);
-        let clock = Arc::clone(&self.clock);
+        let audit = self.permit.audit(action, flow_id, &detail);
+        let clock = Arc::clone(&core.clock);
         let stamp = stamp.clone();
         Change::new(move || {
             let now = next_instant(&*clock);
@@ -203,36 +154,97 @@ impl Engine {
             rows
         })
     }
+}
 
-    async fn published_for(
-        &self,
-        actor: &Actor,
-        version: FlowVersionId,
-    ) -> AdminResult<VersionState> {
-        let found = self.version_for(actor, Scope::Write, version).await?;
-        if found.version.times.published_at.is_none() {
-            return Err(AdminError::conflict(
-                "flow_version_not_published",
-                "this is a draft: it was never published",
-            ));
-        }
-        if found.flow.archived_at.is_some() {
-            return Err(AdminError::conflict(FLOW_ARCHIVED, "this flow is archived"));
-        }
-        Ok(found)
+/// A version, drafts included, and the proof that its holder may do something with it.
+#[derive(Clone)]
+pub struct VersionHandle {
+    permit: Permit,
+    state: VersionState,
+}
+
+impl Deref for VersionHandle {
+    type Target = VersionState;
+
+    fn deref(&self) -> &VersionState {
+        &self.state
     }
+}
 
-    async fn version_for(
-        &self,
+impl std::fmt::Debug for VersionHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("VersionHandle").field(&self.state).finish()
+    }
+}
+
+impl VersionHandle {
+    pub(crate) async fn open(
+        core: &Arc<Core>,
         actor: &Actor,
         scope: Scope,
-        version: FlowVersionId,
-    ) -> AdminResult<VersionState> {
-        let found = self.store.find_version(version).await?;
-        let found = found.ok_or(AdminError::NotFound(Missing::FlowVersion))?;
-        actor.need_in(scope, found.flow.app_id, Missing::FlowVersion)?;
-        Ok(found)
+        id: FlowVersionId,
+    ) -> AdminResult<Self> {
+        let state = read_version(core, id).await?;
+        let app = state.flow.app_id;
+        let permit = Permit::new(core, actor, scope, app, Missing::FlowVersion)?;
+        Ok(Self { permit, state })
     }
+
+    /// Publishes this version's definition again, as a new version. A draft stays as it is.
+    pub async fn republish(&self) -> AdminResult<Published> {
+        let core = self.permit.core(Scope::Write)?;
+        must_be_published(self)?;
+        let (actor, flow) = (self.permit.actor(), self.flow.flow_id);
+        let flow = FlowHandle::open(core, actor, Scope::Write, flow).await?;
+        flow.republish(&self.version).await
+    }
+
+    /// Withdraws a published version at once, without grace. Doing so twice is the same as once.
+    pub async fn retire(&self) -> AdminResult<VersionRow> {
+        let core = self.permit.core(Scope::Write)?;
+        let mut found = self.state.clone();
+        for _ in 0..CONFLICT_RETRIES {
+            must_be_published(&found)?;
+            if found.version.times.retired_at.is_some() {
+                return Ok(found.version);
+            }
+            let id = found.version.flow_version_id;
+            let detail = json!({"flowId": found.flow.flow_id, "number": found.version.number});
+            let audit = self.permit.audit(AuditAction::FlowVersionRetired, id, &detail);
+            let clock = Arc::clone(&core.clock);
+            let change = Change::new(move || {
+                let mut row = found.version;
+                row.times.retired_at = Some(next_instant(&*clock));
+                vec![Write::Version(row), Write::Audit(audit)]
+            });
+            let done = self.permit.change(Scope::Write, found.revision, change).await?;
+            found = read_version(core, id).await?;
+            if done {
+                return Ok(found.version);
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+}
+
+async fn read_version(core: &Core, id: FlowVersionId) -> AdminResult<VersionState> {
+    let found = core.store.find_version(id).await?;
+    found.ok_or(AdminError::NotFound(Missing::FlowVersion))
+}
+
+fn must_be_published(found: &VersionState) -> AdminResult<()> {
+    if found.version.times.published_at.is_none() {
+        return Err(AdminError::conflict(
+            "flow_version_not_published",
+            "this is a draft: it was never published",
+        ));
+    }
+    must_be_in_use(&found.flow)
+}
+
+/// What the author of this definition should know, by the limits of this server.
+fn warnings(core: &Core, definition: &Definition) -> Vec<Fault> {
+    definition::warnings(definition, core.body_bytes_max)
 }
 
 /// The draft's definition, or every fault that prevents it from being published.
@@ -253,7 +265,7 @@ impl Stamp {
         let _ = self.0.set(now);
     }
 
-    fn get(&self, engine: &Engine) -> Timestamp {
-        self.0.get().copied().unwrap_or_else(|| engine.now())
+    fn get(&self, core: &Core) -> Timestamp {
+        self.0.get().copied().unwrap_or_else(|| core.now())
     }
 }

@@ -18,9 +18,6 @@ use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::AppLimits;
 
-use crate::engine::Engine;
-use crate::registry::AppView;
-
 /// Calls a second that one app may make unless the operator sets another number.
 pub const APP_CALLS_PER_SECOND: u32 = 20_000;
 /// The highest rate that can be set, in calls a second.
@@ -81,7 +78,7 @@ pub enum LimitedBy {
 
 impl LimitedBy {
     /// The label in metrics.
-    fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::App => "key",
             Self::Address => "address",
@@ -256,16 +253,10 @@ impl Usages {
     }
 }
 
-impl Engine {
-    /// Whether an app may make these calls now. All are taken from its bucket, or none.
-    pub fn admit_calls(&self, app: &AppView, calls: u32) -> Result<(), Limited> {
-        let taken = app.usage.bucket.as_ref().map_or(Ok(()), |bucket| bucket.take(calls));
-        taken.inspect_err(|limited| self.count_limited(limited))
-    }
-
-    /// Counts a request that a limit refused.
-    pub fn count_limited(&self, limited: &Limited) {
-        self.metrics.count_limited(limited.by.as_str());
+impl Usage {
+    /// Takes these calls from the app's bucket: all of them, or none.
+    pub(crate) fn take_calls(&self, calls: u32) -> Result<(), Limited> {
+        self.bucket.as_ref().map_or(Ok(()), |bucket| bucket.take(calls))
     }
 }
 

@@ -32,8 +32,6 @@ use sluice_store::{
 
 use crate::clock::Clock;
 use crate::definitions::Definitions;
-use crate::engine::Engine;
-use crate::hosted::HostedApp;
 use crate::look::Look;
 use crate::rate::{Usage, Usages};
 use crate::remembered::Remembered;
@@ -71,6 +69,13 @@ impl AppView {
     pub fn looks_at_tokens(&self) -> bool {
         self.verification.is_some()
     }
+}
+
+/// An app as its hosted pages need it.
+#[derive(Debug)]
+pub(crate) struct HostedApp {
+    pub(crate) view: Arc<AppView>,
+    pub(crate) look: Look,
 }
 
 /// A flow as it is resolved: its body for each status that its window can give it.
@@ -435,28 +440,20 @@ impl PublishedView {
     }
 }
 
-impl Engine {
-    /// The app of an active key, if the text is one.
-    pub async fn app(&self, api_key: &str) -> StoreResult<Option<Arc<AppView>>> {
-        match api_key.parse() {
-            Ok(key) => self.registry.app(&key).await,
-            Err(_) => Ok(None),
-        }
-    }
-
+impl Registry {
     /// The latest published version of a flow of this app.
-    pub async fn resolve(
+    pub(crate) async fn resolve(
         &self,
         app: &AppView,
         flow_id: &str,
     ) -> StoreResult<Result<Resolved, NoFlow>> {
         let Ok(id) = flow_id.parse() else { return Ok(Err(NoFlow::NotFound)) };
-        let Some(flow) = self.registry.flow(id).await? else { return Ok(Err(NoFlow::NotFound)) };
+        let Some(flow) = self.flow(id).await? else { return Ok(Err(NoFlow::NotFound)) };
         if flow.app_id != app.app_id || flow.times.archived_at.is_some() {
             return Ok(Err(NoFlow::NotFound));
         }
         let Some(published) = &flow.published else { return Ok(Err(NoFlow::NotPublished)) };
-        let now = self.now();
+        let now = self.clock.now();
         let (status, valid_until) = lifecycle::flow_status(&flow.times.live, now);
         let served = match status {
             FlowStatus::Scheduled => &published[0],
@@ -467,15 +464,15 @@ impl Engine {
     }
 
     /// The snapshot of a published version of this app that is not retired.
-    pub async fn snapshot(
+    pub(crate) async fn snapshot(
         &self,
         app: &AppView,
         flow_version_id: &str,
         generation: Generation,
     ) -> StoreResult<Option<Arc<Served>>> {
         let Ok(id) = flow_version_id.parse() else { return Ok(None) };
-        let Some(version) = self.registry.version(app.app_id, id).await? else { return Ok(None) };
-        if version.accepting(self.now()) == Accepting::Gone {
+        let Some(version) = self.version(app.app_id, id).await? else { return Ok(None) };
+        if version.accepting(self.clock.now()) == Accepting::Gone {
             return Ok(None);
         }
         let published = version.published.as_ref();

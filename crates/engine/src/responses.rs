@@ -1,8 +1,11 @@
 //! Stored responses: listed, read, deleted.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use serde_json::json;
 use sluice_flow::definition::Fault;
-use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::question::Shape;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
@@ -13,8 +16,11 @@ use sluice_store::{
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::apps::CONFLICT_RETRIES;
-use crate::engine::Engine;
+use crate::asked::{self, Asked};
+use crate::audit_action::AuditAction;
+use crate::core::{CONFLICT_RETRIES, Core};
+use crate::fault::faultless;
+use crate::handle::{FlowHandle, Permit};
 
 /// Rows that are looked at for one page, at the most.
 const LOOK_ROWS_MAX: usize = 200_000;
@@ -67,87 +73,138 @@ impl ResponseFilter {
     }
 }
 
-impl Engine {
+impl FlowHandle {
+    /// What the flow has asked, over all its versions.
+    pub async fn asked(&self) -> AdminResult<Asked> {
+        let core = self.permit.core(Scope::Read)?;
+        asked::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await
+    }
+
     /// A page of the responses. Where few pass the filter it may be short, or empty, and still go on.
     pub async fn list_responses(
         &self,
-        actor: &Actor,
-        flow: FlowId,
         filter: &ResponseFilter,
         paging: Paging,
     ) -> AdminResult<ResponsePage> {
-        let state = self.flow_for(actor, Scope::Read, flow).await?;
-        let query = self.response_query(state.flow.app_id, flow, filter, paging).await?;
-        Ok(self.store.list_responses(&query).await?)
+        let core = self.permit.core(Scope::Read)?;
+        let query = response_query(core, self, filter, paging, None).await?;
+        Ok(core.store.list_responses(&query).await?)
     }
 
-    /// What to ask of the store, once the filter is found to be in order.
-    pub(crate) async fn response_query(
+    /// The same for a caller who has read what the flow asked.
+    pub async fn list_responses_to(
         &self,
-        app_id: AppId,
-        flow_id: FlowId,
+        asked: &Asked,
         filter: &ResponseFilter,
         paging: Paging,
-    ) -> AdminResult<ResponseQuery> {
-        let faults = filter.faults();
-        if !faults.is_empty() {
-            return Err(AdminError::Invalid(faults));
+    ) -> AdminResult<ResponsePage> {
+        let core = self.permit.core(Scope::Read)?;
+        let query = response_query(core, self, filter, paging, Some(asked)).await?;
+        Ok(core.store.list_responses(&query).await?)
+    }
+}
+
+/// What to ask of the store, once the filter is found to be in order. What the flow asked is read only for a search,
+/// and only where it is not known.
+pub(crate) async fn response_query(
+    core: &Core,
+    flow: &FlowHandle,
+    filter: &ResponseFilter,
+    paging: Paging,
+    asked: Option<&Asked>,
+) -> AdminResult<ResponseQuery> {
+    faultless(filter.faults())?;
+    let (app_id, flow_id) = (flow.app_id(), flow.flow_id());
+    let text = folded(filter.search.as_deref().unwrap_or_default());
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let search = match (words.is_empty(), asked) {
+        (true, _) => None,
+        (false, Some(asked)) => Some(Search { words, questions: text_questions(asked) }),
+        (false, None) => {
+            let asked = asked::read(&*core.store, &core.definitions, app_id, flow_id).await?;
+            Some(Search { words, questions: text_questions(&asked) })
         }
-        let text = folded(filter.search.as_deref().unwrap_or_default());
-        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-        let search = match words.is_empty() {
-            true => None,
-            false => {
-                let asked = self.asked(app_id, flow_id).await?.questions;
-                let texts = asked.into_iter().filter(|it| it.shape == Shape::Text);
-                Some(Search { words, questions: texts.map(|it| it.id).collect() })
-            }
-        };
-        Ok(ResponseQuery {
-            app_id,
-            flow_id,
-            version: filter.version,
-            from: filter.from,
-            to: filter.to,
-            admission: filter.admission,
-            tags: filter.tags.clone(),
-            answers: filter.answers.clone(),
-            search,
-            after: paging.after,
-            order: paging.order,
-            limit: paging.limit,
-            look: LOOK_ROWS_MAX,
-        })
-    }
+    };
+    Ok(ResponseQuery {
+        app_id,
+        flow_id,
+        version: filter.version,
+        from: filter.from,
+        to: filter.to,
+        admission: filter.admission,
+        tags: filter.tags.clone(),
+        answers: filter.answers.clone(),
+        search,
+        after: paging.after,
+        order: paging.order,
+        limit: paging.limit,
+        look: LOOK_ROWS_MAX,
+    })
+}
 
-    pub async fn get_response(&self, actor: &Actor, id: ResponseId) -> AdminResult<ResponseRow> {
-        self.response_for(actor, Scope::Read, id).await
-    }
+/// The ids of the questions that are answered with a text.
+fn text_questions(asked: &Asked) -> Vec<String> {
+    let texts = asked.questions.iter().filter(|it| it.shape == Shape::Text);
+    texts.map(|it| it.id.clone()).collect()
+}
 
-    pub async fn delete_response(&self, actor: &Actor, id: ResponseId) -> AdminResult<()> {
-        for _ in 0..CONFLICT_RETRIES {
-            let row = self.response_for(actor, Scope::Erase, id).await?;
-            let app = self.app_for(actor, Scope::Erase, row.app_id).await?;
-            let detail = json!({"flowId": row.flow_id});
-            let audit = self.audit(actor, Some(row.app_id), "response.deleted", id, &detail);
-            let rows = vec![Write::DeleteResponse(id), Write::Audit(audit)];
-            match self.change_quietly(row.app_id, app.revision, Change::new(move || rows)).await {
-                Err(AdminError::Store(StoreError::Conflict)) => {}
-                done => return done,
-            }
-        }
-        Err(StoreError::Conflict.into())
-    }
+/// A response, and the proof that its holder may do something with it.
+#[derive(Clone)]
+pub struct ResponseHandle {
+    permit: Permit,
+    row: ResponseRow,
+}
 
-    async fn response_for(
-        &self,
+impl Deref for ResponseHandle {
+    type Target = ResponseRow;
+
+    fn deref(&self) -> &ResponseRow {
+        &self.row
+    }
+}
+
+impl std::fmt::Debug for ResponseHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ResponseHandle").field(&self.row.response_id).finish()
+    }
+}
+
+impl ResponseHandle {
+    pub(crate) async fn open(
+        core: &Arc<Core>,
         actor: &Actor,
         scope: Scope,
         id: ResponseId,
-    ) -> AdminResult<ResponseRow> {
-        let found = self.store.find_response(id).await?;
-        let row = found.ok_or(AdminError::NotFound(Missing::Response))?;
-        actor.need_in(scope, row.app_id, Missing::Response)?;
-        Ok(row)
+    ) -> AdminResult<Self> {
+        let row = read_response(core, id).await?;
+        let permit = Permit::new(core, actor, scope, row.app_id, Missing::Response)?;
+        Ok(Self { permit, row })
     }
+
+    pub fn into_row(self) -> ResponseRow {
+        self.row
+    }
+
+    pub async fn delete(&self) -> AdminResult<()> {
+        let core = self.permit.core(Scope::Erase)?;
+        let id = self.row.response_id;
+        for _ in 0..CONFLICT_RETRIES {
+            let app = core.store.find_app(self.row.app_id).await?;
+            let app = app.ok_or(AdminError::NotFound(Missing::App))?;
+            let detail = json!({"flowId": self.row.flow_id});
+            let audit = self.permit.audit(AuditAction::ResponseDeleted, id, &detail);
+            let rows = vec![Write::DeleteResponse(id), Write::Audit(audit)];
+            let change = Change::new(move || rows);
+            if self.permit.change_quietly(Scope::Erase, app.revision, change).await? {
+                return Ok(());
+            }
+            // It may have been deleted by another call meanwhile.
+            read_response(core, id).await?;
+        }
+        Err(StoreError::Conflict.into())
+    }
+}
+
+async fn read_response(core: &Core, id: ResponseId) -> AdminResult<ResponseRow> {
+    core.store.find_response(id).await?.ok_or(AdminError::NotFound(Missing::Response))
 }

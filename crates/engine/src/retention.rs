@@ -16,8 +16,8 @@ use sluice_store::{
 };
 use tokio::sync::watch;
 
+use crate::audit_action::AuditAction;
 use crate::clock::Clock;
-use crate::engine::Engine;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 
@@ -58,13 +58,6 @@ pub(crate) struct Retention {
     pub(crate) lost: watch::Sender<bool>,
 }
 
-impl Engine {
-    /// Deletes now what every app has kept for too long; the server does this by itself every hour.
-    pub async fn enforce_retention(&self) -> Result<Expired, StoreError> {
-        self.retention.look().await
-    }
-}
-
 impl Retention {
     pub(crate) async fn run(self: Arc<Self>) {
         tokio::time::sleep(FIRST_LOOK).await;
@@ -82,7 +75,7 @@ impl Retention {
     }
 
     /// An app with which it fails does not keep the others from their turn.
-    async fn look(&self) -> StoreResult<Expired> {
+    pub(crate) async fn look(&self) -> StoreResult<Expired> {
         self.sweep_sessions().await?;
         let mut all = Expired::default();
         let mut after = None;
@@ -184,7 +177,7 @@ impl Retention {
             audit_id: AuditId::from_uuid(self.ids.next(self.clock.now())),
             app_id: Some(app),
             actor: ACTOR.to_owned(),
-            action: "retention.enforced".to_owned(),
+            action: AuditAction::RetentionEnforced.as_str().to_owned(),
             subject: app.to_string(),
             detail: detail.to_string(),
         }

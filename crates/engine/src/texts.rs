@@ -6,13 +6,12 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use sluice_flow::id::{FlowId, ResponseId};
+use sluice_flow::id::ResponseId;
 use sluice_flow::words;
 use sluice_store::{Order, ResponseRow};
 
-use crate::actor::Actor;
 use crate::admin::AdminResult;
-use crate::engine::Engine;
+use crate::handle::FlowHandle;
 use crate::responses::{Paging, ResponseFilter};
 use crate::summary::SummaryFilter;
 
@@ -86,26 +85,20 @@ fn has_tag(row: &ResponseRow, name: &str, value: &str) -> bool {
     }
 }
 
-impl Engine {
+impl FlowHandle {
     /// What was written in answer to these questions, in the newest responses that pass the filter.
-    pub async fn texts(
-        &self,
-        actor: &Actor,
-        flow: FlowId,
-        filter: &SummaryFilter,
-        questions: &[&str],
-    ) -> AdminResult<Texts> {
+    pub async fn texts(&self, filter: &SummaryFilter, questions: &[&str]) -> AdminResult<Texts> {
         if questions.is_empty() {
             return Ok(Texts::default());
         }
-        // Versions and tags are judged here: asked of the store, a rare one would be looked for in all there is.
+        // Versions and tags are judged here: the store would scan everything for a rare one.
         let newest = ResponseFilter {
             from: filter.from.map(|day| day.starts_at()),
             to: filter.to.map(|day| day.plus(1).starts_at()),
             ..ResponseFilter::default()
         };
         let paging = Paging { after: None, order: Order::Desc, limit: TEXT_RESPONSES };
-        let page = self.list_responses(actor, flow, &newest, paging).await?;
+        let page = self.list_responses(&newest, paging).await?;
         Ok(Texts::read(&page.rows, filter, questions))
     }
 }

@@ -8,9 +8,12 @@ use sluice_store::{At, Change, Scope, StoreResult, TokenHash, TokenRow, Write};
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::apps::{fault, faultless, made_first, name_faults};
-use crate::engine::Engine;
+use crate::audit_action::AuditAction;
+use crate::core::Core;
+use crate::fault::{fault, faultless, name_faults};
+use crate::handle::AppHandle;
 use crate::ids::random_bits;
+use crate::instance::{InstanceHandle, made_first};
 
 /// What every token starts with, so that it is recognised when it leaks.
 const TOKEN_PREFIX: &str = "sluice_";
@@ -35,84 +38,89 @@ impl std::fmt::Debug for TokenSecret {
     }
 }
 
-impl Engine {
+impl Core {
     /// Who a secret belongs to, if it is valid now.
-    pub async fn authenticate(&self, secret: &str) -> StoreResult<Option<Actor>> {
+    pub(crate) async fn authenticate(&self, secret: &str) -> StoreResult<Option<Actor>> {
         // Looked up by its hash: what a comparison's time could tell is about the hash alone.
         Ok(self.holder_of(&hash_of(secret)).await?.map(|(actor, _)| actor))
     }
 
-    pub async fn create_token(
-        &self,
-        actor: &Actor,
-        new: NewToken,
-    ) -> AdminResult<(TokenRow, TokenSecret)> {
-        self.make_token(At::Instance, actor, new).await
+    /// The holder of a token that is valid now, and the token's name.
+    pub(crate) async fn holder_of(&self, hash: &TokenHash) -> StoreResult<Option<(Actor, String)>> {
+        if self.environment_token.as_ref() == Some(hash) {
+            return Ok(Some((Actor::trusted("environment"), "Environment".to_owned())));
+        }
+        let now = self.now();
+        let token = self.store.find_token(hash).await?;
+        let valid = token.filter(|token| {
+            token.revoked_at.is_none() && token.expires_at.is_none_or(|expiry| now < expiry)
+        });
+        Ok(valid.map(|token| (Actor::of_token(token.clone()), token.name)))
+    }
+}
+
+impl InstanceHandle {
+    pub async fn create_token(&self, new: NewToken) -> AdminResult<(TokenRow, TokenSecret)> {
+        self.make_token(At::Instance, new).await
     }
 
     /// Makes a token where there is none, not even a revoked one; of several processes that try at once,
     /// one does.
     pub async fn create_first_token(
         &self,
-        actor: &Actor,
         new: NewToken,
     ) -> AdminResult<Option<(TokenRow, TokenSecret)>> {
-        made_first(self.make_token(At::FirstToken, actor, new).await)
+        made_first(self.make_token(At::FirstToken, new).await)
     }
 
-    async fn make_token(
-        &self,
-        at: At,
-        actor: &Actor,
-        new: NewToken,
-    ) -> AdminResult<(TokenRow, TokenSecret)> {
-        actor.need_instance(Scope::Admin)?;
+    async fn make_token(&self, at: At, new: NewToken) -> AdminResult<(TokenRow, TokenSecret)> {
+        let (core, actor) = (self.core(), self.actor());
         actor.need_fresh()?;
-        faultless(token_faults(&new, self.now()))?;
+        faultless(token_faults(&new, core.now()))?;
         if let Some(app) = new.app_id {
-            self.app_for(actor, Scope::Admin, app).await?;
+            AppHandle::open(core, actor, Scope::Admin, app).await?;
         }
         let secret = format!("{TOKEN_PREFIX}{}{}", base62(random_bits()), base62(random_bits()));
         let mut scopes = new.scopes;
         scopes.sort_unstable();
         scopes.dedup();
         let row = TokenRow {
-            token_id: TokenId::from_uuid(self.new_id()),
+            token_id: TokenId::from_uuid(core.new_id()),
             name: new.name,
             hash: hash_of(&secret),
             scopes,
             app_id: new.app_id,
-            created_at: self.now(),
+            created_at: core.now(),
             expires_at: new.expires_at,
             revoked_at: None,
         };
         let detail = json!({"name": row.name, "scopes": row.scopes, "appId": row.app_id});
-        let audit = self.audit(actor, row.app_id, "token.created", row.token_id, &detail);
+        let audit = core.audit(actor, row.app_id, AuditAction::TokenCreated, row.token_id, &detail);
         let rows = vec![Write::Token(row.clone()), Write::Audit(audit)];
-        self.apply(at, Change::new(move || rows)).await?;
+        core.apply(at, Change::new(move || rows)).await?;
         Ok((row, TokenSecret(secret)))
     }
 
     /// All tokens, revoked ones included; never their secrets.
-    pub async fn list_tokens(&self, actor: &Actor) -> AdminResult<Vec<TokenRow>> {
-        actor.need_instance(Scope::Admin)?;
-        Ok(self.store.list_tokens().await?)
+    pub async fn list_tokens(&self) -> AdminResult<Vec<TokenRow>> {
+        Ok(self.core().store.list_tokens().await?)
     }
 
     /// Revokes a token at once; doing so twice is the same as once.
-    pub async fn revoke_token(&self, actor: &Actor, id: TokenId) -> AdminResult<()> {
-        actor.need_instance(Scope::Admin)?;
-        let tokens = self.store.list_tokens().await?;
+    pub async fn revoke_token(&self, id: TokenId) -> AdminResult<()> {
+        let core = self.core();
+        let tokens = core.store.list_tokens().await?;
         let Some(row) = tokens.into_iter().find(|token| token.token_id == id) else {
             return Err(AdminError::NotFound(Missing::Token));
         };
         if row.revoked_at.is_some() {
             return Ok(());
         }
-        let row = TokenRow { revoked_at: Some(self.now()), ..row };
-        let audit = self.audit(actor, row.app_id, "token.revoked", id, &json!({"name": row.name}));
+        let row = TokenRow { revoked_at: Some(core.now()), ..row };
+        let (action, detail) = (AuditAction::TokenRevoked, json!({"name": row.name}));
+        let audit = core.audit(self.actor(), row.app_id, action, id, &detail);
         let rows = vec![Write::Token(row), Write::Audit(audit)];
-        Ok(self.apply(At::Instance, Change::new(move || rows)).await?)
+        Ok(core.apply(At::Instance, Change::new(move || rows)).await?)
     }
 }
 

@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use support::UseCases as _;
 
 use serde_json::json;
 use sluice_engine::{FlowPatch, SubmitError};

@@ -9,6 +9,7 @@ use sluice_engine::rows::Page;
 use sluice_engine::{Actor, AdminError, Saved};
 use sluice_flow::id::FlowId;
 use sluice_flow::lifecycle::Accepting;
+use support::UseCases as _;
 use support::{World, definition};
 
 /// A definition with this title.

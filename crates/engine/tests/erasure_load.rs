@@ -10,6 +10,7 @@ mod support;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use support::UseCases as _;
 
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};

@@ -3,6 +3,7 @@
 mod support;
 
 use std::time::Duration;
+use support::UseCases as _;
 
 use sluice_engine::export::{Export, ExportAs, ExportFormat, FORMATS, Headings};
 use sluice_engine::{AdminError, ResponseFilter};

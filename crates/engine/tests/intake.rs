@@ -7,6 +7,7 @@ use sluice_engine::intake::Grace;
 use sluice_engine::{FlowPatch, NewFlow, Receipt};
 use sluice_flow::definition::Kind;
 use sluice_flow::time::{Timestamp, Window};
+use support::UseCases as _;
 use support::{World, accepted, code, submission};
 
 #[tokio::test]

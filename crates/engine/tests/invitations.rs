@@ -6,6 +6,7 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use support::UseCases as _;
 
 use serde_json::{Value, json};
 use sluice_engine::{

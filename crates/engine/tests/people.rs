@@ -8,6 +8,7 @@ use sluice_engine::people::{NewMember, NewUser, UserDetail, UserPatch};
 use sluice_engine::rows::{Page, Role, Scope};
 use sluice_engine::{Actor, AdminError, Engine, Missing, NewToken, Refusal, Secret, Session};
 use sluice_flow::id::{AppId, UserId};
+use support::UseCases as _;
 use support::World;
 
 const PASSWORD: &str = "correct horse battery";
@@ -26,12 +27,13 @@ impl World {
     /// A user who is signed in.
     async fn signed_in(&self, email: &str, app: Option<AppId>, role: Role) -> (UserDetail, Secret) {
         let (user, link) = self.user(email, app, role).await;
-        let session = self.engine.set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
+        let session =
+            self.engine.accounts().set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
         (user, session)
     }
 
     async fn session(&self, secret: &Secret) -> Option<Session> {
-        self.engine.session(&secret.0).await.unwrap()
+        self.engine.accounts().session(&secret.0).await.unwrap()
     }
 
     async fn actions(&self) -> Vec<String> {
@@ -41,7 +43,7 @@ impl World {
 }
 
 async fn sign_in(engine: &Engine, email: &str, password: &str) -> Result<Secret, Refusal> {
-    engine.sign_in_with_password(email, password, None).await
+    engine.accounts().sign_in_with_password(email, password, None).await
 }
 
 #[tokio::test]
@@ -102,12 +104,15 @@ async fn a_link_sets_a_password_once_and_within_a_day() {
     let world = World::new().await;
     let (_, link) = world.user("ann@mail.example", None, Role::Owner).await;
     let set = async |secret: &Secret, password: &str| {
-        world.engine.set_password_by_link(&secret.0, password, None).await
+        world.engine.accounts().set_password_by_link(&secret.0, password, None).await
     };
     for bad in ["short", "ann@mail.example"] {
         assert!(matches!(set(&link, bad).await, Err(Refusal::Invalid(_))), "{bad}");
     }
-    assert!(world.engine.link_of(&link.0).await.unwrap().is_some(), "faults do not use it up");
+    assert!(
+        world.engine.accounts().link_of(&link.0).await.unwrap().is_some(),
+        "faults do not use it up"
+    );
     assert!(set(&link, PASSWORD).await.is_ok());
     assert!(matches!(set(&link, "another password").await, Err(Refusal::LinkOver)));
     assert!(sign_in(&world.engine, " ANN@mail.example", PASSWORD).await.is_ok());
@@ -116,7 +121,7 @@ async fn a_link_sets_a_password_once_and_within_a_day() {
     assert!(matches!(set(&bob.1, PASSWORD).await, Err(Refusal::LinkOver)), "replaced");
     world.clock.advance_millis(24 * HOUR);
     assert!(matches!(set(&again, PASSWORD).await, Err(Refusal::LinkOver)), "a day has passed");
-    assert_eq!(world.engine.link_of(&again.0).await.unwrap(), None);
+    assert_eq!(world.engine.accounts().link_of(&again.0).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -126,7 +131,9 @@ async fn many_at_once_with_one_link_set_one_password() {
     let tries = (0..4).map(|number| {
         let (engine, link) = (world.engine.clone(), link.clone());
         let password = format!("password number {number}");
-        tokio::spawn(async move { engine.set_password_by_link(&link.0, &password, None).await })
+        tokio::spawn(async move {
+            engine.accounts().set_password_by_link(&link.0, &password, None).await
+        })
     });
     let mut set = 0;
     for one in tries.collect::<Vec<_>>() {
@@ -156,7 +163,7 @@ async fn whoever_is_unknown_wrong_or_disabled_is_refused_alike() {
     let disable = UserPatch { disabled: Some(true), ..UserPatch::default() };
     world.engine.update_user(&world.actor, user.user_id, &disable).await.unwrap();
     refused("ann@mail.example", PASSWORD).await;
-    let token = world.engine.sign_in_with_token("sluice_nonsense", None).await;
+    let token = world.engine.accounts().sign_in_with_token("sluice_nonsense", None).await;
     assert!(matches!(token, Err(Refusal::Wrong(_))));
 }
 
@@ -202,10 +209,10 @@ async fn what_ends_a_session_ends_it_at_once_on_every_node() {
     assert!(other.session(&secret).await.is_none(), "and it does not come back");
     let secret = sign_in(&world.engine, "ann@mail.example", PASSWORD).await.unwrap();
     let second = sign_in(&world.engine, "ann@mail.example", PASSWORD).await.unwrap();
-    other.engine.sign_out(&secret.0).await.unwrap();
+    other.engine.accounts().sign_out(&secret.0).await.unwrap();
     assert!(world.session(&secret).await.is_none() && world.session(&second).await.is_some());
     let change = async |old: &str, new: &str| {
-        world.engine.change_password(user.user_id, old, new, Some(&second.0)).await
+        world.engine.accounts().change_password(user.user_id, old, new, Some(&second.0)).await
     };
     assert!(matches!(change("wrong password", "another password").await, Err(Refusal::Invalid(_))));
     let third = change(PASSWORD, "another password").await.unwrap();
@@ -216,6 +223,7 @@ async fn what_ends_a_session_ends_it_at_once_on_every_node() {
     ));
     let replaced = world
         .engine
+        .accounts()
         .sign_in_with_password("ann@mail.example", "another password", Some(&third.0))
         .await
         .unwrap();
@@ -234,7 +242,8 @@ async fn the_session_of_a_token_is_no_more_than_the_token() {
         expires_at,
     };
     let (row, token) = world.engine.create_token(&world.actor, new.clone()).await.unwrap();
-    let sign_in = async |token: &str| world.engine.sign_in_with_token(token, None).await.unwrap();
+    let sign_in =
+        async |token: &str| world.engine.accounts().sign_in_with_token(token, None).await.unwrap();
     let secret = sign_in(&token.0).await;
     let session = world.session(&secret).await.unwrap();
     assert_eq!((session.who.as_str(), session.user_id), ("laptop", None));
@@ -363,7 +372,7 @@ async fn whom_a_provider_vouches_for_no_earlier_password_link_or_session_opens()
         verified_email: Some("ann@mail.example".into()),
         authenticated_at: None,
     };
-    let begun = world.engine.sign_in_with_subject(&claims, None).await.unwrap();
+    let begun = world.engine.accounts().sign_in_with_subject(&claims, None).await.unwrap();
     assert_eq!(world.session(&begun).await.unwrap().user_id, Some(user.user_id));
     assert!(world.session(&secret).await.is_none(), "the session before");
     let by_password = sign_in(&world.engine, "ann@mail.example", PASSWORD).await;
@@ -402,8 +411,9 @@ async fn a_viewer_and_an_editor_manage_nobody() {
 async fn everything_about_people_is_on_record_and_no_secret_is() {
     let world = World::new().await;
     let (user, link) = world.user("ann@mail.example", None, Role::Owner).await;
-    let session = world.engine.set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
-    world.engine.sign_out(&session.0).await.unwrap();
+    let session =
+        world.engine.accounts().set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
+    world.engine.accounts().sign_out(&session.0).await.unwrap();
     let again = world.engine.reset_user(&world.actor, user.user_id).await.unwrap();
     let rename = UserPatch { name: Some("Anna".into()), ..UserPatch::default() };
     world.engine.update_user(&world.actor, user.user_id, &rename).await.unwrap();
@@ -435,7 +445,7 @@ async fn sessions_that_are_over_are_removed_by_the_hourly_look_and_by_who_signs_
     };
     assert!(is_stored(&first).await && is_stored(&second).await);
     world.clock.advance_millis(12 * HOUR + 1);
-    world.engine.enforce_retention().await.unwrap();
+    world.engine.upkeep().enforce_retention().await.unwrap();
     assert!(!is_stored(&first).await && !is_stored(&second).await);
     let third = sign_in(&world.engine, "ann@mail.example", PASSWORD).await.unwrap();
     world.clock.advance_millis(12 * HOUR + 1);

@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use support::UseCases as _;
 
 use serde_json::Value;
 use sluice_engine::{AppPatch, FlowPatch, NoFlow, Receipt};
@@ -18,13 +19,13 @@ async fn an_unknown_key_is_looked_up_once_until_something_changes() {
     let world = World::new().await;
     let lookups = || world.faults.key_lookups.load(Ordering::SeqCst);
     for _ in 0..5 {
-        assert!(world.engine.app("pk_0000000000000000000000").await.unwrap().is_none());
+        assert!(world.engine.app_by_key("pk_0000000000000000000000").await.unwrap().is_none());
     }
     assert_eq!(lookups(), 1);
-    assert!(world.engine.app("not a key").await.unwrap().is_none());
+    assert!(world.engine.app_by_key("not a key").await.unwrap().is_none());
     assert_eq!(lookups(), 1);
     world.app().await;
-    world.engine.app("pk_0000000000000000000000").await.unwrap();
+    world.engine.app_by_key("pk_0000000000000000000000").await.unwrap();
     assert_eq!(lookups(), 2);
 }
 
@@ -63,7 +64,8 @@ async fn all_who_wait_for_one_answer_get_its_failure_within_one_deadline() {
     let version = world.publish(flow).await.flow_version_id.to_string();
     let other = world.another().await;
     let lookups = || other.faults.key_lookups.load(Ordering::SeqCst);
-    ask_while_it_hangs(&other, async || other.engine.app(app.api_keys[0].as_str()).await).await;
+    ask_while_it_hangs(&other, async || other.engine.app_by_key(app.api_keys[0].as_str()).await)
+        .await;
     assert_eq!(lookups(), 2, "once in vain for all, and once again");
     let (view, flow) = (other.view(&app).await, flow.to_string());
     ask_while_it_hangs(&other, async || other.engine.resolve(&view, &flow).await).await;
@@ -76,9 +78,9 @@ async fn a_revoked_key_is_refused_at_once() {
     let world = World::new().await;
     let app = world.app().await;
     let key = &app.api_keys[0];
-    assert!(world.engine.app(key.as_str()).await.unwrap().is_some());
+    assert!(world.engine.app_by_key(key.as_str()).await.unwrap().is_some());
     world.engine.revoke_key(&world.actor, app.row.app_id, key).await.unwrap();
-    assert!(world.engine.app(key.as_str()).await.unwrap().is_none());
+    assert!(world.engine.app_by_key(key.as_str()).await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 mod support;
 
 use std::time::Duration;
+use support::UseCases as _;
 
 use serde_json::{Value, json};
 use sluice_engine::rows::{Answers, Page, Respondent};
@@ -128,16 +129,16 @@ async fn what_an_app_has_kept_long_enough_is_deleted_by_the_clock() {
         accepted(world.submit_with_key(&view, &body, &format!("k-{number}")).await);
         world.clock.advance_millis(DAY_MILLIS);
     }
-    world.engine.enforce_retention().await.unwrap();
+    world.engine.upkeep().enforce_retention().await.unwrap();
     assert_eq!(world.stored(flow).await.len(), 3, "for ever, unless an app says otherwise");
     let patch = AppPatch { retention_days: Some(Some(2)), ..AppPatch::default() };
     world.engine.update_app(&world.actor, id, &patch).await.unwrap();
-    let gone = world.engine.enforce_retention().await.unwrap();
+    let gone = world.engine.upkeep().enforce_retention().await.unwrap();
     assert_eq!((gone.responses, gone.respondents), (1, 1), "older than two days, not as old");
     world.clock.advance_millis(1);
-    let gone = world.engine.enforce_retention().await.unwrap();
+    let gone = world.engine.upkeep().enforce_retention().await.unwrap();
     assert_eq!((gone.responses, gone.respondents), (1, 1));
-    let gone = world.engine.enforce_retention().await.unwrap();
+    let gone = world.engine.upkeep().enforce_retention().await.unwrap();
     assert_eq!((gone.responses, gone.respondents), (0, 0), "done twice is done once");
     let log = world.engine.list_audit(&world.actor, Some(id), None, 100).await.unwrap();
     let entries: Vec<_> = log.iter().filter(|it| it.action == "retention.enforced").collect();
@@ -170,10 +171,10 @@ async fn an_app_that_cannot_be_expired_does_not_keep_the_others_waiting() {
     accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
     world.clock.advance_millis(3 * DAY_MILLIS);
     world.faults.set(Mood::FailingToExpire(first.row.app_id));
-    let gone = world.engine.enforce_retention().await.unwrap();
+    let gone = world.engine.upkeep().enforce_retention().await.unwrap();
     assert_eq!((gone.responses, gone.respondents, gone.failed), (1, 1, 1));
     world.faults.set(Mood::Well);
-    assert_eq!(world.engine.enforce_retention().await.unwrap().failed, 0);
+    assert_eq!(world.engine.upkeep().enforce_retention().await.unwrap().failed, 0);
 }
 
 /// Somebody invited, who answered through the link and said no name.
@@ -256,7 +257,7 @@ async fn an_erasure_that_is_cut_short_is_finished_in_the_background_and_links_no
     // The background has begun to finish it, and may be done.
     assert!(erased.remaining.is_none_or(|left| left < 120), "{erased:?}");
     accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
-    engine.finish_erasures().await.unwrap();
+    engine.upkeep().finish_erasures().await.unwrap();
     let left = known(&world, &app).await;
     assert_eq!(left.len(), 1);
     assert_ne!(left[0].row.respondent_id, id, "who answers during an erasure is somebody new");

@@ -59,26 +59,29 @@ async fn prepare(
     if with_demo && no_apps {
         made.demo = make_demo(engine, &actor).await?;
     }
-    if !has_environment_token && engine.list_tokens(&actor).await?.is_empty() {
+    let instance = engine.instance(&actor)?;
+    if !has_environment_token && instance.list_tokens().await?.is_empty() {
         let new = NewToken {
             name: TOKEN_NAME.to_owned(),
             scopes: vec![Scope::Admin],
             app_id: None,
             expires_at: None,
         };
-        let token = engine.create_first_token(&actor, new).await?;
+        let token = instance.create_first_token(new).await?;
         made.token = token.map(|(_, secret)| secret);
     }
     Ok(made)
 }
 
 async fn make_demo(engine: &Engine, actor: &Actor) -> Result<Option<Demo>, AdminError> {
-    let Some(app) = engine.create_first_app(actor, APP_NAME).await? else { return Ok(None) };
+    let Some(app) = engine.instance(actor)?.create_first_app(APP_NAME).await? else {
+        return Ok(None);
+    };
     let definition = flow_file::parse(SURVEY, "yaml").ok().map(|file| file.definition);
     let new = NewFlow { name: SURVEY_NAME.to_owned(), kind: Kind::Survey, definition };
-    let flow = engine.create_flow(actor, app.row.app_id, &new).await?;
+    let flow = engine.app(actor, Scope::Write, app.row.app_id).await?.create_flow(&new).await?;
     let flow_id = flow.flow.flow_id;
-    let published = engine.publish(actor, flow_id).await?;
+    let published = engine.flow(actor, Scope::Write, flow_id).await?.publish().await?;
     let api_key = app
         .api_keys
         .into_iter()

@@ -60,6 +60,11 @@ fn no_files_of_the_pure_crate_import_one_another_in_a_circle() {
 }
 
 #[test]
+fn use_cases_do_not_import_the_engine() {
+    check(rules::use_case_imports_engine);
+}
+
+#[test]
 fn every_file_opens_with_a_header() {
     check(rules::missing_header);
 }
@@ -114,6 +119,17 @@ fn the_status_code_rule_can_fail() {
     let in_test = "//! x\n#[cfg(test)]\nmod tests {\n    use http::StatusCode;\n}\n";
     sample(rule, "crates/web/src/public.rs", in_test, 0);
     sample(rule, "crates/web/src/public.rs", &format!("{in_test}fn f() -> StatusCode {{}}\n"), 1);
+}
+
+#[test]
+fn the_rule_of_use_cases_can_fail() {
+    let rule = rules::use_case_imports_engine;
+    let naming = "//! x\nuse crate::engine::Engine;\n";
+    sample(rule, "crates/engine/src/publish.rs", naming, 1);
+    sample(rule, "crates/engine/src/people/users.rs", naming, 1);
+    sample(rule, "crates/engine/src/engine.rs", naming, 0);
+    sample(rule, "crates/web/src/app.rs", naming, 0);
+    sample(rule, "crates/engine/src/publish.rs", "//! x\nuse crate::core::Core;\n", 0);
 }
 
 #[test]

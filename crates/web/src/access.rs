@@ -55,7 +55,7 @@ impl Entry {
 
     /// The entry by the key alone: for a preflight, which cannot bear a token.
     pub(crate) async fn of_key(engine: &Engine, api_key: &str) -> Self {
-        let (app, denied) = match engine.app(api_key).await {
+        let (app, denied) = match engine.app_by_key(api_key).await {
             Ok(Some(app)) => (Some(app), None),
             Ok(None) => (None, Some(Denied::UnknownKey)),
             Err(error) => {

@@ -5,18 +5,17 @@
 
 use serde_json::json;
 use sluice_flow::id::UserId;
-use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, StoreError, StoreResult, User, UserKey, UserRow};
 
-use super::users::Entry;
-use super::{Refusal, Secret};
+use super::accounts::Accounts;
+use super::change::{Entry, write_people};
+use super::refusal::Refusal;
+use super::secret::Secret;
 use crate::actor::Actor;
-use crate::apps::{CONFLICT_RETRIES, fault};
-use crate::engine::Engine;
+use crate::audit_action::AuditAction;
+use crate::core::CONFLICT_RETRIES;
+use crate::fault::fault;
 use crate::tokens::hash_of;
-
-/// How long a link is valid.
-pub const LINK_HOURS: i64 = 24;
 
 /// Whose password a link sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,14 +24,10 @@ pub struct LinkOf {
     pub name: String,
 }
 
-pub(super) fn valid_until(now: Timestamp) -> Timestamp {
-    Timestamp::from_millis(now.as_millis() + LINK_HOURS * 60 * 60 * 1000)
-}
-
-impl Engine {
+impl Accounts<'_> {
     /// The address with which a password is set.
     pub fn welcome_url(&self, secret: &Secret) -> String {
-        format!("{}/console/welcome#{}", self.public_url, secret.0)
+        format!("{}/console/welcome#{}", self.core.public_url, secret.0)
     }
 
     /// Whose link it is, if it is valid.
@@ -50,9 +45,9 @@ impl Engine {
         replaces: Option<&str>,
     ) -> Result<Secret, Refusal> {
         let user = self.user_of_link(secret).await?.ok_or(Refusal::LinkOver)?;
-        let hash = self.passwords.hash(password, &user.row).await?;
+        let hash = self.core.passwords.hash(password, &user.row).await?;
         for _ in 0..CONFLICT_RETRIES {
-            let revision = self.store.people_revision().await?;
+            let revision = self.core.store.people_revision().await?;
             let user = self.user_of_link(secret).await?.ok_or(Refusal::LinkOver)?;
             if let Some(user) = self.set_password(revision, user, hash.clone()).await? {
                 // The link proves no more than the password does.
@@ -74,16 +69,16 @@ impl Engine {
         replaces: Option<&str>,
     ) -> Result<Secret, Refusal> {
         let find = async || {
-            let found = self.store.find_user(&UserKey::Id(id)).await?;
+            let found = self.core.store.find_user(&UserKey::Id(id)).await?;
             found.filter(|it| it.row.disabled_at.is_none()).ok_or(Refusal::Wrong(Some(id)))
         };
         let user = find().await?;
-        if !self.passwords.verify(old, user.row.password.clone()).await? {
+        if !self.core.passwords.verify(old, user.row.password.clone()).await? {
             return Err(Refusal::Invalid(vec![fault("/old", "is not your password")]));
         }
-        let hash = self.passwords.hash(new, &user.row).await?;
+        let hash = self.core.passwords.hash(new, &user.row).await?;
         for _ in 0..CONFLICT_RETRIES {
-            let revision = self.store.people_revision().await?;
+            let revision = self.core.store.people_revision().await?;
             let now = find().await?;
             // Somebody else has set another meanwhile: the old one that was given proves nothing now.
             if now.row.password != user.row.password {
@@ -106,17 +101,19 @@ impl Engine {
         let row = UserRow { password: Some(hash), epoch, ..user.row.clone() };
         let writes = vec![PeopleWrite::User(row.clone()), PeopleWrite::Unlink(row.user_id)];
         let (actor, id) = (Actor::of_user(&user), row.user_id);
-        let entry = Entry { action: "user.password_set", app_id: None, detail: json!({}) };
-        let written = self.write_people(&actor, revision, id, writes, entry).await?;
+        let entry = Entry { action: AuditAction::UserPasswordSet, app_id: None, detail: json!({}) };
+        let written = write_people(self.core, &actor, revision, id, writes, entry).await?;
         Ok(written.then_some(User { row, grants: user.grants }))
     }
 
     async fn user_of_link(&self, secret: &str) -> StoreResult<Option<User>> {
-        let Some(link) = self.store.find_link(&hash_of(secret)).await? else { return Ok(None) };
-        if link.expires_at <= self.now() {
+        let Some(link) = self.core.store.find_link(&hash_of(secret)).await? else {
+            return Ok(None);
+        };
+        if link.expires_at <= self.core.now() {
             return Ok(None);
         }
-        let user = self.store.find_user(&UserKey::Id(link.user_id)).await?;
+        let user = self.core.store.find_user(&UserKey::Id(link.user_id)).await?;
         Ok(user.filter(|user| user.row.disabled_at.is_none()))
     }
 }

@@ -7,11 +7,11 @@
 use sluice_flow::id::{AppId, UserId};
 use sluice_store::{Page, Role, Scope, StoreError, User, UserKey};
 
-use super::{NewUser, Secret};
-use crate::actor::Actor;
+use super::secret::Secret;
+use super::users::{NewUser, UserDetail, change_role, make_user};
 use crate::admin::AdminResult;
-use crate::apps::{fault, faultless};
-use crate::engine::Engine;
+use crate::fault::{fault, faultless};
+use crate::handle::AppHandle;
 
 /// Somebody who can get at an app.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,30 +37,21 @@ pub struct NewMember {
     pub role: Role,
 }
 
-impl Engine {
+impl AppHandle {
     /// Whoever has a role in the app or in all, in the order they were made.
-    pub async fn list_members(
-        &self,
-        actor: &Actor,
-        app: AppId,
-        page: Page<UserId>,
-    ) -> AdminResult<Vec<Member>> {
-        self.app_for(actor, Scope::Admin, app).await?;
-        let users = self.store.list_users(Some(app), page).await?;
-        Ok(users.into_iter().map(|user| member(user, app)).collect())
+    pub async fn list_members(&self, page: Page<UserId>) -> AdminResult<Vec<Member>> {
+        let core = self.permit.core(Scope::Admin)?;
+        let users = core.store.list_users(Some(self.app_id()), page).await?;
+        Ok(users.into_iter().map(|user| member(user, self.app_id())).collect())
     }
 
     /// Gives somebody a role in the app. An owner of the instance can name who is not a user yet: they are made one, with the
     /// secret of a link.
-    pub async fn add_member(
-        &self,
-        actor: &Actor,
-        app: AppId,
-        new: &NewMember,
-    ) -> AdminResult<(UserId, Option<Secret>)> {
-        self.app_for(actor, Scope::Admin, app).await?;
+    pub async fn add_member(&self, new: &NewMember) -> AdminResult<(UserId, Option<Secret>)> {
+        let core = self.permit.core(Scope::Admin)?;
+        let (actor, app) = (self.permit.actor(), self.app_id());
         let email = new.email.trim();
-        let found = self.store.find_user(&UserKey::Email(email.to_owned())).await?;
+        let found = core.store.find_user(&UserKey::Email(email.to_owned())).await?;
         let Some(user) = found else {
             let is_unknown = "belongs to nobody who is a user here; ask an owner of the instance to \
                  add them, and come back then";
@@ -73,9 +64,9 @@ impl Engine {
                 role: new.role,
                 app_id: Some(app),
             };
-            return match self.make_user(actor, &new).await? {
+            return match make_user(core, actor, &new).await? {
                 Some((user, secret)) => Ok((user.user_id, Some(secret))),
-                // Somebody else made them a moment ago.
+                // Another call made them a moment ago.
                 None => Err(StoreError::Conflict.into()),
             };
         };
@@ -83,8 +74,14 @@ impl Engine {
         faultless(
             has_role.then(|| fault("/email", "has a role in this app already; change it below")),
         )?;
-        self.set_role(actor, user.row.user_id, Some(app), Some(new.role)).await?;
+        self.set_role(user.row.user_id, Some(new.role)).await?;
         Ok((user.row.user_id, None))
+    }
+
+    /// Gives a user a role in the app; without one, takes it away.
+    pub async fn set_role(&self, id: UserId, role: Option<Role>) -> AdminResult<UserDetail> {
+        let core = self.permit.core(Scope::Admin)?;
+        change_role(core, self.permit.actor(), id, Some(self.app_id()), role).await
     }
 }
 

@@ -10,9 +10,10 @@ use sluice_store::{
     At, Change, Holder, PeopleWrite, SecretHash, SessionRow, StoreResult, UserKey, Write,
 };
 
-use super::Refusal;
+use super::accounts::Accounts;
+use super::refusal::Refusal;
 use crate::actor::Actor;
-use crate::engine::Engine;
+use crate::audit_action::AuditAction;
 use crate::tokens::hash_of;
 
 /// How long proof of who is there lasts.
@@ -36,14 +37,14 @@ pub(super) fn is_fresh(proven_at: Timestamp, now: Timestamp) -> bool {
     now.as_millis() - proven_at.as_millis() < FRESH_MINUTES * 60 * 1000
 }
 
-impl Engine {
+impl Accounts<'_> {
     /// The live sessions of the user whose session this is, the last used first. A token's session has none.
     pub async fn own_sessions(&self, secret: &str) -> StoreResult<Vec<OwnSession>> {
         let Some((current, user_id, epoch)) = self.user_session(secret).await? else {
             return Ok(Vec::new());
         };
-        let now = self.now();
-        let rows = self.store.list_sessions(user_id, epoch, LISTED_MAX).await?;
+        let now = self.core.now();
+        let rows = self.core.store.list_sessions(user_id, epoch, LISTED_MAX).await?;
         let live = rows.into_iter().filter(|row| row.expires_at > now);
         let shown = live.map(|row| OwnSession {
             id: row.hash.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -58,7 +59,7 @@ impl Engine {
     pub async fn end_own_session(&self, secret: &str, id: &str) -> StoreResult<()> {
         let Some((_, user_id, _)) = self.user_session(secret).await? else { return Ok(()) };
         let Some(hash) = hash_in(id) else { return Ok(()) };
-        let found = self.store.find_session(&hash).await?;
+        let found = self.core.store.find_session(&hash).await?;
         let is_own = found.is_some_and(
             |row| matches!(row.holder, Holder::User { user_id: it, .. } if it == user_id),
         );
@@ -76,12 +77,12 @@ impl Engine {
     }
 
     async fn end_sessions(&self, user: UserId, end: PeopleWrite, which: &str) -> StoreResult<()> {
-        let found = self.store.find_user(&UserKey::Id(user)).await?;
+        let found = self.core.store.find_user(&UserKey::Id(user)).await?;
         let Some(actor) = found.as_ref().map(Actor::of_user) else { return Ok(()) };
         let detail = json!({ "which": which });
-        let audit = self.audit(&actor, None, "session.ended", user, &detail);
+        let audit = self.core.audit(&actor, None, AuditAction::SessionEnded, user, &detail);
         let rows = vec![Write::People(end), Write::Audit(audit)];
-        self.apply(At::Instance, Change::new(move || rows)).await
+        self.core.apply(At::Instance, Change::new(move || rows)).await
     }
 
     /// Confirms the user of a session by their password and, where they have a second factor, a code.
@@ -93,8 +94,8 @@ impl Engine {
     ) -> Result<(), Refusal> {
         let session = self.user_session(secret).await?;
         let (row, id, epoch) = session.ok_or(Refusal::LinkOver)?;
-        let user = self.store.find_user(&UserKey::Id(id)).await?.ok_or(Refusal::LinkOver)?;
-        if !self.passwords.verify(password, user.row.password.clone()).await? {
+        let user = self.core.store.find_user(&UserKey::Id(id)).await?.ok_or(Refusal::LinkOver)?;
+        if !self.core.passwords.verify(password, user.row.password.clone()).await? {
             return Err(Refusal::Wrong(Some(id)));
         }
         if user.row.second_factor.is_some() {
@@ -105,7 +106,7 @@ impl Engine {
 
     /// Confirms the holder of a token's session by the token.
     pub async fn confirm_with_token(&self, secret: &str, token: &str) -> Result<(), Refusal> {
-        let row = self.store.find_session(&hash_of(secret)).await?.ok_or(Refusal::LinkOver)?;
+        let row = self.core.store.find_session(&hash_of(secret)).await?.ok_or(Refusal::LinkOver)?;
         match row.holder {
             Holder::Token(held) if self.token_of(held, secret) == hash_of(token) => {
                 Ok(self.confirm(row).await?)
@@ -115,9 +116,9 @@ impl Engine {
     }
 
     async fn confirm(&self, row: SessionRow) -> StoreResult<()> {
-        let write = PeopleWrite::Confirm { hash: row.hash, confirmed_at: self.now() };
+        let write = PeopleWrite::Confirm { hash: row.hash, confirmed_at: self.core.now() };
         let rows = vec![Write::People(write)];
-        self.apply(At::Instance, Change::new(move || rows)).await
+        self.core.apply(At::Instance, Change::new(move || rows)).await
     }
 
     /// The row of a live session of a user, with the user and the epoch.

@@ -13,8 +13,8 @@ use sluice_store::UserRow;
 use tokio::sync::Semaphore;
 use zxcvbn::{Score, zxcvbn};
 
-use super::Refusal;
-use crate::apps::fault;
+use super::refusal::Refusal;
+use crate::fault::fault;
 use crate::ids::fill_random;
 
 /// In characters. There is no rule about which: length counts, and how many guesses it takes to find the password.

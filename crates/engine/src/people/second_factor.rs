@@ -7,18 +7,20 @@
 use serde_json::json;
 use sluice_flow::id::UserId;
 use sluice_flow::time::Timestamp;
-use sluice_store::{
-    PeopleWrite, Scope, SecondFactor, StoreError, StoreResult, User, UserKey, UserRow,
-};
+use sluice_store::{PeopleWrite, SecondFactor, StoreError, StoreResult, User, UserKey, UserRow};
 
+use super::accounts::Accounts;
+use super::change::{Entry, find_user, write_people};
+use super::refusal::Refusal;
+use super::secret::Secret;
 use super::totp::{SECRET_BYTES, base32, secret_from_base32, step_of};
-use super::users::Entry;
-use super::{Refusal, Secret};
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
-use crate::apps::{CONFLICT_RETRIES, fault};
-use crate::engine::Engine;
+use crate::audit_action::AuditAction;
+use crate::core::{CONFLICT_RETRIES, Core};
+use crate::fault::fault;
 use crate::ids::fill_random;
+use crate::instance::InstanceHandle;
 use crate::tokens::hash_of;
 use crate::verify::{NotOpened, Place};
 
@@ -66,7 +68,7 @@ impl Enrolment {
     }
 }
 
-impl Engine {
+impl Accounts<'_> {
     /// Turns the second factor on, after a code has shown that the app has the secret. Returns the recovery codes.
     pub async fn turn_on_second_factor(
         &self,
@@ -79,12 +81,13 @@ impl Engine {
         let wrong = |message| AdminError::Invalid(vec![fault("/code", message)]);
         let bytes =
             secret_from_base32(secret).ok_or_else(|| wrong("belongs to no secret; begin again"))?;
-        let used_step = step_of(&bytes, code, self.now(), -1).ok_or_else(|| {
+        let used_step = step_of(&bytes, code, self.core.now(), -1).ok_or_else(|| {
             wrong("is not the current code; check that the clock of your phone is right, and type the code that is shown now")
         })?;
-        let sealed = self.verifying.vault.seal(Place::SecondFactor(id), secret).map_err(|why| {
-            AdminError::conflict("no_master_key", format!("the secret cannot be sealed: {why}"))
-        })?;
+        let sealed =
+            self.core.verifying.vault.seal(Place::SecondFactor(id), secret).map_err(|why| {
+                AdminError::conflict("no_master_key", format!("the secret cannot be sealed: {why}"))
+            })?;
         let codes: Vec<String> = (0..RECOVERY_CODES).map(|_| recovery_code()).collect();
         let recovery = codes.iter().map(|code| hash_of(code)).collect();
         let factor = SecondFactor { sealed, used_step, recovery };
@@ -95,59 +98,27 @@ impl Engine {
             }
             Ok(Some(factor.clone()))
         };
-        self.change_factor(actor, id, "user.second_factor_enabled", change).await?;
+        change_factor(self.core, actor, id, AuditAction::SecondFactorEnabled, change).await?;
         Ok(codes)
     }
 
     /// Turns the user's own second factor off.
     pub async fn turn_off_second_factor(&self, actor: &Actor, id: UserId) -> AdminResult<()> {
         actor.need_fresh()?;
-        self.change_factor(actor, id, "user.second_factor_disabled", |_| Ok(None)).await
-    }
-
-    /// Takes away the second factor of a user who has lost it.
-    pub async fn reset_second_factor(&self, actor: &Actor, id: UserId) -> AdminResult<()> {
-        actor.need_instance(Scope::Admin)?;
-        actor.need_fresh()?;
-        self.change_factor(actor, id, "user.second_factor_reset", |_| Ok(None)).await
+        change_factor(self.core, actor, id, AuditAction::SecondFactorDisabled, |_| Ok(None)).await
     }
 
     /// How many recovery codes a user has left; none without a second factor.
     pub async fn recovery_codes_left(&self, id: UserId) -> StoreResult<Option<usize>> {
-        let user = self.store.find_user(&UserKey::Id(id)).await?;
+        let user = self.core.store.find_user(&UserKey::Id(id)).await?;
         Ok(user.and_then(|user| user.row.second_factor).map(|factor| factor.recovery.len()))
     }
 
-    async fn change_factor(
-        &self,
-        actor: &Actor,
-        id: UserId,
-        action: &'static str,
-        change: impl Fn(&User) -> AdminResult<Option<SecondFactor>>,
-    ) -> AdminResult<()> {
-        for _ in 0..CONFLICT_RETRIES {
-            let revision = self.store.people_revision().await?;
-            let found = self.user(id).await?;
-            let second_factor = change(&found)?;
-            if second_factor == found.row.second_factor {
-                return Ok(());
-            }
-            let detail = json!({"email": found.row.email});
-            let row = UserRow { second_factor, ..found.row };
-            let entry = Entry { action, app_id: None, detail };
-            let writes = vec![PeopleWrite::User(row)];
-            if self.write_people(actor, revision, id, writes, entry).await? {
-                return Ok(());
-            }
-        }
-        Err(StoreError::Conflict.into())
-    }
-
-    /// Proof for [`Engine::sign_in_with_code`] that the password was right.
+    /// Proof for [`Accounts::sign_in_with_code`] that the password was right.
     pub(super) fn ticket(&self, user: &User) -> Result<Secret, Refusal> {
-        let until = self.now().as_millis() + TICKET_MILLIS;
+        let until = self.core.now().as_millis() + TICKET_MILLIS;
         let text = format!("{} {} {until}", user.row.user_id, user.row.epoch);
-        let sealed = self.verifying.vault.seal(Place::SignIn, &text);
+        let sealed = self.core.verifying.vault.seal(Place::SignIn, &text);
         sealed.map(Secret).map_err(|why| StoreError::Failed(why.into()).into())
     }
 
@@ -157,11 +128,11 @@ impl Engine {
     }
 
     fn ticket_parts(&self, ticket: &str) -> Option<(UserId, u32)> {
-        let text = self.verifying.vault.open(Place::SignIn, ticket).ok()?;
+        let text = self.core.verifying.vault.open(Place::SignIn, ticket).ok()?;
         let mut parts = text.split(' ');
         let (user, epoch) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         let until = Timestamp::from_millis(parts.next()?.parse().ok()?);
-        (self.now() < until).then_some((user, epoch))
+        (self.core.now() < until).then_some((user, epoch))
     }
 
     /// Begins a session of a user whose password was right, with a code of their second factor.
@@ -184,8 +155,8 @@ impl Engine {
         code: &str,
     ) -> Result<User, Refusal> {
         for _ in 0..CONFLICT_RETRIES {
-            let revision = self.store.people_revision().await?;
-            let found = self.store.find_user(&UserKey::Id(id)).await?;
+            let revision = self.core.store.people_revision().await?;
+            let found = self.core.store.find_user(&UserKey::Id(id)).await?;
             let user = found.filter(|it| {
                 it.row.disabled_at.is_none() && epoch.is_none_or(|epoch| it.row.epoch == epoch)
             });
@@ -196,13 +167,15 @@ impl Engine {
             let left = factor.recovery.len();
             let row = UserRow { second_factor: Some(factor), ..user.row };
             let entry = Entry {
-                action: "session.code_used",
+                action: AuditAction::SessionCodeUsed,
                 app_id: None,
                 detail: json!({"by": by, "recoveryCodesLeft": left}),
             };
             let user = User { row: row.clone(), grants: user.grants };
             let actor = Actor::of_user(&user);
-            if self.write_people(&actor, revision, id, vec![PeopleWrite::User(row)], entry).await? {
+            if write_people(self.core, &actor, revision, id, vec![PeopleWrite::User(row)], entry)
+                .await?
+            {
                 return Ok(user);
             }
         }
@@ -221,33 +194,29 @@ impl Engine {
             let recovery = factor.recovery.into_iter().filter(|it| *it != hash).collect();
             return Ok(Some((SecondFactor { recovery, ..factor }, "recovery code")));
         }
-        let opened = self.verifying.vault.open(Place::SecondFactor(id), &factor.sealed);
+        let opened = self.core.verifying.vault.open(Place::SecondFactor(id), &factor.sealed);
         let secret = opened.map_err(|why| StoreError::Failed(why.to_string().into()))?;
         let bytes = secret_from_base32(&secret).unwrap_or_default();
-        let step = step_of(&bytes, code, self.now(), factor.used_step);
+        let step = step_of(&bytes, code, self.core.now(), factor.used_step);
         Ok(step.map(|used_step| (SecondFactor { used_step, ..factor }, "app")))
     }
+}
 
-    /// Users whose second factor cannot be opened with the master keys at hand, each with the reason.
-    pub(crate) async fn closed_second_factors(&self) -> StoreResult<Vec<(UserId, NotOpened)>> {
-        let mut closed = Vec::new();
-        for (id, factor) in self.second_factors().await? {
-            let opened = self.verifying.vault.open(Place::SecondFactor(id), &factor.sealed);
-            closed.extend(opened.err().map(|why| (id, why)));
-        }
-        Ok(closed)
+impl InstanceHandle {
+    /// Takes away the second factor of a user who has lost it.
+    pub async fn reset_second_factor(&self, id: UserId) -> AdminResult<()> {
+        self.actor().need_fresh()?;
+        let (core, actor) = (self.core(), self.actor());
+        change_factor(core, actor, id, AuditAction::SecondFactorReset, |_| Ok(None)).await
     }
 
     /// Seals every second factor with the master key that is first now. Returns how many were sealed, and how many that
     /// could not be opened were taken away.
-    pub(crate) async fn reseal_second_factors(
-        &self,
-        actor: &Actor,
-        revoke: bool,
-    ) -> AdminResult<(usize, usize)> {
-        let vault = &self.verifying.vault;
+    pub(crate) async fn reseal_second_factors(&self, revoke: bool) -> AdminResult<(usize, usize)> {
+        let (core, actor) = (self.core(), self.actor());
+        let vault = &core.verifying.vault;
         let (mut resealed, mut revoked) = (0, 0);
-        for (id, factor) in self.second_factors().await? {
+        for (id, factor) in second_factors(core).await? {
             if vault.is_current(&factor.sealed) {
                 continue;
             }
@@ -263,11 +232,12 @@ impl Engine {
                             false => now,
                         }))
                     };
-                    self.change_factor(actor, id, "user.second_factor_resealed", change).await?;
+                    change_factor(core, actor, id, AuditAction::SecondFactorResealed, change)
+                        .await?;
                     resealed += 1;
                 }
                 Err(_) if revoke => {
-                    self.reset_second_factor(actor, id).await?;
+                    self.reset_second_factor(id).await?;
                     revoked += 1;
                 }
                 Err(why) => {
@@ -278,17 +248,52 @@ impl Engine {
         }
         Ok((resealed, revoked))
     }
+}
 
-    async fn second_factors(&self) -> StoreResult<Vec<(UserId, SecondFactor)>> {
-        let (mut after, mut found) = (None, Vec::new());
-        loop {
-            let page = sluice_store::Page { after, limit: PAGE_USERS };
-            let users = self.store.list_users(None, page).await?;
-            let Some(last) = users.last() else { return Ok(found) };
-            after = Some(last.row.user_id);
-            let rows = users.into_iter().map(|user| user.row);
-            found.extend(rows.filter_map(|row| row.second_factor.map(|it| (row.user_id, it))));
+async fn change_factor(
+    core: &Core,
+    actor: &Actor,
+    id: UserId,
+    action: AuditAction,
+    change: impl Fn(&User) -> AdminResult<Option<SecondFactor>>,
+) -> AdminResult<()> {
+    for _ in 0..CONFLICT_RETRIES {
+        let revision = core.store.people_revision().await?;
+        let found = find_user(core, id).await?;
+        let second_factor = change(&found)?;
+        if second_factor == found.row.second_factor {
+            return Ok(());
         }
+        let detail = json!({"email": found.row.email});
+        let row = UserRow { second_factor, ..found.row };
+        let entry = Entry { action, app_id: None, detail };
+        let writes = vec![PeopleWrite::User(row)];
+        if write_people(core, actor, revision, id, writes, entry).await? {
+            return Ok(());
+        }
+    }
+    Err(StoreError::Conflict.into())
+}
+
+/// Users whose second factor cannot be opened with the master keys at hand, each with the reason.
+pub(crate) async fn closed_second_factors(core: &Core) -> StoreResult<Vec<(UserId, NotOpened)>> {
+    let mut closed = Vec::new();
+    for (id, factor) in second_factors(core).await? {
+        let opened = core.verifying.vault.open(Place::SecondFactor(id), &factor.sealed);
+        closed.extend(opened.err().map(|why| (id, why)));
+    }
+    Ok(closed)
+}
+
+async fn second_factors(core: &Core) -> StoreResult<Vec<(UserId, SecondFactor)>> {
+    let (mut after, mut found) = (None, Vec::new());
+    loop {
+        let page = sluice_store::Page { after, limit: PAGE_USERS };
+        let users = core.store.list_users(None, page).await?;
+        let Some(last) = users.last() else { return Ok(found) };
+        after = Some(last.row.user_id);
+        let rows = users.into_iter().map(|user| user.row);
+        found.extend(rows.filter_map(|row| row.second_factor.map(|it| (row.user_id, it))));
     }
 }
 

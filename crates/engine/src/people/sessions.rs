@@ -12,10 +12,12 @@ use sluice_store::{
     At, Change, Holder, PeopleWrite, SessionRow, StoreResult, TokenHash, User, UserKey, Write,
 };
 
+use super::accounts::Accounts;
 use super::own_sessions::is_fresh;
-use super::{Refusal, Secret};
+use super::refusal::Refusal;
+use super::secret::Secret;
 use crate::actor::Actor;
-use crate::engine::Engine;
+use crate::audit_action::AuditAction;
 use crate::tokens::hash_of;
 
 const MINUTE_MILLIS: i64 = 60 * 1000;
@@ -41,11 +43,11 @@ pub struct Session {
     pub expires_at: Timestamp,
 }
 
-impl Engine {
+impl Accounts<'_> {
     /// Who a secret is the session of, now. Each use keeps it for longer.
     pub async fn session(&self, secret: &str) -> StoreResult<Option<Session>> {
         let Some((row, session)) = self.session_row(secret).await? else { return Ok(None) };
-        let now = self.now();
+        let now = self.core.now();
         if now.as_millis() - row.used_at.as_millis() >= TOUCH_MILLIS {
             self.touch(&row, now).await;
         }
@@ -61,14 +63,16 @@ impl Engine {
         &self,
         secret: &str,
     ) -> StoreResult<Option<(SessionRow, Session)>> {
-        let Some(row) = self.store.find_session(&hash_of(secret)).await? else { return Ok(None) };
-        let now = self.now();
+        let Some(row) = self.core.store.find_session(&hash_of(secret)).await? else {
+            return Ok(None);
+        };
+        let now = self.core.now();
         if row.expires_at <= now {
             return Ok(None);
         }
         let session = match row.holder {
             Holder::User { user_id, epoch } => {
-                let user = self.store.find_user(&UserKey::Id(user_id)).await?;
+                let user = self.core.store.find_user(&UserKey::Id(user_id)).await?;
                 let user = user.filter(|it| it.row.disabled_at.is_none() && it.row.epoch == epoch);
                 user.map(|user| Session {
                     actor: Actor {
@@ -82,12 +86,14 @@ impl Engine {
                 })
             }
             Holder::Token(hash) => {
-                self.holder_of(&self.token_of(hash, secret)).await?.map(|(actor, who)| Session {
-                    actor: Actor { is_fresh: is_fresh(row.confirmed_at, now), ..actor },
-                    who,
-                    email: None,
-                    user_id: None,
-                    expires_at: row.expires_at,
+                self.core.holder_of(&self.token_of(hash, secret)).await?.map(|(actor, who)| {
+                    Session {
+                        actor: Actor { is_fresh: is_fresh(row.confirmed_at, now), ..actor },
+                        who,
+                        email: None,
+                        user_id: None,
+                        expires_at: row.expires_at,
+                    }
                 })
             }
         };
@@ -101,23 +107,23 @@ impl Engine {
         replaces: Option<&str>,
     ) -> Result<Secret, Refusal> {
         let hash = hash_of(token);
-        let (actor, _) = self.holder_of(&hash).await?.ok_or(Refusal::Wrong(None))?;
+        let (actor, _) = self.core.holder_of(&hash).await?.ok_or(Refusal::Wrong(None))?;
         let secret = Secret::random();
         // The token of the environment may be chosen by a person, and so be guessed from its hash.
-        let is_chosen = self.environment_token == Some(hash);
+        let is_chosen = self.core.environment_token == Some(hash);
         let held = if is_chosen { fingerprint(&hash, &secret.0) } else { hash };
-        let row = new_row(&secret, Holder::Token(held), self.now());
+        let row = new_row(&secret, Holder::Token(held), self.core.now());
         Ok(self.begin(secret, row, &actor, "token", replaces).await?)
     }
 
     /// The hash of the token that a session is held by.
     pub(super) fn token_of(&self, held: TokenHash, secret: &str) -> TokenHash {
-        let environment = self.environment_token.as_ref();
+        let environment = self.core.environment_token.as_ref();
         environment.copied().filter(|hash| fingerprint(hash, secret) == held).unwrap_or(held)
     }
 
     /// Begins a session of a user; ends the one that the browser had. Where the user has a second factor, the refusal is
-    /// [`Refusal::CodeNeeded`], and [`Engine::sign_in_with_code`] begins the session.
+    /// [`Refusal::CodeNeeded`], and [`Accounts::sign_in_with_code`] begins the session.
     pub async fn sign_in_with_password(
         &self,
         email: &str,
@@ -127,11 +133,11 @@ impl Engine {
         // What is no address is nobody's, and costs as much.
         let email = email.trim();
         let user = match is_email(email) {
-            true => self.store.find_user(&UserKey::Email(email.to_owned())).await?,
+            true => self.core.store.find_user(&UserKey::Email(email.to_owned())).await?,
             false => None,
         };
         let hash = user.as_ref().and_then(|user| user.row.password.clone());
-        let is_right = self.passwords.verify(password, hash).await?;
+        let is_right = self.core.passwords.verify(password, hash).await?;
         let tried = user.as_ref().map(|user| user.row.user_id);
         let user = user.filter(|user| is_right && user.row.disabled_at.is_none());
         let user = user.ok_or(Refusal::Wrong(tried))?;
@@ -145,10 +151,11 @@ impl Engine {
     pub async fn sign_out(&self, secret: &str) -> StoreResult<()> {
         let Some(session) = self.session(secret).await? else { return Ok(()) };
         let name = session.actor.name.clone();
-        let audit = self.audit(&session.actor, None, "session.ended", name, &json!({}));
+        let audit =
+            self.core.audit(&session.actor, None, AuditAction::SessionEnded, name, &json!({}));
         let end = PeopleWrite::EndSession(hash_of(secret));
         let rows = vec![Write::People(end), Write::Audit(audit)];
-        self.apply(At::Instance, Change::new(move || rows)).await
+        self.core.apply(At::Instance, Change::new(move || rows)).await
     }
 
     pub(super) async fn begin_user_session(
@@ -157,7 +164,7 @@ impl Engine {
         by: &str,
         replaces: Option<&str>,
     ) -> StoreResult<Secret> {
-        self.begin_session_confirmed(user, by, replaces, self.now()).await
+        self.begin_session_confirmed(user, by, replaces, self.core.now()).await
     }
 
     /// The same for a user who proved at another time who they are.
@@ -169,7 +176,7 @@ impl Engine {
         confirmed_at: Timestamp,
     ) -> StoreResult<Secret> {
         let holder = Holder::User { user_id: user.row.user_id, epoch: user.row.epoch };
-        let (secret, now) = (Secret::random(), self.now());
+        let (secret, now) = (Secret::random(), self.core.now());
         let row = SessionRow { confirmed_at, ..new_row(&secret, holder, now) };
         self.begin(secret, row, &Actor::of_user(user), by, replaces).await
     }
@@ -183,13 +190,13 @@ impl Engine {
         replaces: Option<&str>,
     ) -> StoreResult<Secret> {
         let detail = json!({ "by": by });
-        let audit = self.audit(actor, None, "session.started", &actor.name, &detail);
+        let audit = self.core.audit(actor, None, AuditAction::SessionStarted, &actor.name, &detail);
         let ended = replaces.map(|old| PeopleWrite::EndSession(hash_of(old)));
         let sweep = PeopleWrite::Sweep { before: row.created_at, limit: SWEEP_MAX };
         let writes = [PeopleWrite::Session(row), sweep].into_iter().chain(ended);
         let mut rows: Vec<_> = writes.map(Write::People).collect();
         rows.push(Write::Audit(audit));
-        self.apply(At::Instance, Change::new(move || rows)).await?;
+        self.core.apply(At::Instance, Change::new(move || rows)).await?;
         Ok(secret)
     }
 
@@ -200,22 +207,9 @@ impl Engine {
         let expires_at = later(now, IDLE_MILLIS).min(end);
         let touch = PeopleWrite::Touch { hash: row.hash, used_at: now, expires_at };
         let rows = vec![Write::People(touch)];
-        if let Err(error) = self.apply(At::Instance, Change::new(move || rows)).await {
+        if let Err(error) = self.core.apply(At::Instance, Change::new(move || rows)).await {
             tracing::warn!(%error, "the use of a session was not written down");
         }
-    }
-
-    /// The holder of a token that is valid now, and the token's name.
-    pub(crate) async fn holder_of(&self, hash: &TokenHash) -> StoreResult<Option<(Actor, String)>> {
-        if self.environment_token.as_ref() == Some(hash) {
-            return Ok(Some((Actor::trusted("environment"), "Environment".to_owned())));
-        }
-        let now = self.now();
-        let token = self.store.find_token(hash).await?;
-        let valid = token.filter(|token| {
-            token.revoked_at.is_none() && token.expires_at.is_none_or(|expiry| now < expiry)
-        });
-        Ok(valid.map(|token| (Actor::of_token(token.clone()), token.name)))
     }
 }
 

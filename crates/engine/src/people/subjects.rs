@@ -8,15 +8,17 @@ use serde_json::json;
 use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, StoreError, Subject, User, UserKey, UserRow};
 
+use super::accounts::Accounts;
+use super::change::{Entry, write_people};
 use super::own_sessions::is_fresh;
-use super::users::Entry;
-use super::{Refusal, Secret};
+use super::refusal::Refusal;
+use super::secret::Secret;
 use crate::actor::Actor;
-use crate::apps::CONFLICT_RETRIES;
-use crate::engine::Engine;
+use crate::audit_action::AuditAction;
+use crate::core::CONFLICT_RETRIES;
 use crate::verify::IdClaims;
 
-impl Engine {
+impl Accounts<'_> {
     /// Begins a session of the user whom an ID token names; ends the one that the browser had. The session is as fresh as the
     /// sign-in at the provider; where the provider does not say when that was, it is not fresh.
     pub async fn sign_in_with_subject(
@@ -33,19 +35,21 @@ impl Engine {
 
     /// Whether an ID token proves that the user has just signed in at the provider.
     pub fn is_fresh_proof(&self, claims: &IdClaims) -> bool {
-        claims.authenticated_at.is_some_and(|at| is_fresh(at, self.now()))
+        claims.authenticated_at.is_some_and(|at| is_fresh(at, self.core.now()))
     }
 
     async fn user_of_subject(&self, claims: &IdClaims) -> Result<Option<User>, StoreError> {
         let IdClaims { issuer, subject, verified_email, .. } = claims;
         let subject = Subject { issuer: issuer.clone(), subject: subject.clone() };
         for _ in 0..CONFLICT_RETRIES {
-            let revision = self.store.people_revision().await?;
-            if let Some(known) = self.store.find_user(&UserKey::Subject(subject.clone())).await? {
+            let revision = self.core.store.people_revision().await?;
+            if let Some(known) =
+                self.core.store.find_user(&UserKey::Subject(subject.clone())).await?
+            {
                 return Ok(Some(known));
             }
             let Some(email) = verified_email else { return Ok(None) };
-            let found = self.store.find_user(&UserKey::Email(email.clone())).await?;
+            let found = self.core.store.find_user(&UserKey::Email(email.clone())).await?;
             // Whoever is somebody else there is not taken for them because of an address.
             let Some(user) = found.filter(|it| it.row.subject.is_none()) else { return Ok(None) };
             if user.row.disabled_at.is_some() {
@@ -60,13 +64,13 @@ impl Engine {
                 ..user.row.clone()
             };
             let entry = Entry {
-                action: "user.subject_bound",
+                action: AuditAction::UserSubjectBound,
                 app_id: None,
                 detail: json!({ "issuer": issuer }),
             };
             let (actor, id) = (Actor::of_user(&user), row.user_id);
             let writes = vec![PeopleWrite::User(row.clone()), PeopleWrite::Unlink(id)];
-            if self.write_people(&actor, revision, id, writes, entry).await? {
+            if write_people(self.core, &actor, revision, id, writes, entry).await? {
                 return Ok(Some(User { row, grants: user.grants }));
             }
         }

@@ -7,6 +7,7 @@
 mod distribution;
 mod numbers;
 mod questions;
+pub mod summing;
 #[cfg(test)]
 mod tests;
 
@@ -15,14 +16,10 @@ use std::sync::Arc;
 
 use sluice_flow::counts::{self, Counts, Sheet};
 use sluice_flow::definition::Definition;
-use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::question::Question;
 use sluice_flow::time::{Day, Timestamp};
-use sluice_store::{CountsQuery, DayTotal, Scope, StoreError};
-
-use crate::actor::Actor;
-use crate::admin::AdminResult;
-use crate::engine::Engine;
+use sluice_store::DayTotal;
 
 /// Which responses of a flow are summed up. Days are UTC, and both ends count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -224,90 +221,6 @@ pub struct Spark {
 
 /// Days beyond which a summary goes by weeks.
 const DAYS_MAX: i32 = 200;
-/// Versions that are read at a time.
-const VERSIONS_PAGE: usize = 100;
-/// More than these are added up by a thread of its own, so that nothing else waits for it.
-const AT_ONCE_SHEETS_MAX: usize = 100;
-
-impl Engine {
-    pub async fn summary(
-        &self,
-        actor: &Actor,
-        flow: FlowId,
-        filter: &SummaryFilter,
-    ) -> AdminResult<Summary> {
-        let app = self.flow_for(actor, Scope::Read, flow).await?.flow.app_id;
-        let versions = self.published_versions(app, flow).await?;
-        let segment = filter.tag.as_ref().map(|(name, value)| counts::segment(name, value));
-        let query = CountsQuery { from: filter.from, to: filter.to, segment };
-        let counts = self.store.read_counts(app, flow, &query).await?;
-        let counting = counts
-            .walk
-            .map(|walk| Counting { counted_until: walk.passed.map(|passed| passed.made_at()) });
-        let summary = match counts.sheets.len() <= AT_ONCE_SHEETS_MAX {
-            true => add_up(&versions, &counts.sheets, filter),
-            false => {
-                let filter = filter.clone();
-                let added_up = move || add_up(&versions, &counts.sheets, &filter);
-                let added_up = tokio::task::spawn_blocking(added_up).await;
-                added_up.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?
-            }
-        };
-        Ok(Summary { counting, ..summary })
-    }
-
-    /// How many responses each version of a flow has, as far as it has any.
-    pub async fn responses_by_version(
-        &self,
-        actor: &Actor,
-        flow: FlowId,
-    ) -> AdminResult<BTreeMap<FlowVersionId, u64>> {
-        let app = self.flow_for(actor, Scope::Read, flow).await?.flow.app_id;
-        let counted = self.store.count_by_version(app, flow).await?;
-        Ok(counted.into_iter().map(|(version, responses)| (version, count(responses))).collect())
-    }
-
-    /// The flows of an app that have responses, each with the counts of the last days: one read for a whole list.
-    pub async fn sparks(&self, actor: &Actor, app: AppId, days: u32) -> AdminResult<Vec<Spark>> {
-        self.app_for(actor, Scope::Read, app).await?;
-        let totals = self.store.count_by_day(app, None).await?;
-        Ok(sparks(&totals, self.now().day(), days))
-    }
-
-    /// The same with what came in the last days alone, which costs the same however long a flow has been there.
-    pub async fn recent_sparks(
-        &self,
-        actor: &Actor,
-        app: AppId,
-        days: u32,
-    ) -> AdminResult<Vec<Spark>> {
-        self.app_for(actor, Scope::Read, app).await?;
-        let today = self.now().day();
-        let length = i32::try_from(days).unwrap_or(i32::MAX);
-        let from = Day::from_number(today.number().saturating_sub(length).saturating_add(1));
-        let totals = self.store.count_by_day(app, Some(from)).await?;
-        Ok(sparks(&totals, today, days))
-    }
-
-    /// The newest first.
-    async fn published_versions(&self, app: AppId, flow: FlowId) -> AdminResult<Vec<Version>> {
-        let mut versions = Vec::new();
-        let mut before = None;
-        loop {
-            let page = self.store.list_versions(app, flow, before, VERSIONS_PAGE).await?;
-            let Some(last) = page.last() else { return Ok(versions) };
-            before = Some(last.number);
-            for row in page {
-                versions.push(Version {
-                    flow_version_id: row.flow_version_id,
-                    number: row.number,
-                    published_at: row.times.published_at.unwrap_or(row.created_at),
-                    definition: self.definitions.readable(&row),
-                });
-            }
-        }
-    }
-}
 
 /// A published version.
 struct Version {

@@ -21,8 +21,6 @@ use sluice_flow::identity::Claims;
 use sluice_flow::time::Timestamp;
 use sluice_store::{AppRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification};
 
-use crate::engine::Engine;
-use crate::registry::AppView;
 use claims::Demands;
 use jwks::{Found, KeySets};
 use keys::Verifier;
@@ -68,11 +66,11 @@ pub enum TokenRefused {
 
 /// How an app verifies tokens: all that a check needs, ready for use.
 pub(crate) struct Verification {
-    mode: IdentityVerification,
+    pub(crate) mode: IdentityVerification,
     audience: String,
     lifetime_seconds: u32,
     keys: Vec<AppKey>,
-    counts: Arc<Counts>,
+    pub(crate) counts: Arc<Counts>,
 }
 
 impl std::fmt::Debug for Verification {
@@ -169,7 +167,7 @@ impl Verifying {
     }
 
     /// The rules in their order: form, key, signature, claims.
-    async fn check(
+    pub(crate) async fn check(
         &self,
         verification: &Verification,
         text: &str,
@@ -237,48 +235,5 @@ pub fn algorithm_of(row: &IdentityKeyRow) -> Option<String> {
             let key = serde_json::from_str::<PublicKey>(&row.material).ok();
             key.map(|key| key.algorithm_name().to_owned())
         }
-    }
-}
-
-impl Engine {
-    /// Who the caller is, as far as the app's mode asks: `off` looks at nothing, `observe` counts and lets
-    /// everybody in, `enforce` refuses whoever cannot prove it.
-    pub async fn identify(
-        &self,
-        app: &AppView,
-        presented: Presented<'_>,
-    ) -> Result<Option<Claims>, TokenRefused> {
-        let Some(verification) = app.verification.as_deref() else { return Ok(None) };
-        let checked = match presented {
-            Presented::Nothing => Err(Checked::Missing),
-            Presented::Unreadable => Err(Checked::Invalid(Invalid::Malformed)),
-            Presented::Token(text) => self.verifying.check(verification, text, self.now()).await,
-        };
-        let outcome = checked.as_ref().err().copied().unwrap_or(Checked::Verified);
-        self.count_check(verification, outcome);
-        match checked {
-            Ok(claims) => Ok(Some(claims)),
-            Err(_) if verification.mode != IdentityVerification::Enforce => Ok(None),
-            Err(why) => Err(match why {
-                Checked::Missing => TokenRefused::Missing,
-                Checked::Expired => TokenRefused::Expired,
-                Checked::Unavailable => TokenRefused::Unavailable,
-                Checked::Verified | Checked::Mismatch | Checked::Invalid(_) => {
-                    TokenRefused::Invalid
-                }
-            }),
-        }
-    }
-
-    /// Counts a submission that contradicts its token; says whether it is to be refused.
-    pub(crate) fn is_mismatch_refused(&self, app: &AppView) -> bool {
-        let Some(verification) = app.verification.as_deref() else { return false };
-        self.count_check(verification, Checked::Mismatch);
-        verification.mode == IdentityVerification::Enforce
-    }
-
-    fn count_check(&self, verification: &Verification, outcome: Checked) {
-        verification.counts.count(outcome);
-        self.metrics.count_token(verification.mode, outcome);
     }
 }

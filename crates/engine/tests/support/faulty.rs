@@ -38,6 +38,8 @@ pub struct FaultyStore {
     pub hung: AtomicUsize,
     pub key_lookups: AtomicUsize,
     pub invitation_lookups: AtomicUsize,
+    /// Reads of any kind by use cases.
+    pub reads: AtomicUsize,
 }
 
 impl FaultyStore {
@@ -49,11 +51,18 @@ impl FaultyStore {
             hung: AtomicUsize::new(0),
             key_lookups: AtomicUsize::new(0),
             invitation_lookups: AtomicUsize::new(0),
+            reads: AtomicUsize::new(0),
         }
     }
 
     pub fn set(&self, mood: Mood) {
         *self.mood.lock().unwrap() = mood;
+    }
+
+    /// The store, for one read.
+    fn read(&self) -> &dyn Store {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        &*self.inner
     }
 
     /// As a store does that gives up at its deadline.
@@ -97,16 +106,16 @@ impl IntakeStore for FaultyStore {
         app: AppId,
         key: &IdempotencyKey,
     ) -> StoreResult<Option<(ResponseId, Option<Digest>)>> {
-        self.inner.find_by_idempotency_key(app, key).await
+        self.read().find_by_idempotency_key(app, key).await
     }
     async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>> {
         self.key_lookups.fetch_add(1, Ordering::SeqCst);
         self.hang().await?;
-        self.inner.find_app_by_key(key).await
+        self.read().find_app_by_key(key).await
     }
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>> {
         self.hang().await?;
-        self.inner.find_version(version).await
+        self.read().find_version(version).await
     }
     async fn are_invited(
         &self,
@@ -115,7 +124,7 @@ impl IntakeStore for FaultyStore {
         now: Timestamp,
         invitees: Vec<Invitee>,
     ) -> StoreResult<Vec<bool>> {
-        self.inner.are_invited(app, flow, now, invitees).await
+        self.read().are_invited(app, flow, now, invitees).await
     }
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
         self.inner.changes(after).await
@@ -136,23 +145,26 @@ impl AdminStore for FaultyStore {
     }
     async fn find_app(&self, app: AppId) -> StoreResult<Option<App>> {
         self.hang().await?;
-        self.inner.find_app(app).await
+        self.read().find_app(app).await
     }
     async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>> {
-        self.inner.list_apps(page).await
+        self.read().list_apps(page).await
     }
-    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
-        self.inner.list_keys(app).await
+    async fn find_apps(&self, apps: &[AppId]) -> StoreResult<Vec<App>> {
+        self.read().find_apps(apps).await
+    }
+    async fn list_keys(&self, apps: &[AppId]) -> StoreResult<Vec<KeyRow>> {
+        self.read().list_keys(apps).await
     }
     async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
-        self.inner.list_identity_keys(app).await
+        self.read().list_identity_keys(app).await
     }
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>> {
         self.hang().await?;
-        self.inner.find_flow(flow).await
+        self.read().find_flow(flow).await
     }
     async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
-        self.inner.list_flows(query).await
+        self.read().list_flows(query).await
     }
     async fn list_versions(
         &self,
@@ -161,16 +173,16 @@ impl AdminStore for FaultyStore {
         before: Option<u32>,
         limit: usize,
     ) -> StoreResult<Vec<VersionRow>> {
-        self.inner.list_versions(app, flow, before, limit).await
+        self.read().list_versions(app, flow, before, limit).await
     }
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {
-        self.inner.find_token(hash).await
+        self.read().find_token(hash).await
     }
     async fn list_tokens(&self) -> StoreResult<Vec<TokenRow>> {
-        self.inner.list_tokens().await
+        self.read().list_tokens().await
     }
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
-        self.inner.list_audit(query).await
+        self.read().list_audit(query).await
     }
 }
 
@@ -182,13 +194,20 @@ impl ResponseStore for FaultyStore {
             tokio::time::sleep(deadline).await;
             return Err(StoreError::Failed("no answer within the deadline".into()));
         }
-        self.inner.list_responses(query).await
+        self.read().list_responses(query).await
     }
     async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount> {
-        self.inner.count_responses(query).await
+        self.read().count_responses(query).await
     }
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
-        self.inner.find_response(response).await
+        self.read().find_response(response).await
+    }
+    async fn newest_responses(
+        &self,
+        app: AppId,
+        flows: &[FlowId],
+    ) -> StoreResult<Vec<(FlowId, ResponseId)>> {
+        self.read().newest_responses(app, flows).await
     }
     async fn list_responses_of(
         &self,
@@ -196,31 +215,31 @@ impl ResponseStore for FaultyStore {
         respondent: RespondentId,
         page: Page<ResponseId>,
     ) -> StoreResult<Vec<ResponseRow>> {
-        self.inner.list_responses_of(app, respondent, page).await
+        self.read().list_responses_of(app, respondent, page).await
     }
 }
 
 #[async_trait]
 impl RespondentStore for FaultyStore {
     async fn find_respondent(&self, respondent: RespondentId) -> StoreResult<Option<Respondent>> {
-        self.inner.find_respondent(respondent).await
+        self.read().find_respondent(respondent).await
     }
     async fn find_app_of_respondent(&self, respondent: RespondentId) -> StoreResult<Option<AppId>> {
-        self.inner.find_app_of_respondent(respondent).await
+        self.read().find_app_of_respondent(respondent).await
     }
     async fn find_respondent_by(
         &self,
         app: AppId,
         known: &Known,
     ) -> StoreResult<Option<RespondentId>> {
-        self.inner.find_respondent_by(app, known).await
+        self.read().find_respondent_by(app, known).await
     }
     async fn list_respondents(
         &self,
         app: AppId,
         page: Page<RespondentId>,
     ) -> StoreResult<Vec<Respondent>> {
-        self.inner.list_respondents(app, page).await
+        self.read().list_respondents(app, page).await
     }
     async fn list_consents(
         &self,
@@ -228,17 +247,17 @@ impl RespondentStore for FaultyStore {
         respondent: RespondentId,
         page: Page<ResponseId>,
     ) -> StoreResult<Vec<ConsentRow>> {
-        self.inner.list_consents(app, respondent, page).await
+        self.read().list_consents(app, respondent, page).await
     }
     async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
         self.inner.erase(erasure).await
     }
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
         self.invitation_lookups.fetch_add(1, Ordering::SeqCst);
-        self.inner.find_invitation(id).await
+        self.read().find_invitation(id).await
     }
     async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
-        self.inner.list_invitations(query).await
+        self.read().list_invitations(query).await
     }
     async fn list_invitations_of(
         &self,
@@ -246,7 +265,7 @@ impl RespondentStore for FaultyStore {
         known: &[Known],
         page: Page<AssignmentId>,
     ) -> StoreResult<Vec<InvitationRow>> {
-        self.inner.list_invitations_of(app, known, page).await
+        self.read().list_invitations_of(app, known, page).await
     }
     async fn count_invitations(
         &self,
@@ -254,26 +273,26 @@ impl RespondentStore for FaultyStore {
         flow: FlowId,
         now: Timestamp,
     ) -> StoreResult<InvitationCounts> {
-        self.inner.count_invitations(app, flow, now).await
+        self.read().count_invitations(app, flow, now).await
     }
 }
 
 #[async_trait]
 impl UserStore for FaultyStore {
     async fn people_revision(&self) -> StoreResult<u64> {
-        self.inner.people_revision().await
+        self.read().people_revision().await
     }
     async fn find_user(&self, key: &UserKey) -> StoreResult<Option<User>> {
-        self.inner.find_user(key).await
+        self.read().find_user(key).await
     }
     async fn list_users(&self, app: Option<AppId>, page: Page<UserId>) -> StoreResult<Vec<User>> {
-        self.inner.list_users(app, page).await
+        self.read().list_users(app, page).await
     }
     async fn find_link(&self, hash: &SecretHash) -> StoreResult<Option<LinkRow>> {
-        self.inner.find_link(hash).await
+        self.read().find_link(hash).await
     }
     async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
-        self.inner.find_session(hash).await
+        self.read().find_session(hash).await
     }
     async fn list_sessions(
         &self,
@@ -281,7 +300,7 @@ impl UserStore for FaultyStore {
         epoch: u32,
         limit: usize,
     ) -> StoreResult<Vec<SessionRow>> {
-        self.inner.list_sessions(user, epoch, limit).await
+        self.read().list_sessions(user, epoch, limit).await
     }
 }
 
@@ -293,17 +312,17 @@ impl CountStore for FaultyStore {
         flow: FlowId,
         query: &CountsQuery,
     ) -> StoreResult<FlowCounts> {
-        self.inner.read_counts(app, flow, query).await
+        self.read().read_counts(app, flow, query).await
     }
     async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
-        self.inner.count_by_day(app, from).await
+        self.read().count_by_day(app, from).await
     }
     async fn count_by_version(
         &self,
         app: AppId,
         flow: FlowId,
     ) -> StoreResult<Vec<(FlowVersionId, i64)>> {
-        self.inner.count_by_version(app, flow).await
+        self.read().count_by_version(app, flow).await
     }
     async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {
         self.inner.recount(app, flow).await

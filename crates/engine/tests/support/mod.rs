@@ -6,6 +6,7 @@
 #[path = "../../../store/tests/support/either.rs"]
 mod either;
 mod faulty;
+mod use_cases;
 
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ use tempfile::TempDir;
 
 #[allow(unused_imports, reason = "each test file uses its own part")]
 pub use faulty::{FaultyStore, Mood};
+#[allow(unused_imports, reason = "each test file uses its own part")]
+pub(crate) use use_cases::UseCases;
 
 /// 2026-11-15T02:00:00.000Z.
 pub const START_MILLIS: i64 = 1_794_708_000_000;
@@ -68,7 +71,7 @@ impl World {
     }
 
     pub async fn view(&self, app: &AppDetail) -> Arc<AppView> {
-        self.engine.app(app.api_keys[0].as_str()).await.unwrap().unwrap()
+        self.engine.app_by_key(app.api_keys[0].as_str()).await.unwrap().unwrap()
     }
 
     pub async fn flow(&self, app: &AppDetail) -> FlowState {

@@ -35,15 +35,7 @@ pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
     let options = Options { master_keys: Some(master_keys.source()), ..Options::default() };
     let engine = Engine::start(store, Arc::new(SystemClock), options).await;
     let engine = engine.map_err(|error| unsealed(&AdminError::Store(error)))?;
-    let done = engine.reseal_secrets(&Actor::trusted("key-rotate"), args.revoke_unreadable).await;
-    let done = match done {
-        // A server may have made a secret with the old key while the others were sealed.
-        Ok(done) => engine
-            .reseal_secrets(&Actor::trusted("key-rotate"), false)
-            .await
-            .map(|more| Resealed { resealed: done.resealed + more.resealed, ..done }),
-        failed => failed,
-    };
+    let done = reseal(&engine, args.revoke_unreadable).await;
     engine.close().await;
     let done = done.map_err(|error| unsealed(&error))?;
     finish(&master_keys, &prepared)?;
@@ -106,6 +98,15 @@ fn finish(master_keys: &MasterKeys, keys: &[MasterKey]) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Seals all secrets with the first master key.
+async fn reseal(engine: &Engine, revoke_unreadable: bool) -> Result<Resealed, AdminError> {
+    let instance = engine.instance(&Actor::trusted("key-rotate"))?;
+    let done = instance.reseal_secrets(revoke_unreadable).await?;
+    // A server may have made a secret with the old key while the others were sealed.
+    let more = instance.reseal_secrets(false).await?;
+    Ok(Resealed { resealed: done.resealed + more.resealed, ..done })
 }
 
 /// The variable has one key: other nodes must know the new one before a secret is sealed with it.

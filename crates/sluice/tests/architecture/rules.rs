@@ -45,6 +45,13 @@ pub(crate) fn sibling_transport_import(source: &Source) -> Vec<String> {
     siblings.map(|name| format!("{} imports {name}", source.path)).collect()
 }
 
+/// Use cases take what they need from `Core` or a handle. One that imported `Engine` would close a circle around all
+/// of them.
+pub(crate) fn use_case_imports_engine(source: &Source) -> Vec<String> {
+    let Some(path) = source.path.strip_prefix("crates/engine/src/") else { return Vec::new() };
+    unless(matches!(path, "engine.rs" | "lib.rs"), || source.lines_naming(&["crate::engine"]))
+}
+
 pub(crate) fn missing_header(source: &Source) -> Vec<String> {
     unless(source.text.starts_with("//!"), || vec![source.path.clone()])
 }

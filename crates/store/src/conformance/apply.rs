@@ -199,7 +199,7 @@ pub(super) async fn a_row_takes_the_place_of_the_row_with_its_id(store: TheStore
     assert_eq!((found.flow, found.version), (flow, version));
     assert_eq!(found.revision, before + 1, "the revisions are not part of the row");
     assert_eq!(store.find_app(app.app_id).await.unwrap().unwrap().row, app);
-    assert_eq!(store.list_keys(app.app_id).await.unwrap(), [key]);
+    assert_eq!(store.list_keys(&[app.app_id]).await.unwrap(), [key]);
     assert_eq!(store.list_tokens().await.unwrap(), [token]);
 }
 

@@ -32,7 +32,7 @@ pub(super) async fn a_revoked_key_finds_nothing_and_is_still_listed(store: TheSt
     key.revoked_at = Some(at(1));
     apply(&store, shop.app(), vec![Write::Key(key.clone())]).await;
     assert_eq!(store.find_app_by_key(&key.api_key).await.unwrap(), None);
-    assert_eq!(store.list_keys(shop.app()).await.unwrap(), [key]);
+    assert_eq!(store.list_keys(&[shop.app()]).await.unwrap(), [key]);
 }
 
 pub(super) async fn what_is_absent_is_not_found(store: TheStore) {
@@ -44,7 +44,7 @@ pub(super) async fn what_is_absent_is_not_found(store: TheStore) {
     let version = super::world::draft_row(&absent.flow).flow_version_id;
     assert_eq!(store.find_app(app).await.unwrap(), None);
     assert_eq!(store.find_app_by_key(&ApiKey::from_random(u128::MAX)).await.unwrap(), None);
-    assert_eq!(store.list_keys(app).await.unwrap(), []);
+    assert_eq!(store.list_keys(&[app]).await.unwrap(), []);
     assert_eq!(store.list_identity_keys(app).await.unwrap(), []);
     assert_eq!(store.find_flow(absent.flow.flow_id).await.unwrap(), None);
     assert_eq!(store.list_flows(&FlowQuery::all(app, page)).await.unwrap(), []);
@@ -89,7 +89,32 @@ pub(super) async fn keys_are_listed_in_the_order_they_were_made(store: TheStore)
         keys.push(key.clone());
         apply(&store, shop.app(), vec![Write::Key(key)]).await;
     }
-    assert_eq!(store.list_keys(shop.app()).await.unwrap(), keys);
+    assert_eq!(store.list_keys(&[shop.app()]).await.unwrap(), keys);
+}
+
+pub(super) async fn several_apps_and_their_keys_are_found_at_once(store: TheStore) {
+    let (one, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let third = Shop::open(&store).await;
+    let absent = app_row().app_id;
+    let mut ids = vec![one.app(), other.app()];
+    ids.sort_unstable();
+    // In any order, and one of them twice.
+    let wanted = [ids[1], absent, ids[0], ids[1]];
+    let found = store.find_apps(&wanted).await.unwrap();
+    let found_ids: Vec<_> = found.iter().map(|app| app.row.app_id).collect();
+    assert_eq!(found_ids, ids);
+    for app in found {
+        assert_eq!(store.find_app(app.row.app_id).await.unwrap(), Some(app));
+    }
+    let keys = store.list_keys(&[one.app(), absent, other.app()]).await.unwrap();
+    for shop in [&one, &other] {
+        let own: Vec<_> = keys.iter().filter(|key| key.app_id == shop.app()).cloned().collect();
+        assert_eq!(own, store.list_keys(&[shop.app()]).await.unwrap());
+    }
+    assert!(keys.iter().all(|key| key.app_id != third.app()), "{keys:?}");
+    assert_eq!(keys.len(), 2);
+    assert_eq!(store.find_apps(&[]).await.unwrap(), []);
+    assert_eq!(store.list_keys(&[]).await.unwrap(), []);
 }
 
 pub(super) async fn identity_keys_are_listed_in_the_order_they_were_made_revoked_or_not(

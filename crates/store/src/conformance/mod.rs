@@ -95,6 +95,7 @@ cases! {
         what_is_absent_is_not_found
         apps_are_listed_in_the_order_they_were_made
         keys_are_listed_in_the_order_they_were_made
+        several_apps_and_their_keys_are_found_at_once
         identity_keys_are_listed_in_the_order_they_were_made_revoked_or_not
         an_identity_key_takes_the_place_of_the_one_with_its_kid_in_its_app
         an_identity_key_is_a_public_change;
@@ -110,6 +111,7 @@ cases! {
     responses:
         responses_are_listed_in_both_orders_page_by_page
         responses_of_other_flows_and_apps_are_not_listed
+        the_newest_response_of_several_flows_is_found_at_once
         times_are_half_open
         a_version_filters
         a_tag_filters_by_text_or_by_membership

@@ -55,6 +55,28 @@ pub(super) async fn responses_of_other_flows_and_apps_are_not_listed(store: TheS
     assert_eq!(listed(&store, &crossed).await, []);
 }
 
+pub(super) async fn the_newest_response_of_several_flows_is_found_at_once(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let (busy, silent) = (flow_row(shop.app()), flow_row(shop.app()));
+    let flows = vec![Write::Flow(busy.clone()), Write::Flow(silent.clone())];
+    apply(&store, shop.app(), flows).await;
+    let mut elsewhere = shop.response(&store, 9).await;
+    elsewhere.row.flow_id = busy.flow_id;
+    let of_busy = elsewhere.row.response_id;
+    assert_eq!(store.commit(vec![elsewhere]).await.unwrap(), [Outcome::Stored]);
+    // Stored out of order: the newest is the one with the highest id.
+    let newest = shop.store(&store, 5, "").await;
+    shop.store(&store, 3, "").await;
+    other.store(&store, 7, "").await;
+    let wanted = [shop.flow.flow_id, silent.flow_id, busy.flow_id, other.flow.flow_id];
+    let mut found = store.newest_responses(shop.app(), &wanted).await.unwrap();
+    found.sort_unstable();
+    let mut expected = [(shop.flow.flow_id, newest), (busy.flow_id, of_busy)];
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    assert_eq!(store.newest_responses(shop.app(), &[]).await.unwrap(), []);
+}
+
 pub(super) async fn times_are_half_open(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut ids = Vec::new();

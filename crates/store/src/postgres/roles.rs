@@ -96,8 +96,12 @@ impl AdminStore for PgStore {
         apps::list(&self.pool, page).await
     }
 
-    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
-        apps::keys(&self.pool, app).await
+    async fn find_apps(&self, apps: &[AppId]) -> StoreResult<Vec<App>> {
+        apps::by_ids(&self.pool, apps).await
+    }
+
+    async fn list_keys(&self, apps: &[AppId]) -> StoreResult<Vec<KeyRow>> {
+        apps::keys(&self.pool, apps).await
     }
 
     async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
@@ -147,6 +151,14 @@ impl ResponseStore for PgStore {
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         responses::by_id(&self.pool, response).await
+    }
+
+    async fn newest_responses(
+        &self,
+        app: AppId,
+        flows: &[FlowId],
+    ) -> StoreResult<Vec<(FlowId, ResponseId)>> {
+        responses::newest(&self.pool, app, flows).await
     }
 
     async fn list_responses_of(

@@ -36,8 +36,11 @@ pub trait AdminStore: Send + Sync + 'static {
     /// Apps in the order they were made.
     async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>>;
 
-    /// The app's keys, revoked ones included, in the order they were made.
-    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>>;
+    /// The existing ones of these apps, each once, ordered by id.
+    async fn find_apps(&self, apps: &[AppId]) -> StoreResult<Vec<App>>;
+
+    /// The keys of these apps, revoked ones included; those of each app in the order of their creation.
+    async fn list_keys(&self, apps: &[AppId]) -> StoreResult<Vec<KeyRow>>;
 
     /// The app's keys for identity tokens, revoked ones included, in the order they were made.
     async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>>;

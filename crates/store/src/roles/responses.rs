@@ -22,6 +22,13 @@ pub trait ResponseStore: Send + Sync + 'static {
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>>;
 
+    /// The newest response of each of these flows of an app, in no order; flows without responses are absent.
+    async fn newest_responses(
+        &self,
+        app: AppId,
+        flows: &[FlowId],
+    ) -> StoreResult<Vec<(FlowId, ResponseId)>>;
+
     /// The responses of a respondent over all flows, oldest first.
     async fn list_responses_of(
         &self,

@@ -88,8 +88,14 @@ impl AdminStore for SqliteStore {
         self.readers.read(move |it| apps::list(it, page)).await
     }
 
-    async fn list_keys(&self, app: AppId) -> StoreResult<Vec<KeyRow>> {
-        self.readers.read(move |it| apps::keys(it, app)).await
+    async fn find_apps(&self, apps: &[AppId]) -> StoreResult<Vec<App>> {
+        let wanted = apps.to_vec();
+        self.readers.read(move |it| apps::by_ids(it, wanted)).await
+    }
+
+    async fn list_keys(&self, apps: &[AppId]) -> StoreResult<Vec<KeyRow>> {
+        let wanted = apps.to_vec();
+        self.readers.read(move |it| apps::keys(it, &wanted)).await
     }
 
     async fn list_identity_keys(&self, app: AppId) -> StoreResult<Vec<IdentityKeyRow>> {
@@ -150,6 +156,15 @@ impl ResponseStore for SqliteStore {
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         self.readers.read(move |it| responses::by_id(it, response)).await
+    }
+
+    async fn newest_responses(
+        &self,
+        app: AppId,
+        flows: &[FlowId],
+    ) -> StoreResult<Vec<(FlowId, ResponseId)>> {
+        let flows = flows.to_vec();
+        self.readers.read(move |it| responses::newest(it, app, &flows)).await
     }
 
     async fn list_responses_of(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sluice_engine::look::HostedSettings;
-use sluice_engine::rows::{IdentityVerification, Page};
+use sluice_engine::rows::{IdentityVerification, Page, Scope};
 use sluice_engine::{AppDetail, Engine};
 use sluice_flow::id::{ApiKey, AppId};
 use sluice_flow::time::Timestamp;
@@ -205,7 +205,7 @@ async fn create(
     Caller(actor): Caller,
     Body(new): Body<NewApp>,
 ) -> Reply {
-    reply::created(App::from(engine.create_app(&actor, &new.name).await?))
+    reply::created(App::from(engine.instance(&actor)?.create_app(&new.name).await?))
 }
 
 /// List apps
@@ -223,7 +223,7 @@ async fn list(
     Query(query): Query<PageQuery<AppId>>,
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
-    let apps = engine.list_apps(&actor, page).await?.into_iter().map(App::from).collect();
+    let apps = engine.list_apps_with_keys(&actor, page).await?.into_iter().map(App::from).collect();
     reply::ok(List::of(apps, query.limit, |app: &App| app.app_id.to_string()))
 }
 
@@ -243,7 +243,7 @@ async fn get(
     Caller(actor): Caller,
     AtId(app): AtId<AppId>,
 ) -> Reply {
-    reply::ok(App::from(engine.get_app(&actor, app).await?))
+    reply::ok(App::from(engine.app(&actor, Scope::Read, app).await?.detail().await?))
 }
 
 /// Change an app
@@ -287,5 +287,5 @@ async fn update(
             })
         }),
     };
-    reply::ok(App::from(engine.update_app(&actor, app, &patch).await?))
+    reply::ok(App::from(engine.app(&actor, Scope::Write, app).await?.update(&patch).await?))
 }

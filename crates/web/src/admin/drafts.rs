@@ -6,6 +6,7 @@ use axum::extract::State;
 use serde::Serialize;
 use serde_json::Value;
 use sluice_engine::Engine;
+use sluice_engine::rows::Scope;
 use sluice_flow::id::{FlowId, FlowVersionId};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -65,7 +66,7 @@ async fn get(
     Caller(actor): Caller,
     AtId(flow): AtId<FlowId>,
 ) -> Reply {
-    reply::ok(Draft::from(engine.get_draft(&actor, flow).await?))
+    reply::ok(Draft::from(engine.flow(&actor, Scope::Read, flow).await?.draft()?))
 }
 
 /// Save the draft
@@ -96,5 +97,7 @@ async fn put(
     AtId(flow): AtId<FlowId>,
     Body(definition): Body<Value>,
 ) -> Reply {
-    reply::ok(Draft::from(engine.put_draft(&actor, flow, definition).await?))
+    reply::ok(Draft::from(
+        engine.flow(&actor, Scope::Write, flow).await?.put_draft(definition).await?,
+    ))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Deserializer};
 use sluice_engine::export::{ExportAs, ExportFormat, Headings};
+use sluice_engine::rows::Scope;
 use sluice_engine::{Engine, ResponseFilter};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::submission::Admission;
@@ -99,5 +100,5 @@ async fn export(
         answers,
         search: query.search,
     };
-    reply::file(engine.export(&actor, flow, exported_as, &filter).await?)
+    reply::file(engine.flow(&actor, Scope::Export, flow).await?.export(exported_as, &filter).await?)
 }

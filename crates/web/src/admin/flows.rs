@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sluice_engine::rows::{FlowState, Page};
+use sluice_engine::rows::{FlowState, Page, Scope};
 use sluice_engine::{AdminError, AdminResult, Engine};
 use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
@@ -190,7 +190,9 @@ async fn create(
 ) -> Reply {
     let new = NewFlow::read(new)?;
     let new = sluice_engine::NewFlow { name: new.name, kind: new.kind, definition: new.definition };
-    reply::created(Flow::from(engine.create_flow(&actor, app, &new).await?))
+    reply::created(Flow::from(
+        engine.app(&actor, Scope::Write, app).await?.create_flow(&new).await?,
+    ))
 }
 
 /// List the flows of an app
@@ -213,7 +215,7 @@ async fn list(
     Query(query): Query<PageQuery<FlowId>>,
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
-    let found = engine.list_flows(&actor, app, page).await?;
+    let found = engine.app(&actor, Scope::Read, app).await?.list_flows(page).await?;
     let flows = found.into_iter().map(Flow::from).collect();
     reply::ok(List::of(flows, query.limit, |flow: &Flow| flow.flow_id.to_string()))
 }
@@ -234,7 +236,7 @@ async fn get(
     Caller(actor): Caller,
     AtId(flow): AtId<FlowId>,
 ) -> Reply {
-    reply::ok(Flow::from(engine.get_flow(&actor, flow).await?))
+    reply::ok(Flow::from(engine.flow(&actor, Scope::Read, flow).await?.into_state()))
 }
 
 /// Change a flow
@@ -264,7 +266,7 @@ async fn update(
         live_window: patch.live_window,
         grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
     };
-    reply::ok(Flow::from(engine.update_flow(&actor, flow, &patch).await?))
+    reply::ok(Flow::from(engine.flow(&actor, Scope::Write, flow).await?.update(&patch).await?))
 }
 
 /// Archive a flow
@@ -286,6 +288,6 @@ async fn archive(
     Caller(actor): Caller,
     AtId(flow): AtId<FlowId>,
 ) -> Reply {
-    engine.archive_flow(&actor, flow).await?;
+    engine.flow(&actor, Scope::Write, flow).await?.archive().await?;
     reply::done()
 }

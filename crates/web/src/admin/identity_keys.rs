@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use sluice_engine::rows::{IdentityKeyKind, IdentityKeyRow, IdentityVerification};
+use sluice_engine::rows::{IdentityKeyKind, IdentityKeyRow, IdentityVerification, Scope};
 use sluice_engine::verify::Checked;
 use sluice_engine::{Engine, NewIdentityKey, VerificationReport};
 use sluice_flow::id::AppId;
@@ -170,7 +170,8 @@ async fn create(
 ) -> Reply {
     let NewKey { r#type, pem, jwk, url, kid, issuer } = new;
     let new = NewIdentityKey { kind: r#type, pem, jwk, url, kid, issuer };
-    let (row, secret) = engine.create_identity_key(&actor, app, &new).await?;
+    let (row, secret) =
+        engine.app(&actor, Scope::Admin, app).await?.create_identity_key(&new).await?;
     reply::created(Key::new(row, secret.map(|secret| secret.0)))
 }
 
@@ -192,7 +193,7 @@ async fn list(
     Caller(actor): Caller,
     AtId(app): AtId<AppId>,
 ) -> Reply {
-    let keys = engine.list_identity_keys(&actor, app).await?;
+    let keys = engine.app(&actor, Scope::Read, app).await?.list_identity_keys().await?;
     reply::ok(Keys { items: keys.into_iter().map(|row| Key::new(row, None)).collect() })
 }
 
@@ -215,7 +216,7 @@ async fn revoke(
     AtId(app): AtId<AppId>,
     AtId(Kid(kid)): AtId<Kid>,
 ) -> Reply {
-    engine.revoke_identity_key(&actor, app, &kid).await?;
+    engine.app(&actor, Scope::Admin, app).await?.revoke_identity_key(&kid).await?;
     reply::done()
 }
 
@@ -237,5 +238,7 @@ async fn report(
     Caller(actor): Caller,
     AtId(app): AtId<AppId>,
 ) -> Reply {
-    reply::ok(VerificationCounts::from(engine.verification_report(&actor, app).await?))
+    reply::ok(VerificationCounts::from(
+        engine.app(&actor, Scope::Read, app).await?.verification_report()?,
+    ))
 }

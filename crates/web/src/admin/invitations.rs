@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
-use sluice_engine::rows::InvitationCounts;
+use sluice_engine::rows::{InvitationCounts, Scope};
 use sluice_engine::{AdminError, Engine, InvitationCursor, NewInvitation, invitation_files};
 use sluice_flow::id::{AssignmentId, FlowId, ResponseId};
 use sluice_flow::invitation::{EMAIL, InvitationState, USER_ID};
@@ -205,7 +205,11 @@ async fn create(
         JsonOrCsv::Csv(file) => (invitation_files::read(&file).map_err(AdminError::Invalid)?, true),
     };
     let check_only = how.check_only == YesNo::True;
-    let made = engine.invite(&actor, flow, &new, how.duplicates.into(), check_only).await?;
+    let made = engine
+        .flow(&actor, Scope::Write, flow)
+        .await?
+        .invite(&new, how.duplicates.into(), check_only)
+        .await?;
     let imported = Imported { created: made.len(), skipped: new.len() - made.len() };
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let wants_csv = is_file && accepts.is_some_and(|accepts| accepts.contains("text/csv"));
@@ -285,9 +289,10 @@ async fn list(
     Query(query): Query<InvitationQuery>,
 ) -> Reply {
     let InvitationQuery { limit, after, state } = query;
-    let found = engine.list_invitations(&actor, flow, state, after, limit.and_one()).await?;
+    let flow = engine.flow(&actor, Scope::Read, flow).await?;
+    let found = flow.list_invitations(state, after, limit.and_one()).await?;
     let counts = match after {
-        None => Some(engine.count_invitations(&actor, flow).await?.into()),
+        None => Some(flow.count_invitations().await?.into()),
         Some(_) => None,
     };
     let found = found.into_iter().map(Invitation::from).collect();
@@ -311,7 +316,7 @@ async fn get(
     Caller(actor): Caller,
     AtId(invitation): AtId<AssignmentId>,
 ) -> Reply {
-    reply::ok(Invitation::from(engine.get_invitation(&actor, invitation).await?))
+    reply::ok(Invitation::from(engine.invitation(&actor, Scope::Read, invitation).await?.shown()?))
 }
 
 /// Withdraw an invitation
@@ -333,6 +338,6 @@ async fn revoke(
     Caller(actor): Caller,
     AtId(invitation): AtId<AssignmentId>,
 ) -> Reply {
-    engine.revoke_invitation(&actor, invitation).await?;
+    engine.invitation(&actor, Scope::Write, invitation).await?.revoke().await?;
     reply::done()
 }

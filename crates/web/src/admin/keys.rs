@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::Serialize;
 use sluice_engine::Engine;
+use sluice_engine::rows::Scope;
 use sluice_flow::id::{ApiKey, AppId};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -46,7 +47,9 @@ async fn create(
     AtId(app): AtId<AppId>,
     _: NoBody,
 ) -> Reply {
-    reply::created(NewKey { api_key: engine.create_key(&actor, app).await? })
+    reply::created(NewKey {
+        api_key: engine.app(&actor, Scope::Admin, app).await?.create_key().await?,
+    })
 }
 
 /// Revoke a key
@@ -68,6 +71,6 @@ async fn revoke(
     AtId(app): AtId<AppId>,
     AtId(key): AtId<ApiKey>,
 ) -> Reply {
-    engine.revoke_key(&actor, app, &key).await?;
+    engine.app(&actor, Scope::Admin, app).await?.revoke_key(&key).await?;
     reply::done()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::Serialize;
 use sluice_engine::Engine;
-use sluice_engine::rows::{Page, Role};
+use sluice_engine::rows::{Page, Role, Scope};
 use sluice_flow::id::{AppId, UserId};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -75,7 +75,8 @@ async fn list(
     Query(query): Query<PageQuery<UserId>>,
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
-    let members = engine.list_members(&actor, app, page).await?.into_iter();
+    let members =
+        engine.app(&actor, Scope::Admin, app).await?.list_members(page).await?.into_iter();
     let members = members.map(Member::from).collect();
     reply::ok(List::of(members, query.limit, |member: &Member| member.user_id.to_string()))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use sluice_engine::rows::{Answers, ConsentRow, Page, Respondent as Row};
+use sluice_engine::rows::{Answers, ConsentRow, Page, Respondent as Row, Scope};
 use sluice_engine::{AdminError, AdminResult, Engine, RespondentExport};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
@@ -239,12 +239,16 @@ async fn list(
     Query(query): Query<RespondentQuery>,
 ) -> Reply {
     let rows = match (query.r#type, &query.value) {
-        (Some(of), Some(value)) => {
-            engine.find_respondent(&actor, query.app_id, of, value).await?.into_iter().collect()
-        }
+        (Some(of), Some(value)) => engine
+            .app(&actor, Scope::Read, query.app_id)
+            .await?
+            .find_respondent(of, value)
+            .await?
+            .into_iter()
+            .collect(),
         (None, None) => {
             let page = Page { after: query.after, limit: query.limit.and_one() };
-            engine.list_respondents(&actor, query.app_id, page).await?
+            engine.app(&actor, Scope::Read, query.app_id).await?.list_respondents(page).await?
         }
         (of, _) => {
             let absent = if of.is_some() { "/value" } else { "/type" };
@@ -271,7 +275,7 @@ async fn get(
     Caller(actor): Caller,
     AtId(respondent): AtId<RespondentId>,
 ) -> Reply {
-    let (row, given) = engine.get_respondent(&actor, respondent).await?;
+    let (row, given) = engine.respondent(&actor, Scope::Read, respondent).await?.profile().await?;
     let flow = |(flow_id, responses): &(FlowId, u64)| FlowCount {
         flow_id: *flow_id,
         responses: *responses,
@@ -301,7 +305,8 @@ async fn responses(
     Query(query): Query<PageQuery<ResponseId>>,
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
-    let rows = engine.list_respondent_responses(&actor, respondent, page).await?;
+    let rows =
+        engine.respondent(&actor, Scope::Read, respondent).await?.list_responses(page).await?;
     let responses = rows.iter().map(Response::new).collect::<AdminResult<Vec<_>>>()?;
     reply::ok(List::of(responses, query.limit, Response::cursor))
 }
@@ -325,7 +330,7 @@ async fn export(
     Caller(actor): Caller,
     AtId(respondent): AtId<RespondentId>,
 ) -> Reply {
-    exported(engine.export_respondent(&actor, respondent).await?)
+    exported(engine.respondent(&actor, Scope::Export, respondent).await?.export().await?)
 }
 
 /// Export whoever is known by something
@@ -348,7 +353,7 @@ async fn export_known(
     Query(query): Query<PersonQuery>,
 ) -> Reply {
     let known = Known::new(query.r#type, &query.value);
-    exported(engine.export_known(&actor, query.app_id, &known).await?)
+    exported(engine.app(&actor, Scope::Export, query.app_id).await?.export_known(&known).await?)
 }
 
 fn exported(export: RespondentExport) -> Reply {
@@ -385,7 +390,7 @@ async fn erase(
     Query(query): Query<EraseQuery>,
 ) -> Reply {
     let answers = answers(query.answers.as_deref())?;
-    erased(engine.erase_respondent(&actor, respondent, answers).await?)
+    erased(engine.respondent(&actor, Scope::Erase, respondent).await?.erase(answers).await?)
 }
 
 /// Erase whoever is known by something
@@ -410,7 +415,7 @@ async fn erase_known(
 ) -> Reply {
     let answers = answers(query.answers.as_deref())?;
     let known = Known::new(query.r#type, &query.value);
-    erased(engine.erase_known(&actor, query.app_id, known, answers).await?)
+    erased(engine.app(&actor, Scope::Erase, query.app_id).await?.erase_known(known, answers).await?)
 }
 
 fn erased(erased: sluice_engine::Erased) -> Reply {

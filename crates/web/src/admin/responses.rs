@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sluice_engine::rows::{Order, ResponseRow};
+use sluice_engine::rows::{Order, ResponseRow, Scope};
 use sluice_engine::stored_response::FIELDS;
 use sluice_engine::{AdminResult, Engine, Paging, ResponseFilter, ResponseJson};
 use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
@@ -134,7 +134,8 @@ async fn list(
         search: query.search,
     };
     let paging = Paging { after: query.after, order: query.order, limit: query.limit.into() };
-    let page = engine.list_responses(&actor, flow, &filter, paging).await?;
+    let page =
+        engine.flow(&actor, Scope::Read, flow).await?.list_responses(&filter, paging).await?;
     let items = page.rows.iter().map(Response::new).collect::<AdminResult<Vec<_>>>()?;
     reply::ok(List { items, next: page.next.map(|id| id.to_string()) })
 }
@@ -155,7 +156,8 @@ async fn get(
     Caller(actor): Caller,
     AtId(response): AtId<ResponseId>,
 ) -> Reply {
-    reply::ok(Response::new(&engine.get_response(&actor, response).await?)?)
+    let found = engine.response(&actor, Scope::Read, response).await?;
+    reply::ok(Response::new(&found.into_row())?)
 }
 
 /// Delete a response
@@ -177,6 +179,6 @@ async fn delete(
     Caller(actor): Caller,
     AtId(response): AtId<ResponseId>,
 ) -> Reply {
-    engine.delete_response(&actor, response).await?;
+    engine.response(&actor, Scope::Erase, response).await?.delete().await?;
     reply::done()
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sluice_engine::Engine;
+use sluice_engine::rows::Scope;
 use sluice_engine::summary::{self, Asked, Step, SummaryFilter};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::time::{Day, Timestamp};
@@ -382,5 +383,5 @@ async fn get(
 ) -> Reply {
     let SummaryQuery { from, to, version } = query;
     let filter = SummaryFilter { from, to, versions: version.into_iter().collect(), tag };
-    reply::ok(Summary::of(engine.summary(&actor, flow, &filter).await?))
+    reply::ok(Summary::of(engine.flow(&actor, Scope::Read, flow).await?.summary(&filter).await?))
 }

@@ -116,7 +116,7 @@ async fn create(
         app_id: new.app_id,
         expires_at: new.expires_at,
     };
-    let (row, secret) = engine.create_token(&actor, new).await?;
+    let (row, secret) = engine.instance(&actor)?.create_token(new).await?;
     reply::created(TokenWithSecret { token_row: row.into(), token: secret.0 })
 }
 
@@ -134,7 +134,7 @@ async fn list(
     Caller(actor): Caller,
     Query(query): Query<PageQuery<TokenId>>,
 ) -> Reply {
-    let rows = engine.list_tokens(&actor).await?.into_iter();
+    let rows = engine.instance(&actor)?.list_tokens().await?.into_iter();
     let beyond = rows.filter(|row| query.after.is_none_or(|after| row.token_id > after));
     let tokens = beyond.take(query.limit.and_one()).map(Token::from).collect();
     reply::ok(List::of(tokens, query.limit, |token: &Token| token.token_id.to_string()))
@@ -158,6 +158,6 @@ async fn revoke(
     Caller(actor): Caller,
     AtId(token): AtId<TokenId>,
 ) -> Reply {
-    engine.revoke_token(&actor, token).await?;
+    engine.instance(&actor)?.revoke_token(token).await?;
     reply::done()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sluice_engine::people::{UserDetail, UserPatch};
-use sluice_engine::rows::{Page, Role};
+use sluice_engine::rows::{Page, Role, Scope};
 use sluice_engine::{AdminError, Engine};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, UserId};
@@ -189,8 +189,8 @@ async fn create(
     let NewUser { email, name, role, app_id, instance } = new;
     let app_id = scope(app_id, instance)?;
     let new = sluice_engine::people::NewUser { email, name, role, app_id };
-    let (user, secret) = engine.create_user(&actor, new).await?;
-    reply::created(UserWithLink { user: user.into(), link: engine.welcome_url(&secret) })
+    let (user, secret) = engine.instance(&actor)?.create_user(new).await?;
+    reply::created(UserWithLink { user: user.into(), link: engine.accounts().welcome_url(&secret) })
 }
 
 /// List users
@@ -208,7 +208,8 @@ async fn list(
     Query(query): Query<PageQuery<UserId>>,
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
-    let users = engine.list_users(&actor, page).await?.into_iter().map(User::from).collect();
+    let users =
+        engine.instance(&actor)?.list_users(page).await?.into_iter().map(User::from).collect();
     reply::ok(List::of(users, query.limit, |user: &User| user.user_id.to_string()))
 }
 
@@ -228,7 +229,7 @@ async fn get(
     Caller(actor): Caller,
     AtId(user): AtId<UserId>,
 ) -> Reply {
-    reply::ok(User::from(engine.get_user(&actor, user).await?))
+    reply::ok(User::from(engine.instance(&actor)?.get_user(user).await?))
 }
 
 /// Rename, disable or enable a user
@@ -253,7 +254,7 @@ async fn update(
     Body(patch): Body<Patch>,
 ) -> Reply {
     let patch = UserPatch { name: patch.name, disabled: patch.disabled };
-    reply::ok(User::from(engine.update_user(&actor, user, &patch).await?))
+    reply::ok(User::from(engine.instance(&actor)?.update_user(user, &patch).await?))
 }
 
 /// Give a user a role, or take one away
@@ -278,7 +279,12 @@ async fn set_role(
     AtId(user): AtId<UserId>,
     Body(change): Body<RoleChange>,
 ) -> Reply {
-    engine.set_role(&actor, user, scope(change.app_id, change.instance)?, change.role).await?;
+    match scope(change.app_id, change.instance)? {
+        Some(app) => {
+            engine.app(&actor, Scope::Admin, app).await?.set_role(user, change.role).await?
+        }
+        None => engine.instance(&actor)?.set_role(user, change.role).await?,
+    };
     reply::done()
 }
 
@@ -301,8 +307,8 @@ async fn reset(
     Caller(actor): Caller,
     AtId(user): AtId<UserId>,
 ) -> Reply {
-    let secret = engine.reset_user(&actor, user).await?;
-    reply::ok(Link { link: engine.welcome_url(&secret) })
+    let secret = engine.instance(&actor)?.reset_user(user).await?;
+    reply::ok(Link { link: engine.accounts().welcome_url(&secret) })
 }
 
 /// Reset the second factor of a user
@@ -324,6 +330,6 @@ async fn reset_second_factor(
     Caller(actor): Caller,
     AtId(user): AtId<UserId>,
 ) -> Reply {
-    engine.reset_second_factor(&actor, user).await?;
+    engine.instance(&actor)?.reset_second_factor(user).await?;
     reply::done()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use sluice_engine::rows::VersionRow;
+use sluice_engine::rows::{Scope, VersionRow};
 use sluice_engine::{AdminResult, Engine};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::lifecycle::{Accepting, FlowTimes, accepting};
@@ -180,7 +180,7 @@ async fn publish(
     AtId(flow): AtId<FlowId>,
     _: NoBody,
 ) -> Reply {
-    reply::ok(Published::from(engine.publish(&actor, flow).await?))
+    reply::ok(Published::from(engine.flow(&actor, Scope::Write, flow).await?.publish().await?))
 }
 
 /// List the versions of a flow
@@ -202,8 +202,9 @@ async fn list(
     AtId(flow): AtId<FlowId>,
     Query(query): Query<PageQuery<u32>>,
 ) -> Reply {
-    let times = engine.get_flow(&actor, flow).await?.flow.times();
-    let rows = engine.list_versions(&actor, flow, query.after, query.limit.and_one()).await?;
+    let flow = engine.flow(&actor, Scope::Read, flow).await?;
+    let rows = flow.list_versions(query.after, query.limit.and_one()).await?;
+    let times = flow.flow.times();
     let now = engine.now();
     let versions = rows.iter().map(|row| VersionSummary::of(row, &times, now)).collect();
     let cursor = |version: &VersionSummary| version.number.to_string();
@@ -228,8 +229,8 @@ async fn get(
     Caller(actor): Caller,
     AtId(version): AtId<FlowVersionId>,
 ) -> Reply {
-    let found = engine.get_version(&actor, version).await?;
-    reply::ok(Version::of(found.version, &found.flow.times(), engine.now())?)
+    let found = engine.version(&actor, Scope::Read, version).await?;
+    reply::ok(Version::of(found.version.clone(), &found.flow.times(), engine.now())?)
 }
 
 /// Retire a version
@@ -254,7 +255,7 @@ async fn retire(
     AtId(version): AtId<FlowVersionId>,
     _: NoBody,
 ) -> Reply {
-    let row = engine.retire(&actor, version).await?;
+    let row = engine.version(&actor, Scope::Write, version).await?.retire().await?;
     // A retired version is retired whatever its flow's times say.
     reply::ok(Version::of(row, &FlowTimes::default(), engine.now())?)
 }
@@ -280,5 +281,7 @@ async fn republish(
     AtId(version): AtId<FlowVersionId>,
     _: NoBody,
 ) -> Reply {
-    reply::ok(Published::from(engine.republish(&actor, version).await?))
+    reply::ok(Published::from(
+        engine.version(&actor, Scope::Write, version).await?.republish().await?,
+    ))
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use sluice_engine::rows::{AppRow, FlowState, Page};
-use sluice_engine::{AdminError, AdminResult, Missing};
+use sluice_engine::rows::{AppRow, FlowState, Page, Scope};
+use sluice_engine::{AdminError, AdminResult, AppHandle, FlowHandle, Missing};
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::lifecycle::{self, FlowStatus};
 use sluice_flow::time::Timestamp;
@@ -24,7 +24,7 @@ pub(super) struct Around {
     pub(super) apps: Vec<AppRow>,
     pub(super) has_more_apps: bool,
     /// The app that the page is in; none on pages about the whole instance.
-    pub(super) app: Option<AppRow>,
+    own: Option<AppHandle>,
     /// Its newest flows that are not archived.
     pub(super) flows: Vec<Neighbour>,
     pub(super) now: Timestamp,
@@ -42,44 +42,58 @@ pub(super) struct Neighbour {
 
 impl Around {
     pub(super) async fn app(console: &Console, visitor: &Visitor, app: AppId) -> AdminResult<Self> {
-        let mut around = Self::instance(console, visitor).await?;
-        let engine = &console.engine;
-        let own = engine.get_app(&visitor.actor, app).await?.row;
+        let (mut around, listed) = Self::listed(console, visitor).await?;
+        let own = match listed.into_iter().find(|listed| listed.app_id() == app) {
+            Some(listed) => listed,
+            None => console.engine.app(&visitor.actor, Scope::Read, app).await?,
+        };
         let page = Page { after: None, limit: FLOWS_SHOWN };
-        let flows = engine.newest_flows(&visitor.actor, app, false, page).await?;
-        let sparks = engine.recent_sparks(&visitor.actor, app, DAYS_SHOWN).await?;
+        let flows = own.newest_flows(false, page).await?;
+        let sparks = own.recent_sparks(DAYS_SHOWN).await?;
         let mut days: HashMap<FlowId, Vec<u64>> =
             sparks.into_iter().map(|spark| (spark.flow_id, spark.days)).collect();
         let mut of = |flow| days.remove(&flow).unwrap_or_default();
         let shown = flows.iter().map(|state| around.neighbour(state, of(state.flow.flow_id)));
         around.flows = shown.collect();
-        around.app = Some(own);
+        around.own = Some(own);
         Ok(around)
     }
 
-    /// Around a flow, with the flow itself.
+    /// Around a flow, with the flow itself for reading.
     pub(super) async fn flow(
         console: &Console,
         visitor: &Visitor,
         flow: FlowId,
-    ) -> AdminResult<(Self, FlowState)> {
-        let state = console.engine.get_flow(&visitor.actor, flow).await?;
-        let around = Self::app(console, visitor, state.flow.app_id).await?;
-        Ok((around, state))
+    ) -> AdminResult<(Self, FlowHandle)> {
+        let flow = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
+        let around = Self::app(console, visitor, flow.app_id()).await?;
+        Ok((around, flow))
     }
 
     pub(super) async fn instance(console: &Console, visitor: &Visitor) -> AdminResult<Self> {
-        let engine = &console.engine;
-        let page = Page { after: None, limit: APPS_SHOWN + 1 };
-        let apps = engine.list_apps(&visitor.actor, page).await?;
-        let has_more_apps = apps.len() > APPS_SHOWN;
-        let apps = apps.into_iter().take(APPS_SHOWN).map(|detail| detail.row).collect();
-        Ok(Self { apps, has_more_apps, app: None, flows: Vec::new(), now: engine.now() })
+        Ok(Self::listed(console, visitor).await?.0)
     }
 
-    /// The app that the page is in.
-    pub(super) fn own(&self) -> AdminResult<&AppRow> {
-        self.app.as_ref().ok_or(AdminError::NotFound(Missing::App))
+    /// The apps that the visitor may see, and the handles on those that are shown.
+    async fn listed(console: &Console, visitor: &Visitor) -> AdminResult<(Self, Vec<AppHandle>)> {
+        let engine = &console.engine;
+        let page = Page { after: None, limit: APPS_SHOWN + 1 };
+        let mut listed = engine.list_apps(&visitor.actor, page).await?;
+        let has_more_apps = listed.len() > APPS_SHOWN;
+        listed.truncate(APPS_SHOWN);
+        let apps = listed.iter().map(|app| app.row.clone()).collect();
+        let around = Self { apps, has_more_apps, own: None, flows: Vec::new(), now: engine.now() };
+        Ok((around, listed))
+    }
+
+    /// The app that the page is in, if it is in one.
+    pub(super) fn in_app(&self) -> Option<&AppRow> {
+        self.own.as_ref().map(|app| &app.row)
+    }
+
+    /// The app that the page is in, for reading.
+    pub(super) fn own(&self) -> AdminResult<&AppHandle> {
+        self.own.as_ref().ok_or(AdminError::NotFound(Missing::App))
     }
 
     fn neighbour(&self, state: &FlowState, days: Vec<u64>) -> Neighbour {

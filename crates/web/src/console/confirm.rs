@@ -60,9 +60,14 @@ async fn confirm(
     let confirmed = match visitor.user_id {
         Some(_) => {
             let code = form.get("code").unwrap_or_default();
-            engine.confirm_with_password(secret, form.raw("password"), code).await
+            engine.accounts().confirm_with_password(secret, form.raw("password"), code).await
         }
-        None => engine.confirm_with_token(secret, form.get("token").unwrap_or_default()).await,
+        None => {
+            engine
+                .accounts()
+                .confirm_with_token(secret, form.get("token").unwrap_or_default())
+                .await
+        }
     };
     match confirmed {
         Ok(()) => Ok(reply::see_other(local(back).unwrap_or("/console"))),
@@ -93,7 +98,7 @@ async fn page(
     error: Option<&str>,
 ) -> Answer {
     let needs_code = match visitor.user_id {
-        Some(id) => console.engine.recovery_codes_left(id).await?.is_some(),
+        Some(id) => console.engine.accounts().recovery_codes_left(id).await?.is_some(),
         None => false,
     };
     let provider = console.provider.as_ref().filter(|_| visitor.user_id.is_some());

@@ -135,7 +135,7 @@ impl<'f> Frame<'f> {
     }
 
     fn top(&self) -> Markup {
-        let app = self.around.app.as_ref();
+        let app = self.around.in_app();
         html! {
             header.top {
                 div.heading {
@@ -171,7 +171,7 @@ impl<'f> Frame<'f> {
                     div.inner {
                         a.brand.first href="/console" { (icon::mark()) "Sluice" }
                         (self.apps())
-                        @if let Some(app) = &self.around.app {
+                        @if let Some(app) = self.around.in_app() {
                             (self.flows(&format!("/console/apps/{}", app.app_id)))
                         }
                         (self.foot())
@@ -182,7 +182,7 @@ impl<'f> Frame<'f> {
     }
 
     fn apps(&self) -> Markup {
-        let own = self.around.app.as_ref().map(|app| app.app_id);
+        let own = self.around.in_app().map(|app| app.app_id);
         html! {
             @if self.around.apps.len() > 1 || own.is_none() {
                 nav aria-label="Apps" {
@@ -238,7 +238,7 @@ impl<'f> Frame<'f> {
 
     /// Whether the visitor may do this in the app that the page is in.
     fn may(&self, scope: Scope) -> bool {
-        self.around.app.as_ref().is_some_and(|app| self.visitor.actor.may(scope, app.app_id))
+        self.around.in_app().is_some_and(|app| self.visitor.actor.may(scope, app.app_id))
     }
 
     fn foot(&self) -> Markup {

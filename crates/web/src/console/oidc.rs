@@ -215,11 +215,11 @@ async fn signed_in(console: &Console, from: &From, headers: &HeaderMap, query: &
         Ok(claims) => claims,
         Err(why) => return no(why),
     };
-    if asked.confirms && !console.engine.is_fresh_proof(&claims) {
+    if asked.confirms && !console.engine.accounts().is_fresh_proof(&claims) {
         tracing::warn!("an ID token that should confirm a user has no recent auth_time");
         return no(NotSignedIn::NotConfirmed);
     }
-    match console.engine.sign_in_with_subject(&claims, session::secret(headers)).await {
+    match console.engine.accounts().sign_in_with_subject(&claims, session::secret(headers)).await {
         Ok(secret) => {
             let back = local(&asked.back).unwrap_or("/console");
             Ok(reply::see_other_with(back, &session::kept(&secret)))

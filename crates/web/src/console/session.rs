@@ -41,7 +41,7 @@ impl FromRequestParts<Arc<Console>> for Visitor {
     ) -> Result<Self, Refused> {
         let signed_out = || Refused::SignedOut { back: back_to(parts) };
         let secret = secret(&parts.headers).ok_or_else(signed_out)?;
-        let session = console.engine.session(secret).await?.ok_or_else(signed_out)?;
+        let session = console.engine.accounts().session(secret).await?.ok_or_else(signed_out)?;
         Ok(Self::of(session, &parts.headers))
     }
 }
@@ -72,7 +72,8 @@ impl FromRequestParts<Arc<Console>> for Unattended {
     ) -> Result<Self, Refused> {
         let signed_out = || Refused::SignedOut { back: String::new() };
         let secret = secret(&parts.headers).ok_or_else(signed_out)?;
-        let session = console.engine.session_unused(secret).await?.ok_or_else(signed_out)?;
+        let session =
+            console.engine.accounts().session_unused(secret).await?.ok_or_else(signed_out)?;
         Ok(Self(Visitor::of(session, &parts.headers)))
     }
 }

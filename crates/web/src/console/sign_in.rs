@@ -73,7 +73,8 @@ async fn show(
     headers: HeaderMap,
 ) -> Answer {
     let back = query.get("to").unwrap_or_default();
-    let with_token = query.get("with") == Some("token") || !console.engine.has_users().await?;
+    let with_token =
+        query.get("with") == Some("token") || !console.engine.accounts().has_users().await?;
     let provider = console.provider.as_ref().map(Provider::button);
     let typed = Typed { back, with_token, provider, ..Typed::default() };
     Ok(page(Kind::Shown, typed, &headers))
@@ -132,14 +133,15 @@ async fn sign_in_with_code(
 ) -> Answer {
     let (ticket, back) = (form.get("ticket").unwrap_or_default(), form.raw("to"));
     let over = || Err(Refused::SignedOut { back: back.to_owned() });
-    let Some(user) = console.engine.ticket_holder(ticket) else { return over() };
+    let Some(user) = console.engine.accounts().ticket_holder(ticket) else { return over() };
     let wait = console.attempts.of_address(&from, &headers);
     if let Some(seconds) = wait.or_else(|| console.attempts.of_code(user)) {
         let text = format!("Too many attempts. Try again in {seconds} seconds.");
         return Ok(code_page(Kind::Limited(seconds), ticket, back, Some(&text), &headers));
     }
     let code = form.get("code").unwrap_or_default();
-    match console.engine.sign_in_with_code(ticket, code, session::secret(&headers)).await {
+    match console.engine.accounts().sign_in_with_code(ticket, code, session::secret(&headers)).await
+    {
         Ok(secret) => {
             let to = local(back).unwrap_or("/console");
             Ok(reply::see_other_with(to, &session::kept(&secret)))
@@ -212,16 +214,23 @@ async fn let_in(
 ) -> Result<sluice_engine::Secret, Refusal> {
     let engine = &console.engine;
     match typed.with_token {
-        true => engine.sign_in_with_token(form.get("token").unwrap_or_default(), before).await,
+        true => {
+            engine
+                .accounts()
+                .sign_in_with_token(form.get("token").unwrap_or_default(), before)
+                .await
+        }
         // A password is taken as it was typed, spaces included.
-        false => engine.sign_in_with_password(typed.email, form.raw("password"), before).await,
+        false => {
+            engine.accounts().sign_in_with_password(typed.email, form.raw("password"), before).await
+        }
     }
 }
 
 /// Whoever is not signed in any more is signed out all the same.
 async fn sign_out(State(console): State<Arc<Console>>, headers: HeaderMap) -> Answer {
     if let Some(secret) = session::secret(&headers) {
-        console.engine.sign_out(secret).await?;
+        console.engine.accounts().sign_out(secret).await?;
     }
     Ok(reply::see_other_with(PAGE, &session::dropped()))
 }

@@ -50,7 +50,7 @@ async fn set(
     }
     let engine = &console.engine;
     let before = session::secret(&headers);
-    match engine.set_password_by_link(code, form.raw("password"), before).await {
+    match engine.accounts().set_password_by_link(code, form.raw("password"), before).await {
         Ok(secret) => Ok(reply::see_other_with("/console?done=welcome", &session::kept(&secret))),
         Err(Refusal::Invalid(faults)) => Ok(page(Kind::Unfinished, code, &faults, &headers)),
         Err(Refusal::CodeNeeded(ticket)) => {

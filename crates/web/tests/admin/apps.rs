@@ -182,8 +182,8 @@ async fn keys_are_rotated_and_a_revoked_one_is_gone() {
         assert_eq!((gone.status, gone.text.as_str()), (204, ""));
     }
     assert_eq!(keys().await, json!([new]));
-    assert!(site.engine.app(&old).await.unwrap().is_none());
-    assert!(site.engine.app(&new).await.unwrap().is_some());
+    assert!(site.engine.app_by_key(&old).await.unwrap().is_none());
+    assert!(site.engine.app_by_key(&new).await.unwrap().is_some());
 }
 
 #[tokio::test]

@@ -15,5 +15,7 @@ mod summary;
 mod support;
 mod tokens;
 mod trail;
+#[path = "../../../engine/tests/support/use_cases.rs"]
+mod use_cases;
 mod users;
 mod versions;

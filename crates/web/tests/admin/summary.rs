@@ -82,14 +82,14 @@ async fn a_summary_is_exact_whatever_is_deleted_erased_and_put_together() {
     });
     site.store(&key, &version, known.clone()).await;
     assert_eq!(count("").await, 3);
-    site.engine.compact_counts().await.unwrap();
+    site.engine.upkeep().compact_counts().await.unwrap();
     site.store(&key, &version, known).await;
     site.delete(&format!("/responses/{one}")).await;
     assert_eq!(count("").await, 3);
     let erase = format!("/respondents?appId={app}&type=userId&value=user-77&answers=keep");
     assert!(site.delete(&erase).await.status < 300);
     assert_eq!(count("user-77").await, 3);
-    site.engine.compact_counts().await.unwrap();
+    site.engine.upkeep().compact_counts().await.unwrap();
     assert_eq!(count("user-77").await, 3);
 }
 

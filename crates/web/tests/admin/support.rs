@@ -164,7 +164,7 @@ impl Site {
 
     /// Submits through the engine, as the public API does: what came of it.
     pub(crate) async fn submit(&self, key: &str, submission: &Value) -> Receipt {
-        let app = self.engine.app(key).await.unwrap().unwrap();
+        let app = self.engine.app_by_key(key).await.unwrap().unwrap();
         let body = submission.to_string();
         self.engine.submit(&app, Some(body.as_bytes()), None).await.unwrap()
     }

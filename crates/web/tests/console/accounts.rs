@@ -1,5 +1,6 @@
 //! A user's sessions, confirming who is there, and the second factor.
 
+use crate::use_cases::UseCases as _;
 use sluice_engine::rows::Role;
 use sluice_store::AuditQuery;
 

@@ -1,5 +1,6 @@
 //! Somebody who is signed in to the console, as their browser sends its requests.
 
+use crate::use_cases::UseCases as _;
 use axum::body::Body;
 use http::Method;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};

@@ -1,5 +1,6 @@
 //! The editor: saving with and without a script, publishing, history, schedule.
 
+use crate::use_cases::UseCases as _;
 use axum::body::Body;
 use http::Method;
 use serde_json::{Value, json};

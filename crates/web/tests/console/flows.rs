@@ -1,5 +1,6 @@
 //! The list of flows: what it shows, and making, duplicating and archiving them.
 
+use crate::use_cases::UseCases as _;
 use serde_json::json;
 use sluice_engine::rows::{Page, Scope};
 use sluice_engine::templates::templates;

@@ -11,11 +11,15 @@
 mod accounts;
 mod desk;
 mod editor;
+#[path = "../../../engine/tests/support/faulty.rs"]
+#[allow(dead_code, unreachable_pub, reason = "only its counts are used here")]
+mod faulty;
 mod flows;
 mod frame;
 mod many_apps;
 mod oidc;
 mod preview;
+mod reads;
 mod responses;
 mod results;
 mod settings;
@@ -25,5 +29,7 @@ mod share;
 mod shop;
 mod sign_in;
 mod support;
+#[path = "../../../engine/tests/support/use_cases.rs"]
+mod use_cases;
 mod walls;
 mod welcome;

@@ -1,5 +1,6 @@
 //! More apps than a list shows at once: each can be reached, and be given to somebody.
 
+use crate::use_cases::UseCases as _;
 use sluice_engine::rows::Role;
 use sluice_flow::id::{AppId, v7};
 

@@ -1,5 +1,6 @@
 //! The preview: the hosted page of what is not published, which stores nothing.
 
+use crate::use_cases::UseCases as _;
 use serde_json::json;
 use sluice_engine::rows::{Order, Scope};
 use sluice_engine::templates::templates;

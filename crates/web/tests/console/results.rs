@@ -1,5 +1,6 @@
 //! Results: what the page shows is what was counted by hand, whatever was filtered, compared, edited or removed.
 
+use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
 use sluice_engine::rows::Role;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};

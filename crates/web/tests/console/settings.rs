@@ -1,5 +1,6 @@
 //! The pages of settings: what they show, what they change, and secrets that are shown once.
 
+use crate::use_cases::UseCases as _;
 use serde_json::json;
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{IdentityVerification, Page, Role, Scope};
@@ -333,7 +334,7 @@ async fn an_answer_that_contradicts_its_token_is_counted_once() {
     let claims = json!({"sub": "7", "aud": app, "iat": now, "exp": now + 300});
     let token = signer.token(Some(&kid), &claims);
     let key = site.engine.get_app(&actor(), app).await.unwrap().api_keys[0].to_string();
-    let view = site.engine.app(&key).await.unwrap().unwrap();
+    let view = site.engine.app_by_key(&key).await.unwrap().unwrap();
     for user in ["7", "8", "9"] {
         let proven = site.engine.identify(&view, Presented::Token(&token)).await.unwrap();
         let body = json!({
@@ -369,7 +370,7 @@ async fn the_page_of_a_user_says_that_the_provider_ended_their_password() {
         verified_email: Some("ann@mail.example".into()),
         authenticated_at: None,
     };
-    site.engine.sign_in_with_subject(&claims, None).await.unwrap();
+    site.engine.accounts().sign_in_with_subject(&claims, None).await.unwrap();
     let page = root.get(&path).await.ok();
     assert!(page.contains(ended) && !page.contains(works), "{page}");
 }

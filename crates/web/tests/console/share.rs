@@ -1,5 +1,6 @@
 //! Sharing a flow: the link and its code, the snippet, the calls with real ids, invitations.
 
+use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
 use sluice_engine::rows::{IdentityKeyKind, IdentityVerification, Role, Scope};
 use sluice_engine::{AppPatch, NewFlow, NewIdentityKey, Receipt};
@@ -59,7 +60,7 @@ async fn the_calls_bear_real_ids_and_the_last_one_stores_a_response() {
         .strip_suffix('\'')
         .unwrap()
         .replace("'\\''", "'");
-    let view = site.engine.app(&key).await.unwrap().unwrap();
+    let view = site.engine.app_by_key(&key).await.unwrap().unwrap();
     let receipt = site.engine.submit(&view, Some(body.as_bytes()), None).await.unwrap();
     assert!(matches!(receipt, Receipt::Accepted(_)), "{body}: {receipt:?}");
     let typescript = text_of(&page, "calls-typescript");

@@ -1,5 +1,6 @@
 //! Signing in and out, and what keeps others from it.
 
+use crate::use_cases::UseCases as _;
 use axum::body::Body;
 use http::Request;
 use sluice_engine::people::UserPatch;

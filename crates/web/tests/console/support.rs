@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use crate::use_cases::UseCases as _;
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
@@ -20,6 +21,8 @@ use sluice_store::Store;
 use sluice_web::{Allowed, App, ConsoleOptions, HostedOptions, KeyFetcher, Limits};
 use tower::ServiceExt as _;
 
+use crate::faulty::FaultyStore;
+
 /// 2026-11-15T02:00:00.000Z, where every test starts.
 pub(crate) const START: i64 = 1_794_708_000_000;
 /// The environment's token: it may do everything.
@@ -31,6 +34,8 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 pub(crate) struct Site {
     pub(crate) engine: Arc<Engine>,
     pub(crate) store: Arc<dyn Store>,
+    /// The same store, which counts what is read.
+    pub(crate) faults: Arc<FaultyStore>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) router: App,
     _folder: tempfile::TempDir,
@@ -73,7 +78,9 @@ impl Site {
 
     pub(crate) async fn with(console: ConsoleOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = crate::shop::either::open(folder.path()).await;
+        let faults = FaultyStore::new(crate::shop::either::open(folder.path()).await);
+        let faults = Arc::new(faults);
+        let store = Arc::clone(&faults) as Arc<dyn Store>;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
         let options = Options {
             admin_token: Some(ROOT.to_owned()),
@@ -85,7 +92,7 @@ impl Site {
         let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();
         let hosted = HostedOptions::default();
         let router = App::with_console(Arc::clone(&engine), Limits::default(), hosted, console);
-        Self { engine, store, clock, router, _folder: folder }
+        Self { engine, store, faults, clock, router, _folder: folder }
     }
 
     /// Sends a request as it is.
@@ -123,7 +130,7 @@ impl Site {
     pub(crate) async fn user(&self, email: &str, app_id: Option<AppId>, role: Role) -> UserId {
         let new = NewUser { email: email.into(), name: format!("{role:?}"), role, app_id };
         let (user, link) = self.engine.create_user(&actor(), new).await.unwrap();
-        self.engine.set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
+        self.engine.accounts().set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
         user.user_id
     }
 
@@ -164,7 +171,7 @@ impl Site {
         more: Value,
     ) -> ResponseId {
         let key = self.engine.get_app(&actor(), app).await.unwrap().api_keys[0].to_string();
-        let view = self.engine.app(&key).await.unwrap().unwrap();
+        let view = self.engine.app_by_key(&key).await.unwrap().unwrap();
         let mut body = json!({
             "flowVersionId": version, "flowVersionPayloadGeneration": "4",
             "respondentAnalyticsAdmission": "collection_only", "answers": {}

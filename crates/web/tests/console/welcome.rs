@@ -1,5 +1,6 @@
 //! Setting a password with a link.
 
+use crate::use_cases::UseCases as _;
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::Role;
 
@@ -18,7 +19,7 @@ async fn a_link_leads_to_a_password_and_into_the_console_once() {
         app_id: Some(app),
     };
     let (_, secret) = site.engine.create_user(&actor(), new).await.unwrap();
-    let link = site.engine.welcome_url(&secret);
+    let link = site.engine.accounts().welcome_url(&secret);
     assert_eq!(link, format!("https://ask.example/console/welcome#{}", secret.0));
     let browser = site.browser();
     assert!(browser.get(PAGE).await.ok().contains("name=\"code\""));

@@ -1,5 +1,6 @@
 //! A browser without a script, as far as forms go: it loads a page, fills in fields, and presses a button.
 
+use crate::use_cases::UseCases as _;
 use axum::body::Body;
 use http::Method;
 use serde_json::{Value, json};

@@ -1,5 +1,6 @@
 //! What a page is made of, and who may show it in a frame.
 
+use crate::use_cases::UseCases as _;
 use serde_json::json;
 use sluice_engine::AppPatch;
 

@@ -1,5 +1,6 @@
 //! Hosted pages of an app that verifies identities.
 
+use crate::use_cases::UseCases as _;
 use axum::body::Body;
 use http::Method;
 use serde_json::{Value, json};

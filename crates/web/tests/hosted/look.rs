@@ -1,5 +1,6 @@
 //! An accent colour and a logo by app.
 
+use crate::use_cases::UseCases as _;
 use serde_json::json;
 use sluice_engine::AppPatch;
 use sluice_engine::look::HostedPatch;

@@ -16,4 +16,6 @@ mod once;
 mod parameters;
 mod shield;
 mod states;
+#[path = "../../../engine/tests/support/use_cases.rs"]
+mod use_cases;
 mod versions;

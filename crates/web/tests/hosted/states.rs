@@ -1,5 +1,6 @@
 //! Pages on which there is nothing to answer: each says why, and what to do.
 
+use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
 use sluice_engine::NewInvitation;
 use sluice_flow::id::FlowId;

@@ -1,5 +1,6 @@
 //! A version that is published while somebody answers the one before.
 
+use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
 
 use crate::browser::{Browser, READ, answers, path, published, stored};

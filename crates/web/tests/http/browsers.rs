@@ -1,5 +1,6 @@
 //! What browsers of other origins are told.
 
+use crate::use_cases::UseCases as _;
 use axum::body::Body;
 use http::Method;
 use sluice_engine::AppPatch;

@@ -75,7 +75,7 @@ async fn gate(signer: Option<Signer>) -> Gate {
         }
     };
     it.mode(IdentityVerification::Enforce).await;
-    let app = it.site.engine.app(&it.site.key).await.unwrap().unwrap();
+    let app = it.site.engine.app_by_key(&it.site.key).await.unwrap().unwrap();
     Gate { it, app, kid, signer }
 }
 

@@ -1,5 +1,6 @@
 //! Sending again: the same key stores one row and gives its first answer.
 
+use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
 use sluice_engine::rows::Order;
 use sluice_engine::{Paging, ResponseFilter};

@@ -1,5 +1,6 @@
 //! Verification of identities over HTTP: modes, keys, matching, counts; and that nothing is left out.
 
+use crate::use_cases::UseCases as _;
 use std::sync::Arc;
 
 use axum::body::Body;

@@ -21,4 +21,6 @@ mod stalled;
 mod streams;
 mod superjson;
 mod trpc;
+#[path = "../../../engine/tests/support/use_cases.rs"]
+mod use_cases;
 mod windows;

@@ -1,5 +1,6 @@
 //! Limits of the public API: calls by app and by address, bytes by day. No bucket refills during a test: one call an hour.
 
+use crate::use_cases::UseCases as _;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;

@@ -5,6 +5,7 @@
 
 mod fields;
 
+use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
 use sluice_engine::rows::IdentityVerification;
 use sluice_flow::id::FlowVersionId;

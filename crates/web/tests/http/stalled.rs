@@ -1,5 +1,6 @@
 //! HTTP/2 clients that leave what they asked for unread.
 
+use crate::use_cases::UseCases as _;
 use std::time::Duration;
 
 use bytes::Bytes;

@@ -1,5 +1,6 @@
 //! Live and grace windows over HTTP, to the millisecond: both are half-open.
 
+use crate::use_cases::UseCases as _;
 use sluice_flow::id::{FlowId, FlowVersionId};
 
 use crate::support::{START, Site, actor, submission};

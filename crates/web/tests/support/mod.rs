@@ -8,6 +8,7 @@ pub(crate) mod either;
 #[allow(dead_code, reason = "each test file uses its own part")]
 pub(crate) mod tokens;
 
+use crate::use_cases::UseCases as _;
 use std::sync::Arc;
 
 use axum::body::Body;

@@ -27,9 +27,18 @@ pub(in super::super) async fn list(pool: &Pool, page: Page<AppId>) -> StoreResul
     pool.many(&sql, &[&after, &limit(page.limit)], codec::app).await
 }
 
-pub(in super::super) async fn keys(pool: &Pool, app: AppId) -> StoreResult<Vec<KeyRow>> {
-    let sql = format!("SELECT {KEY} FROM api_keys WHERE app_id = $1 ORDER BY created_at, api_key");
-    pool.many(&sql, &[&app.uuid()], codec::key).await
+pub(in super::super) async fn by_ids(pool: &Pool, apps: &[AppId]) -> StoreResult<Vec<App>> {
+    let apps: Vec<Uuid> = apps.iter().map(|app| app.uuid()).collect();
+    let sql = format!("SELECT {APP} FROM apps WHERE app_id = ANY($1) ORDER BY app_id");
+    pool.many(&sql, &[&apps], codec::app).await
+}
+
+pub(in super::super) async fn keys(pool: &Pool, apps: &[AppId]) -> StoreResult<Vec<KeyRow>> {
+    let apps: Vec<Uuid> = apps.iter().map(|app| app.uuid()).collect();
+    let sql = format!(
+        "SELECT {KEY} FROM api_keys WHERE app_id = ANY($1) ORDER BY app_id, created_at, api_key"
+    );
+    pool.many(&sql, &[&apps], codec::key).await
 }
 
 pub(in super::super) async fn identity_keys(

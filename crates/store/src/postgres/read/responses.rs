@@ -5,7 +5,7 @@
 //! own and well within its deadline. The server leaves out what cannot pass, by tests that are cheap; what it
 //! gives is judged here.
 
-use sluice_flow::id::ResponseId;
+use sluice_flow::id::{AppId, FlowId, ResponseId};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -28,6 +28,22 @@ pub(in super::super) async fn by_id(
 ) -> StoreResult<Option<ResponseRow>> {
     let sql = format!("SELECT {RESPONSE} FROM responses WHERE response_id = $1");
     pool.one(&sql, &[&response.uuid()], codec::response).await
+}
+
+pub(in super::super) async fn newest(
+    pool: &Pool,
+    app: AppId,
+    flows: &[FlowId],
+) -> StoreResult<Vec<(FlowId, ResponseId)>> {
+    let flows: Vec<Uuid> = flows.iter().map(|flow| flow.uuid()).collect();
+    // For each flow one look at the end of the index `(app, flow, id)`.
+    let sql = "SELECT wanted.flow_id, newest.response_id \
+         FROM unnest($2::uuid[]) AS wanted (flow_id) CROSS JOIN LATERAL \
+         (SELECT response_id FROM responses WHERE app_id = $1 \
+          AND responses.flow_id = wanted.flow_id ORDER BY response_id DESC LIMIT 1) AS newest";
+    let pair =
+        |cells: &mut Cells| Ok((cells.id(FlowId::from_uuid)?, cells.id(ResponseId::from_uuid)?));
+    pool.many(sql, &[&app.uuid(), &flows], pair).await
 }
 
 pub(in super::super) async fn list(

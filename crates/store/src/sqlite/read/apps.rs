@@ -25,9 +25,22 @@ pub(in super::super) fn list(connection: &Connection, page: Page<AppId>) -> Resu
     many(connection, &sql, params![after, limit(page.limit)], codec::app)
 }
 
-pub(in super::super) fn keys(connection: &Connection, app: AppId) -> Result<Vec<KeyRow>> {
+pub(in super::super) fn by_ids(connection: &Connection, mut apps: Vec<AppId>) -> Result<Vec<App>> {
+    apps.sort_unstable();
+    apps.dedup();
+    let instant = connection.unchecked_transaction()?;
+    let found = apps.into_iter().map(|app| by_id(&instant, app));
+    found.filter_map(Result::transpose).collect()
+}
+
+pub(in super::super) fn keys(connection: &Connection, apps: &[AppId]) -> Result<Vec<KeyRow>> {
+    let instant = connection.unchecked_transaction()?;
     let sql = format!("SELECT {KEY} FROM api_keys WHERE app_id = ?1 ORDER BY created_at, api_key");
-    many(connection, &sql, [bytes!(app)], codec::key)
+    let mut keys = Vec::new();
+    for app in apps {
+        keys.extend(many(&instant, &sql, [bytes!(app)], codec::key)?);
+    }
+    Ok(keys)
 }
 
 pub(in super::super) fn identity_keys(

@@ -5,7 +5,7 @@
 
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Params, Result, Row};
-use sluice_flow::id::{FlowVersionId, ResponseId};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use uuid::Uuid;
 
@@ -31,6 +31,23 @@ pub(in super::super) fn by_id(
 ) -> Result<Option<ResponseRow>> {
     let sql = format!("SELECT {RESPONSE} FROM responses WHERE response_id = ?1");
     one(connection, &sql, [bytes!(response)], codec::response)
+}
+
+pub(in super::super) fn newest(
+    connection: &Connection,
+    app: AppId,
+    flows: &[FlowId],
+) -> Result<Vec<(FlowId, ResponseId)>> {
+    let instant = connection.unchecked_transaction()?;
+    let sql = "SELECT response_id FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
+         ORDER BY response_id DESC LIMIT 1";
+    let mut newest = Vec::new();
+    for flow in flows {
+        let of_flow = [bytes!(app), bytes!(flow)];
+        let found = one(&instant, sql, of_flow, |cells| cells.id(ResponseId::from_uuid))?;
+        newest.extend(found.map(|response| (*flow, response)));
+    }
+    Ok(newest)
 }
 
 /// Walks one slice: a short read of its own. Between two slices others get their turn, and a caller

@@ -8,6 +8,7 @@ use axum::response::Response;
 use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::{Value, json};
+use sluice_engine::rows::Scope;
 use sluice_engine::{Editing, Saved};
 use sluice_flow::counts::Counted;
 use sluice_flow::definition::{Definition, Fault, check};
@@ -38,7 +39,7 @@ pub(super) async fn show(
     At(flow): At<FlowId>,
     Query(query): Query,
 ) -> Answer {
-    let editing = console.engine.editing(&visitor.actor, flow).await?;
+    let editing = console.engine.flow(&visitor.actor, Scope::Read, flow).await?.editing()?;
     let shown = Shown {
         text: pretty(&editing.definition),
         tag: &editing.tag,
@@ -55,8 +56,8 @@ pub(super) async fn save(
     At(flow): At<FlowId>,
     Form(form): Form,
 ) -> Answer {
-    let editing = console.engine.editing(&visitor.actor, flow).await?;
-    super::need_write(&visitor, editing.state.flow.app_id)?;
+    let opened = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    let editing = opened.editing()?;
     let text = form.raw("definition").replace("\r\n", "\n");
     let wrong = |why: String, tag: &str, faults: &[Fault]| (why, tag.to_owned(), faults.to_vec());
     let (why, tag, faults) = match serde_json::from_str::<Value>(&text) {
@@ -65,11 +66,7 @@ pub(super) async fn save(
             wrong("It must be an object in { }.".to_owned(), form.raw("tag"), &[])
         }
         Ok(definition) => {
-            let saved = console
-                .engine
-                .save_draft(&visitor.actor, flow, &definition, form.raw("tag"))
-                .await?;
-            match saved {
+            match opened.save_draft(&definition, form.raw("tag")).await? {
                 Saved::Saved { .. } => {
                     return Ok(reply::see_other(&format!(
                         "/console/flows/{flow}/edit?done=saved#json"
@@ -103,7 +100,7 @@ async fn page(
     let content = html! {
         @if done == Some("published") { (publish::what_next(state)) }
         @if writes {
-            (editor(editing, shown, around.own()?.grace_window_seconds))
+            (editor(editing, shown, around.own()?.row.grace_window_seconds))
         } @else {
             (reading(editing))
         }

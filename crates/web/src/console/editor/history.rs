@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::rows::VersionRow;
-use sluice_engine::{Engine, HistoryEntry};
+use sluice_engine::rows::{Scope, VersionRow};
+use sluice_engine::{FlowHandle, HistoryEntry, VersionHandle};
 use sluice_flow::definition::{Change, difference};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::lifecycle::Accepting;
@@ -41,8 +41,8 @@ pub(super) async fn show(
 ) -> Answer {
     let (around, state) = Around::flow(&console, &visitor, flow).await?;
     let before = query.get("before").and_then(|before| before.parse().ok());
-    let entries = console.engine.history(&visitor.actor, flow, before, PAGE_VERSIONS + 1).await?;
-    let counts = console.engine.responses_by_version(&visitor.actor, flow).await?;
+    let entries = state.history(before, PAGE_VERSIONS + 1).await?;
+    let counts = state.responses_by_version().await?;
     let writes = may_write(&visitor, state.flow.app_id) && state.flow.archived_at.is_none();
     let told: Vec<Told<'_>> = entries
         .iter()
@@ -52,7 +52,7 @@ pub(super) async fn show(
             entry,
             changes: entries
                 .get(at + 1)
-                .and_then(|older| between(&console.engine, &older.version, &entry.version)),
+                .and_then(|older| between(&state, &older.version, &entry.version)),
             responses: counts.get(&entry.version.flow_version_id).copied().unwrap_or(0),
         })
         .collect();
@@ -140,8 +140,8 @@ fn responses(count: u64) -> String {
     if count == 1 { "1 response".to_owned() } else { format!("{} responses", number(count)) }
 }
 
-fn between(engine: &Engine, older: &VersionRow, newer: &VersionRow) -> Option<Vec<Change>> {
-    Some(difference(&*engine.definition(older)?, &*engine.definition(newer)?))
+fn between(flow: &FlowHandle, older: &VersionRow, newer: &VersionRow) -> Option<Vec<Change>> {
+    Some(difference(&*flow.definition(older)?, &*flow.definition(newer)?))
 }
 
 /// One version: what it asked, and how it looked.
@@ -152,7 +152,8 @@ pub(super) async fn version(
     At(version): At<FlowVersionId>,
 ) -> Answer {
     let (around, state) = Around::flow(&console, &visitor, flow).await?;
-    let row = console.engine.get_version(&visitor.actor, version).await?.version;
+    let found = console.engine.version(&visitor.actor, Scope::Read, version).await?;
+    let row = &found.version;
     if row.flow_id != flow {
         return Err(reply::Refused::NoSuchPage);
     }
@@ -162,7 +163,7 @@ pub(super) async fn version(
         div.editor data-pane="both" {
             div.panes {
                 section.write aria-label="Questions" {
-                    @if let Some(definition) = console.engine.definition(&row) {
+                    @if let Some(definition) = state.definition(row) {
                         h2 { "Version " (row.number) ": " (definition.title()) }
                         (questions::list(&definition))
                     }
@@ -185,8 +186,7 @@ pub(super) async fn republish(
     At(flow): At<FlowId>,
     At(version): At<FlowVersionId>,
 ) -> Answer {
-    needed(&console, &visitor, flow, version).await?;
-    console.engine.republish(&visitor.actor, version).await?;
+    writable(&console, &visitor, flow, version).await?.republish().await?;
     Ok(reply::see_other(&format!("/console/flows/{flow}/history?done=published")))
 }
 
@@ -196,19 +196,17 @@ pub(super) async fn retire(
     At(flow): At<FlowId>,
     At(version): At<FlowVersionId>,
 ) -> Answer {
-    needed(&console, &visitor, flow, version).await?;
-    console.engine.retire(&visitor.actor, version).await?;
+    writable(&console, &visitor, flow, version).await?.retire().await?;
     Ok(reply::see_other(&format!("/console/flows/{flow}/history?done=withdrawn")))
 }
 
-/// The version is one of this flow, as its address says.
-async fn needed(
+/// The version for writing, if it is one of this flow, as its address says.
+async fn writable(
     console: &Console,
     visitor: &Visitor,
     flow: FlowId,
     version: FlowVersionId,
-) -> Result<(), reply::Refused> {
-    let found = console.engine.get_version(&visitor.actor, version).await?;
-    super::need_write(visitor, found.flow.app_id)?;
-    if found.flow.flow_id == flow { Ok(()) } else { Err(reply::Refused::NoSuchPage) }
+) -> Result<VersionHandle, reply::Refused> {
+    let found = console.engine.version(&visitor.actor, Scope::Write, version).await?;
+    if found.flow.flow_id == flow { Ok(found) } else { Err(reply::Refused::NoSuchPage) }
 }

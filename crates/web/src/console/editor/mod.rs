@@ -19,8 +19,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::routing::{get, post};
 use sluice_engine::rows::Scope;
-use sluice_engine::{AdminResult, Missing};
-use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::id::FlowId;
 
 use super::Console;
 use super::reply::Answer;
@@ -43,11 +42,6 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/history/{flowVersionId}/retire", post(history::retire))
 }
 
-/// Refuses whoever may not write, before anything else is said of what they sent.
-fn need_write(visitor: &Visitor, app: AppId) -> AdminResult<()> {
-    visitor.actor.need_in(Scope::Write, app, Missing::App)
-}
-
 /// The hosted page of the draft, or of a version, in a frame of the editor.
 async fn preview(
     State(console): State<Arc<Console>>,
@@ -57,7 +51,8 @@ async fn preview(
     request: Request,
 ) -> Answer {
     let version = query.get("version").and_then(|version| version.parse().ok());
-    let previewed = console.engine.preview(&visitor.actor, flow, version).await?;
+    let previewed =
+        console.engine.flow(&visitor.actor, Scope::Read, flow).await?.preview(version).await?;
     let address = format!("/console/flows/{flow}/preview");
     Ok(console.previews.page(previewed, address, request).await)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::rows::FlowState;
+use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::{AdminError, Editing};
 use sluice_flow::definition::{Change, Fault, check, difference};
 use sluice_flow::id::FlowId;
@@ -79,9 +79,9 @@ pub(super) async fn review(
     visitor: Visitor,
     At(flow): At<FlowId>,
 ) -> Answer {
-    let editing = console.engine.editing(&visitor.actor, flow).await?;
-    let around = Around::app(&console, &visitor, editing.state.flow.app_id).await?;
-    let warnings = console.engine.draft_warnings(&editing.definition);
+    let (around, flow) = Around::flow(&console, &visitor, flow).await?;
+    let editing = flow.editing()?;
+    let warnings = flow.draft_warnings(&editing.definition)?;
     let content = reviewed(&editing, &warnings, None);
     let title = format!("Publish {}", editing.state.flow.name);
     let frame = Frame::new(&visitor, &around, Place::Flow(&editing.state, Tab::Edit), &title);
@@ -95,7 +95,12 @@ pub(super) async fn publish(
     At(flow): At<FlowId>,
     Form(form): Form,
 ) -> Answer {
-    let published = console.engine.publish_seen(&visitor.actor, flow, form.raw("tag")).await;
+    let published = console
+        .engine
+        .flow(&visitor.actor, Scope::Write, flow)
+        .await?
+        .publish_seen(form.raw("tag"))
+        .await;
     let why = match published {
         Ok(_) => {
             return Ok(reply::see_other(&format!("/console/flows/{flow}/edit?done=published")));
@@ -104,10 +109,11 @@ pub(super) async fn publish(
         Err(AdminError::Conflict { detail, .. }) => Some(detail),
         Err(error) => return Err(error.into()),
     };
-    let editing = console.engine.editing(&visitor.actor, flow).await?;
-    let around = Around::app(&console, &visitor, editing.state.flow.app_id).await?;
+    // Read again: the state may have changed since it was decided on.
+    let (around, flow) = Around::flow(&console, &visitor, flow).await?;
+    let editing = flow.editing()?;
     let kind = if why.is_some() { Kind::Conflict } else { Kind::Unfinished };
-    let warnings = console.engine.draft_warnings(&editing.definition);
+    let warnings = flow.draft_warnings(&editing.definition)?;
     let content = reviewed(&editing, &warnings, why.as_deref());
     let frame =
         Frame::new(&visitor, &around, Place::Flow(&editing.state, Tab::Edit), "Not published");

@@ -6,6 +6,7 @@ use axum::extract::{Request, State};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sluice_engine::Saved;
+use sluice_engine::rows::Scope;
 use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
 
@@ -39,12 +40,10 @@ pub(super) async fn save(
     request: Request,
 ) -> Answer {
     // Who may not write learns nothing of what else is wrong.
-    let app = console.engine.get_flow(&visitor.actor, flow).await?.flow.app_id;
-    super::need_write(&visitor, app)?;
+    let flow = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let body = read_whole(request).await?;
     let sent: Sent = serde_json::from_slice(&body).map_err(|_| Refused::Unreadable)?;
-    let saved =
-        console.engine.save_draft(&visitor.actor, flow, &sent.definition, &sent.tag).await?;
+    let saved = flow.save_draft(&sent.definition, &sent.tag).await?;
     Ok(match &saved {
         Saved::Saved { tag, faults } => {
             reply::json(Kind::Shown, &Told { tag, faults, definition: None })

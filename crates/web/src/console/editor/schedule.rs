@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::rows::FlowState;
+use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::{AdminError, FlowPatch};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
@@ -122,10 +122,9 @@ pub(super) async fn save(
     At(flow): At<FlowId>,
     Form(form): Form,
 ) -> Answer {
-    let state = console.engine.get_flow(&visitor.actor, flow).await?;
-    super::need_write(&visitor, state.flow.app_id)?;
+    let state = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let saved = match patch_of(&form, &state) {
-        Ok(patch) => console.engine.update_flow(&visitor.actor, flow, &patch).await,
+        Ok(patch) => state.update(&patch).await,
         Err(faults) => Err(AdminError::Invalid(faults)),
     };
     let faults = match saved {

@@ -1,5 +1,6 @@
 //! Archiving a flow: what it means first, then the deed.
 
+use sluice_engine::rows::Scope;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -42,7 +43,7 @@ pub(super) async fn done(
     visitor: Visitor,
     At(flow): At<FlowId>,
 ) -> Answer {
-    let app = console.engine.get_flow(&visitor.actor, flow).await?.flow.app_id;
-    console.engine.archive_flow(&visitor.actor, flow).await?;
-    Ok(reply::see_other(&format!("/console/apps/{app}?done=archived")))
+    let flow = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    flow.archive().await?;
+    Ok(reply::see_other(&format!("/console/apps/{}?done=archived", flow.app_id())))
 }

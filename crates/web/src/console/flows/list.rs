@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::rows::{FlowState, Order, Page};
+use sluice_engine::AdminResult;
+use sluice_engine::rows::{FlowState, Page};
 use sluice_engine::summary::Spark;
-use sluice_engine::{Paging, ResponseFilter};
 use sluice_flow::definition::Kind as FlowKind;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
@@ -47,10 +47,10 @@ pub(super) async fn show(
     let is_archive = query.get("view") == Some("archived");
     let after: Option<FlowId> = query.get("after").and_then(|id| id.parse().ok());
     let page = Page { after, limit: PAGE_FLOWS + 1 };
-    let mut flows = console.engine.newest_flows(&visitor.actor, app, is_archive, page).await?;
+    let mut flows = around.own()?.newest_flows(is_archive, page).await?;
     let has_more = flows.len() > PAGE_FLOWS;
     flows.truncate(PAGE_FLOWS);
-    let entries = read(&console, &visitor, &around, app, flows).await?;
+    let entries = read(&around, flows).await?;
     let base = format!("/console/apps/{app}");
     let writes = may_write(&visitor, app);
     let is_first_run = entries.is_empty() && after.is_none() && !is_archive;
@@ -70,35 +70,25 @@ pub(super) async fn show(
     let new = html! {
         @if writes && !is_first_run { a.button.primary href={ (base) "/new" } { "New flow" } }
     };
-    let title = around.own()?.name.clone();
+    let title = around.own()?.row.name.clone();
     let frame = Frame::new(&visitor, &around, Place::Flows, &title).done(query.get("done"));
     Ok(frame.actions(new).script("flows.js").page(Kind::Shown, content))
 }
 
-async fn read(
-    console: &Console,
-    visitor: &Visitor,
-    around: &Around,
-    app: AppId,
-    flows: Vec<FlowState>,
-) -> Result<Vec<Entry>, crate::console::reply::Refused> {
-    let sparks = console.engine.sparks(&visitor.actor, app, SPARK_DAYS).await?;
+async fn read(around: &Around, flows: Vec<FlowState>) -> AdminResult<Vec<Entry>> {
+    let app = around.own()?;
+    let sparks = app.sparks(SPARK_DAYS).await?;
     let mut sparks: HashMap<FlowId, Spark> =
         sparks.into_iter().map(|spark| (spark.flow_id, spark)).collect();
-    let mut entries = Vec::with_capacity(flows.len());
-    for state in flows {
-        let flow = state.flow.flow_id;
-        let (all, newest) =
-            (ResponseFilter::default(), Paging { after: None, order: Order::Desc, limit: 1 });
-        let last = console.engine.list_responses(&visitor.actor, flow, &all, newest).await?;
-        entries.push(Entry {
-            status: Status::of(&state, around.now),
-            spark: sparks.remove(&flow),
-            last_answer: last.rows.first().map(|row| row.response_id.made_at()),
-            state,
-        });
-    }
-    Ok(entries)
+    let ids: Vec<FlowId> = flows.iter().map(|state| state.flow.flow_id).collect();
+    let last_received = app.last_received(&ids).await?;
+    let entry = |state: FlowState| Entry {
+        status: Status::of(&state, around.now),
+        spark: sparks.remove(&state.flow.flow_id),
+        last_answer: last_received.get(&state.flow.flow_id).copied(),
+        state,
+    };
+    Ok(flows.into_iter().map(entry).collect())
 }
 
 fn views(base: &str, is_archive: bool) -> Markup {

@@ -40,7 +40,7 @@ async fn first_tab(
     visitor: Visitor,
     At(flow): At<FlowId>,
 ) -> Answer {
-    console.engine.get_flow(&visitor.actor, flow).await?;
+    console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     Ok(reply::see_other(&format!("/console/flows/{flow}/edit")))
 }
 
@@ -50,9 +50,8 @@ async fn duplicate(
     visitor: Visitor,
     At(flow): At<FlowId>,
 ) -> Answer {
-    let engine = &console.engine;
-    let original = engine.get_flow(&visitor.actor, flow).await?.flow.name;
-    let copy = engine.duplicate_flow(&visitor.actor, flow, &copy_of(&original)).await?;
+    let original = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    let copy = original.duplicate(&copy_of(&original.flow.name)).await?;
     let address = format!("/console/flows/{}/edit?done=duplicated", copy.flow.flow_id);
     Ok(reply::see_other(&address))
 }

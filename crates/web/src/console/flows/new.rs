@@ -44,7 +44,8 @@ pub(super) async fn create(
     let name = form.get("name").unwrap_or(&template.name).to_owned();
     let definition = Some(template.definition.clone());
     let new = NewFlow { name, kind: template.kind, definition };
-    let made = console.engine.create_flow(&visitor.actor, app, &new).await?;
+    let made =
+        console.engine.app(&visitor.actor, Scope::Write, app).await?.create_flow(&new).await?;
     Ok(reply::see_other(&format!("/console/flows/{}/edit?done=created", made.flow.flow_id)))
 }
 
@@ -58,7 +59,12 @@ pub(super) async fn preview(
 ) -> Answer {
     let name = parts.iter().find(|(name, _)| name == "template").map(|(_, value)| value.as_str());
     let template = name.and_then(template).ok_or(Refused::NoSuchPage)?;
-    let previewed = console.engine.preview_template(&visitor.actor, app, template).await?;
+    let previewed = console
+        .engine
+        .app(&visitor.actor, Scope::Read, app)
+        .await?
+        .preview_template(template)
+        .await?;
     let address = format!("/console/apps/{app}/templates/{}", template.id);
     Ok(console.previews.page(previewed, address, request).await)
 }

@@ -8,6 +8,7 @@ use http::HeaderMap;
 use maud::{Markup, html};
 use serde_json::json;
 use sluice_engine::export::{ExportAs, ExportFormat, FORMATS, Headings, Progress};
+use sluice_engine::rows::Scope;
 use sluice_flow::id::FlowId;
 
 use super::view::{Part, View};
@@ -111,7 +112,12 @@ pub(super) async fn download(
     let headings = headings.filter(|_| format.has_headings).unwrap_or_default();
     let filter = View::of(&query).filter();
     let exported_as = ExportAs { format, headings };
-    let export = console.engine.export(&visitor.actor, flow, exported_as, &filter).await?;
+    let export = console
+        .engine
+        .flow(&visitor.actor, Scope::Export, flow)
+        .await?
+        .export(exported_as, &filter)
+        .await?;
     if let Some(name) = query.get("id").filter(|name| name.len() <= NAME_CHARS_MAX) {
         let (who, name) = (visitor.actor.name.clone(), name.to_owned());
         let progress = Arc::clone(&export.progress);

@@ -15,6 +15,7 @@ use http::HeaderMap;
 use serde_json::json;
 use sluice_engine::Asked;
 use sluice_engine::live::{TOO_MANY_OF_ONE, Watch};
+use sluice_engine::rows::Scope;
 use sluice_engine::{AdminError, AdminResult, Missing};
 use sluice_flow::id::{FlowId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
@@ -59,8 +60,8 @@ pub(super) async fn stream(
     // A browser that asks again by itself says which it was told last.
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let since = last.or_else(|| query.get("since")?.parse().ok());
-    let watch = engine.watch_responses(&visitor.actor, flow, &view.filter(), since).await;
-    let watch = match watch {
+    let opened = engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    let watch = match opened.watch_responses(&view.filter(), since).await {
         Ok(watch) => watch,
         Err(AdminError::Conflict { code: TOO_MANY_OF_ONE, detail }) => {
             return Err(Refused::TooManyWatches(detail));
@@ -69,7 +70,7 @@ pub(super) async fn stream(
         Err(AdminError::Conflict { .. }) => return Ok(reply::no_events()),
         Err(error) => return Err(error.into()),
     };
-    let asked = engine.asked_in(&visitor.actor, flow).await?;
+    let asked = opened.asked().await?;
     let secret = session::secret(&headers).unwrap_or_default().to_owned();
     let stopping = console.stopping.subscribe();
     let until = Instant::now() + LIFE;
@@ -93,10 +94,10 @@ impl Live {
     async fn next(&mut self) -> AdminResult<String> {
         let rows = tokio::time::timeout(HEARTBEAT, self.watch.next()).await;
         let engine = &self.console.engine;
-        let session = engine.session_unused(&self.secret).await?;
+        let session = engine.accounts().session_unused(&self.secret).await?;
         let actor = session.map(|session| session.actor);
         let actor = actor.ok_or(AdminError::NotFound(Missing::Flow))?;
-        engine.get_flow(&actor, self.flow).await?;
+        engine.flow(&actor, Scope::Read, self.flow).await?;
         let Ok(rows) = rows else { return Ok(":\n\n".to_owned()) };
         let columns = Columns::of(&self.asked);
         let events = rows?.into_iter().map(|row| {

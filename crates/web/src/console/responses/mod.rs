@@ -19,7 +19,7 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use serde_json::json;
 use sluice_engine::rows::{FlowState, Order, ResponsePage, Scope};
-use sluice_engine::{AdminResult, Asked, Engine, Paging};
+use sluice_engine::{AdminResult, Asked, FlowHandle, Paging};
 use sluice_flow::id::{FlowId, ResponseId};
 use sluice_flow::time::Timestamp;
 
@@ -59,12 +59,7 @@ struct Found {
 }
 
 impl Found {
-    async fn read(
-        engine: &Engine,
-        visitor: &Visitor,
-        flow: FlowId,
-        view: &View,
-    ) -> AdminResult<Self> {
+    async fn read(flow: &FlowHandle, asked: &Asked, view: &View) -> AdminResult<Self> {
         let (after, order) = match view.part {
             Part::Newest => (None, Order::Desc),
             Part::OlderThan(id) => (Some(id), Order::Desc),
@@ -72,7 +67,7 @@ impl Found {
         };
         let paging = Paging { after, order, limit: PAGE_ROWS };
         let filter = view.filter();
-        let page = engine.list_responses(&visitor.actor, flow, &filter, paging).await?;
+        let page = flow.list_responses_to(asked, &filter, paging).await?;
         Ok(match view.part {
             Part::NewerThan(_) => Self::towards_newer(page),
             Part::Newest | Part::OlderThan(_) => {
@@ -98,15 +93,14 @@ async fn page(
     Query(query): Query,
 ) -> Answer {
     let (around, state) = Around::flow(&console, &visitor, flow).await?;
-    let engine = &console.engine;
-    let asked = engine.asked_in(&visitor.actor, flow).await?;
+    let asked = state.asked().await?;
     let view = View::of(&query);
     // The form of the filters names what it adds; the address that comes of it is plain.
     if let Some(view) = view.with_added(&query, &asked) {
         return Ok(reply::see_other(&view.address(flow)));
     }
-    let now = engine.now();
-    let found = Found::read(engine, &visitor, flow, &view).await?;
+    let now = around.now;
+    let found = Found::read(&state, &asked, &view).await?;
     // Nothing is newer after all: then these are the newest.
     let is_newest = matches!(view.part, Part::NewerThan(_)) && found.page.next.is_none();
     if is_newest {
@@ -211,10 +205,10 @@ async fn more(
     At(flow): At<FlowId>,
     Query(query): Query,
 ) -> Answer {
-    let engine = &console.engine;
-    let asked = engine.asked_in(&visitor.actor, flow).await?;
+    let opened = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    let asked = opened.asked().await?;
     let view = View::of(&query);
-    let found = Found::read(engine, &visitor, flow, &view).await?;
+    let found = Found::read(&opened, &asked, &view).await?;
     let columns = Columns::of(&asked);
     let rows: Vec<String> = found
         .page

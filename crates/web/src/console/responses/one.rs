@@ -7,7 +7,9 @@ use maud::{Markup, html};
 use serde_json::Value;
 use sluice_engine::rows::{Order, ResponseRow, Scope};
 use sluice_engine::stored_response::labelled_values;
-use sluice_engine::{AdminError, AdminResult, Asked, Engine, Missing, Paging, ResponseJson};
+use sluice_engine::{
+    AdminError, AdminResult, Asked, FlowHandle, Missing, Paging, ResponseHandle, ResponseJson,
+};
 use sluice_flow::id::{FlowId, ResponseId};
 use sluice_flow::submission::Admission;
 
@@ -39,13 +41,13 @@ pub(super) async fn page(
     At(id): At<ResponseId>,
     Query(query): Query,
 ) -> Answer {
-    let engine = &console.engine;
-    let row = of_flow(engine, &visitor, flow, id).await?;
-    let asked = engine.asked_in(&visitor.actor, flow).await?;
+    let row = of_flow(&console, &visitor, Scope::Read, flow, id).await?;
+    let opened = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    let asked = opened.asked().await?;
     let view = View::of(&query).with_part(Part::Newest);
     let (newer, older) = tokio::try_join!(
-        neighbour(engine, &visitor, flow, &view, id, Order::Asc),
-        neighbour(engine, &visitor, flow, &view, id, Order::Desc),
+        neighbour(&opened, &asked, &view, id, Order::Asc),
+        neighbour(&opened, &asked, &view, id, Order::Desc),
     )?;
     let may_erase = visitor.actor.may(Scope::Erase, row.app_id);
     let whole = Whole { row: &row, asked: &asked, view: &view, newer, older, may_erase };
@@ -64,26 +66,26 @@ pub(super) async fn page(
 
 /// A response of this flow; one of another is as if it were not there.
 async fn of_flow(
-    engine: &Engine,
+    console: &Console,
     visitor: &Visitor,
+    scope: Scope,
     flow: FlowId,
     id: ResponseId,
-) -> AdminResult<ResponseRow> {
-    let row = engine.get_response(&visitor.actor, id).await?;
-    if row.flow_id == flow { Ok(row) } else { Err(AdminError::NotFound(Missing::Response)) }
+) -> AdminResult<ResponseHandle> {
+    let found = console.engine.response(&visitor.actor, scope, id).await?;
+    if found.flow_id == flow { Ok(found) } else { Err(AdminError::NotFound(Missing::Response)) }
 }
 
 /// The next that passes the filters, as far as one look goes.
 async fn neighbour(
-    engine: &Engine,
-    visitor: &Visitor,
-    flow: FlowId,
+    flow: &FlowHandle,
+    asked: &Asked,
     view: &View,
     id: ResponseId,
     order: Order,
 ) -> AdminResult<Option<ResponseId>> {
     let paging = Paging { after: Some(id), order, limit: 1 };
-    let page = engine.list_responses(&visitor.actor, flow, &view.filter(), paging).await?;
+    let page = flow.list_responses_to(asked, &view.filter(), paging).await?;
     Ok(page.rows.first().map(|row| row.response_id))
 }
 
@@ -94,8 +96,10 @@ pub(super) async fn delete(
     At(id): At<ResponseId>,
     Form(form): Form,
 ) -> Answer {
-    of_flow(&console.engine, &visitor, flow, id).await?;
-    console.engine.delete_response(&visitor.actor, id).await?;
+    let found = of_flow(&console, &visitor, Scope::Erase, flow, id).await?;
+    // The page with the button is one to read.
+    visitor.actor.need_in(Scope::Read, found.app_id, Missing::Response)?;
+    found.delete().await?;
     let back = View::of(&form).with_part(Part::Newest).address(flow);
     let sign = if back.contains('?') { '&' } else { '?' };
     Ok(reply::see_other(&format!("{back}{sign}done=deleted")))

@@ -38,6 +38,18 @@ pub(super) fn parts(
     }
 }
 
+/// All days of a view that compares a period with the one before; none where it does not.
+pub(super) fn both_periods(
+    view: &View,
+    filter: &SummaryFilter,
+    today: Day,
+) -> Option<SummaryFilter> {
+    let is_wanted = view.compare == Some(Compare::Period);
+    let parts = is_wanted.then(|| by_period(view.period, filter, today))?;
+    let (before, own) = (parts.first()?, parts.last()?);
+    Some(SummaryFilter { from: before.filter.from, ..own.filter.clone() })
+}
+
 /// The newest that have responses, in the order in which they were published.
 fn by_version(filter: &SummaryFilter, summary: &Summary) -> Vec<Part> {
     let mut versions: Vec<_> =

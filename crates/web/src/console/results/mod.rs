@@ -19,7 +19,7 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
-use sluice_engine::rows::FlowState;
+use sluice_engine::rows::{FlowState, Scope};
 use sluice_flow::id::FlowId;
 
 use self::report::Report;
@@ -47,7 +47,7 @@ async fn page(
 ) -> Answer {
     let (around, state) = Around::flow(&console, &visitor, flow).await?;
     let view = View::of(&query);
-    let report = Report::read(&console.engine, &visitor.actor, flow, view).await?;
+    let report = Report::read(&state, around.now, view).await?;
     let content =
         if report.has_anything { shown(&state, &report) } else { nothing_yet(&around, &state) };
     let title = format!("Results · {}", state.flow.name);
@@ -96,9 +96,9 @@ async fn chart_file(
     Query(query): Query,
 ) -> Answer {
     let name = file.strip_suffix(".svg").ok_or(Refused::NoSuchPage)?;
-    let state = console.engine.get_flow(&visitor.actor, flow).await?;
+    let state = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let view = View::of(&query);
-    let report = Report::read(&console.engine, &visitor.actor, flow, view).await?;
+    let report = Report::read(&state, console.engine.now(), view).await?;
     let chart = report.chart(name).ok_or(Refused::NoSuchPage)?;
     let note =
         format!("{} · {} · {}", state.flow.name, report.words(), view::written(report.now.day()));

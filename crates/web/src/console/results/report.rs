@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use futures_util::future::try_join_all;
 use sluice_engine::summary::{Distribution, QuestionSummary, Summary};
 use sluice_engine::texts::Texts;
-use sluice_engine::{Actor, AdminResult, Engine, SummaryFilter};
-use sluice_flow::id::FlowId;
+use sluice_engine::{AdminResult, FlowHandle, SummaryFilter};
 use sluice_flow::time::{Day, Timestamp};
 
 use super::compare::{self, Part};
@@ -37,18 +36,16 @@ pub(super) struct Question<'r> {
 }
 
 impl Report {
-    pub(super) async fn read(
-        engine: &Engine,
-        actor: &Actor,
-        flow: FlowId,
-        view: View,
-    ) -> AdminResult<Self> {
-        let now = engine.now();
+    pub(super) async fn read(flow: &FlowHandle, now: Timestamp, view: View) -> AdminResult<Self> {
         let filter = view.filter(now.day());
-        let summary = engine.summary(actor, flow, &filter).await?;
-        let lately = engine.summary(actor, flow, &lately(&filter, now.day())).await?;
+        let summing = flow.summing().await?;
+        if let Some(both) = compare::both_periods(&view, &filter, now.day()) {
+            summing.prepare(&both).await?;
+        }
+        let summary = summing.summary(&filter).await?;
+        let lately = summing.summary(&lately(&filter, now.day())).await?;
         let parts = compare::parts(&view, &filter, &summary, now.day());
-        let summaries = parts.iter().map(|part| engine.summary(actor, flow, &part.filter));
+        let summaries = parts.iter().map(|part| summing.summary(&part.filter));
         let summaries = try_join_all(summaries).await?;
         let asking: Vec<&str> = summary
             .questions
@@ -56,11 +53,11 @@ impl Report {
             .filter(|question| question.distribution == Distribution::Text && question.answered > 0)
             .map(|question| question.id.as_str())
             .collect();
-        let texts = engine.texts(actor, flow, &filter, &asking).await?;
+        let texts = flow.texts(&filter, &asking).await?;
         let parts = parts.into_iter().zip(summaries).collect();
         let has_anything = summary.responses > 0
             || !view.is_everything()
-                && engine.responses_by_version(actor, flow).await?.values().any(|it| *it > 0);
+                && flow.responses_by_version().await?.values().any(|it| *it > 0);
         Ok(Self { view, now, summary, lately, parts, texts, has_anything })
     }
 

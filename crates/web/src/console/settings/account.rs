@@ -41,7 +41,11 @@ pub(super) async fn end_session(
 ) -> Answer {
     visitor.user_id.ok_or(Refused::NoSuchPage)?;
     let secret = session::secret(&headers).unwrap_or_default();
-    console.engine.end_own_session(secret, form.get("session").unwrap_or_default()).await?;
+    console
+        .engine
+        .accounts()
+        .end_own_session(secret, form.get("session").unwrap_or_default())
+        .await?;
     Ok(reply::see_other("/console/settings/account?done=ended"))
 }
 
@@ -52,7 +56,11 @@ pub(super) async fn end_others(
     headers: HeaderMap,
 ) -> Answer {
     visitor.user_id.ok_or(Refused::NoSuchPage)?;
-    console.engine.end_other_sessions(session::secret(&headers).unwrap_or_default()).await?;
+    console
+        .engine
+        .accounts()
+        .end_other_sessions(session::secret(&headers).unwrap_or_default())
+        .await?;
     Ok(reply::see_other("/console/settings/account?done=ended"))
 }
 
@@ -71,7 +79,8 @@ pub(super) async fn change(
         return Err(Refused::Limited(seconds));
     }
     let (old, new) = (form.raw("old"), form.raw("password"));
-    let changed = console.engine.change_password(user, old, new, session::secret(&headers)).await;
+    let changed =
+        console.engine.accounts().change_password(user, old, new, session::secret(&headers)).await;
     match changed {
         Ok(secret) => {
             let address = "/console/settings/account?done=password";
@@ -100,8 +109,8 @@ async fn view(
     let around = Around::instance(console, visitor).await?;
     let content = match visitor.user_id {
         Some(id) => {
-            let codes_left = console.engine.recovery_codes_left(id).await?;
-            let sessions = console.engine.own_sessions(secret).await?;
+            let codes_left = console.engine.accounts().recovery_codes_left(id).await?;
+            let sessions = console.engine.accounts().own_sessions(secret).await?;
             html! {
                 (form(visitor, faults, console.provider.is_some()))
                 (second_factor::section(codes_left))

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, html};
 use sluice_engine::rows::{Page, Scope};
-use sluice_engine::{AdminError, AppDetail};
+use sluice_engine::{AdminError, AppHandle};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::AppId;
 
@@ -37,7 +37,7 @@ pub(super) async fn create(
     Form(form): Form,
 ) -> Answer {
     let name = form.get("name").unwrap_or_default();
-    match console.engine.create_app(&visitor.actor, name).await {
+    match console.engine.instance(&visitor.actor)?.create_app(name).await {
         Ok(app) => Ok(reply::see_other(&format!("/console/apps/{}?done=created", app.row.app_id))),
         Err(AdminError::Invalid(faults)) => {
             let unfinished = (Kind::Unfinished, None);
@@ -85,7 +85,7 @@ fn nothing(may_make: bool) -> Markup {
     }
 }
 
-fn list(apps: &[AppDetail]) -> Markup {
+fn list(apps: &[AppHandle]) -> Markup {
     html! {
         section.card {
             h2 { "Apps" }
@@ -93,7 +93,7 @@ fn list(apps: &[AppDetail]) -> Markup {
                 table.table.hover {
                     thead { tr { th scope="col" { "Name" } th scope="col" { "Id" } th scope="col" { "Made" } th scope="col" { span.unseen { "Settings" } } } }
                     tbody {
-                        @for AppDetail { row: app, .. } in apps {
+                        @for app in apps.iter().map(|app| &app.row) {
                             tr {
                                 td { a href={ "/console/apps/" (app.app_id) } { (app.name) } }
                                 td { code { (app.app_id) } }

@@ -35,8 +35,8 @@ pub(super) async fn show(
     Query(query): Query,
 ) -> Answer {
     let around = Around::app(&console, &visitor, app).await?;
-    let typed = Typed::of(around.own()?);
-    let content = form(&visitor, around.own()?, &typed, &[]);
+    let typed = Typed::of(&around.own()?.row);
+    let content = form(&visitor, &around.own()?.row, &typed, &[]);
     Ok(app_page(&visitor, &around, PART, Kind::Shown, query.get("done"), content))
 }
 
@@ -48,18 +48,21 @@ pub(super) async fn save(
 ) -> Answer {
     let around = Around::app(&console, &visitor, app).await?;
     visitor.actor.need_in(Scope::Write, app, sluice_engine::Missing::App)?;
-    let own = around.own()?;
+    let own = &around.own()?.row;
     let typed = Typed::sent(&form_sent, own);
     let faults = match typed.patch(own) {
         Err(faults) => faults,
-        Ok(patch) => match console.engine.update_app(&visitor.actor, app, &patch).await {
-            Ok(_) => {
-                let address = format!("/console/apps/{app}/settings?done=saved");
-                return Ok(reply::see_other(&address));
+        Ok(patch) => {
+            match console.engine.app(&visitor.actor, Scope::Write, app).await?.update(&patch).await
+            {
+                Ok(_) => {
+                    let address = format!("/console/apps/{app}/settings?done=saved");
+                    return Ok(reply::see_other(&address));
+                }
+                Err(sluice_engine::AdminError::Invalid(faults)) => faults,
+                Err(error) => return Err(error.into()),
             }
-            Err(sluice_engine::AdminError::Invalid(faults)) => faults,
-            Err(error) => return Err(error.into()),
-        },
+        }
     };
     let content = form(&visitor, own, &typed, &faults);
     Ok(app_page(&visitor, &around, PART, Kind::Unfinished, None, content))

@@ -59,7 +59,7 @@ pub(super) async fn set_mode(
     let chosen = MODES.iter().find(|(word, ..)| form.get("mode") == Some(word));
     let (_, mode, _) = chosen.ok_or(Refused::Unreadable)?;
     let patch = AppPatch { identity_verification: Some(*mode), ..AppPatch::default() };
-    match console.engine.update_app(&visitor.actor, app, &patch).await {
+    match console.engine.app(&visitor.actor, Scope::Write, app).await?.update(&patch).await {
         Ok(_) => Ok(reply::see_other(&format!("/console/apps/{app}/settings/identity?done=saved"))),
         Err(AdminError::Invalid(faults)) => {
             let page = View { mode_faults: faults, ..View::default() };
@@ -77,7 +77,13 @@ pub(super) async fn create(
 ) -> Answer {
     visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
     let new = new_key(&form);
-    match console.engine.create_identity_key(&visitor.actor, app, &new).await {
+    match console
+        .engine
+        .app(&visitor.actor, Scope::Admin, app)
+        .await?
+        .create_identity_key(&new)
+        .await
+    {
         Ok((row, Some(secret))) => {
             let page = View { secret: Some((row.kid, secret.0)), ..View::default() };
             Ok(view(&console, &visitor, app, Kind::Shown, None, page).await?)
@@ -100,7 +106,12 @@ pub(super) async fn revoke(
     Form(form): Form,
 ) -> Answer {
     visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
-    console.engine.revoke_identity_key(&visitor.actor, app, form.raw("kid")).await?;
+    console
+        .engine
+        .app(&visitor.actor, Scope::Admin, app)
+        .await?
+        .revoke_identity_key(form.raw("kid"))
+        .await?;
     Ok(reply::see_other(&format!("/console/apps/{app}/settings/identity?done=ended")))
 }
 
@@ -141,8 +152,8 @@ async fn view(
     page: View,
 ) -> Result<Response, AdminError> {
     let around = Around::app(console, visitor, app).await?;
-    let keys = console.engine.list_identity_keys(&visitor.actor, app).await?;
-    let report = console.engine.verification_report(&visitor.actor, app).await?;
+    let keys = around.own()?.list_identity_keys().await?;
+    let report = around.own()?.verification_report()?;
     let may_change = may(visitor, Scope::Admin, app);
     let content = html! {
         @if let Some((kid, secret)) = &page.secret {

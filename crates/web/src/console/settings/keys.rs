@@ -24,7 +24,7 @@ pub(super) async fn show(
     Query(query): Query,
 ) -> Answer {
     let around = Around::app(&console, &visitor, app).await?;
-    let keys = console.engine.get_app(&visitor.actor, app).await?.api_keys;
+    let keys = around.own()?.detail().await?.api_keys;
     let content = list(app, &keys, may(&visitor, Scope::Admin, app));
     Ok(app_page(&visitor, &around, PART, Kind::Shown, query.get("done"), content))
 }
@@ -34,7 +34,7 @@ pub(super) async fn create(
     visitor: Visitor,
     At(app): At<AppId>,
 ) -> Answer {
-    console.engine.create_key(&visitor.actor, app).await?;
+    console.engine.app(&visitor.actor, Scope::Admin, app).await?.create_key().await?;
     Ok(reply::see_other(&format!("/console/apps/{app}/settings/keys?done=created")))
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn revoke(
     At(app): At<AppId>,
     At(key): At<ApiKey>,
 ) -> Answer {
-    console.engine.revoke_key(&visitor.actor, app, &key).await?;
+    console.engine.app(&visitor.actor, Scope::Admin, app).await?.revoke_key(&key).await?;
     Ok(reply::see_other(&format!("/console/apps/{app}/settings/keys?done=ended")))
 }
 

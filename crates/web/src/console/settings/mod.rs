@@ -117,7 +117,7 @@ fn app_page(
     done: Option<&str>,
     content: Markup,
 ) -> Response {
-    let app = around.app.as_ref().map(|app| app.app_id);
+    let app = around.in_app().map(|app| app.app_id);
     let base = app.map(|app| format!("/console/apps/{app}/settings")).unwrap_or_default();
     let is_owner = app.is_some_and(|app| may(visitor, Scope::Admin, app));
     let parts = [

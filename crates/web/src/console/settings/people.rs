@@ -56,7 +56,7 @@ pub(super) async fn add(
         name: form.get("name").unwrap_or_default().to_owned(),
         role: role_of(form.get("role")).unwrap_or(Role::Viewer),
     };
-    match console.engine.add_member(&visitor.actor, app, &new).await {
+    match console.engine.app(&visitor.actor, Scope::Admin, app).await?.add_member(&new).await {
         Ok((_, None)) => Ok(reply::see_other(&address(app, "added"))),
         Ok((_, link)) => {
             let page = View { link, ..View::default() };
@@ -80,7 +80,8 @@ pub(super) async fn set_role(
     let user: Option<UserId> = form.get("userId").and_then(|id| id.parse().ok());
     let user = user.ok_or(AdminError::NotFound(Missing::User))?;
     let role = roles::chosen(form.get("role"))?;
-    console.engine.set_role(&visitor.actor, user, Some(app), role).await?;
+    let app_of_role = console.engine.app(&visitor.actor, Scope::Admin, app).await?;
+    app_of_role.set_role(user, role).await?;
     Ok(reply::see_other(&address(app, "saved")))
 }
 
@@ -98,11 +99,12 @@ async fn view(
 ) -> Result<Response, AdminError> {
     let around = Around::app(console, visitor, app).await?;
     let part = Page { after: page.after, limit: PAGE_ROWS + 1 };
-    let mut members = console.engine.list_members(&visitor.actor, app, part).await?;
+    let mut members =
+        console.engine.app(&visitor.actor, Scope::Admin, app).await?.list_members(part).await?;
     let goes_on = members.len() > PAGE_ROWS;
     members.truncate(PAGE_ROWS);
     let next = members.last().filter(|_| goes_on).map(|last| last.user_id);
-    let link = page.link.as_ref().map(|secret| console.engine.welcome_url(secret));
+    let link = page.link.as_ref().map(|secret| console.engine.accounts().welcome_url(secret));
     let content = html! {
         @if let Some(link) = &link { (told_link(link)) }
         (list(app, visitor, &members, page.after))

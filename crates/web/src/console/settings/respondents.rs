@@ -30,16 +30,16 @@ pub(super) async fn show(
     Query(query): Query,
 ) -> Answer {
     let around = Around::app(&console, &visitor, app).await?;
-    let (engine, actor) = (&console.engine, &visitor.actor);
     let wanted = query.get("find");
     let mut found = match wanted {
         Some(text) => {
             let of = if text.contains('@') { IdentityType::Email } else { IdentityType::UserId };
-            engine.find_respondent(actor, app, of, text).await?.into_iter().collect()
+            around.own()?.find_respondent(of, text).await?.into_iter().collect()
         }
         None => {
             let after = query.get("after").and_then(|id| id.parse().ok());
-            engine.list_respondents(actor, app, Page { after, limit: PAGE_ROWS + 1 }).await?
+            let page = Page { after, limit: PAGE_ROWS + 1 };
+            around.own()?.list_respondents(page).await?
         }
     };
     let next = (found.len() > PAGE_ROWS).then(|| {
@@ -67,7 +67,12 @@ pub(super) async fn export(
     At(respondent): At<RespondentId>,
 ) -> Answer {
     of_app(&console, &visitor, app, respondent).await?;
-    let whole = console.engine.export_respondent(&visitor.actor, respondent).await?;
+    let whole = console
+        .engine
+        .respondent(&visitor.actor, Scope::Export, respondent)
+        .await?
+        .export()
+        .await?;
     Ok(reply::download(
         &format!("{respondent}.json"),
         "application/json",
@@ -93,7 +98,12 @@ pub(super) async fn erase(
             return Ok(page.await?);
         }
     };
-    let erased = console.engine.erase_respondent(&visitor.actor, respondent, answers).await?;
+    let erased = console
+        .engine
+        .respondent(&visitor.actor, Scope::Erase, respondent)
+        .await?
+        .erase(answers)
+        .await?;
     let done = if erased.remaining.is_some() { "erasing" } else { "erased" };
     Ok(reply::see_other(&format!("/console/apps/{app}/settings/respondents?done={done}")))
 }
@@ -105,7 +115,7 @@ async fn of_app(
     app: AppId,
     id: RespondentId,
 ) -> Result<(Respondent, Vec<ConsentRow>), AdminError> {
-    let found = console.engine.get_respondent(&visitor.actor, id).await?;
+    let found = console.engine.respondent(&visitor.actor, Scope::Read, id).await?.profile().await?;
     match found.0.row.app_id == app {
         true => Ok(found),
         false => Err(AdminError::NotFound(Missing::Respondent)),

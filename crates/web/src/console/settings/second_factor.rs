@@ -42,7 +42,8 @@ pub(super) async fn turn_on(
 ) -> Answer {
     let user = user_of(&visitor)?;
     let (secret, code) = (form.raw("secret"), form.raw("code"));
-    match console.engine.turn_on_second_factor(&visitor.actor, user, secret, code).await {
+    match console.engine.accounts().turn_on_second_factor(&visitor.actor, user, secret, code).await
+    {
         Ok(codes) => Ok(view(&console, &visitor, Kind::Shown, recovery(&codes)).await?),
         Err(AdminError::Invalid(faults)) => {
             let email = &visitor.email;
@@ -55,7 +56,7 @@ pub(super) async fn turn_on(
 
 pub(super) async fn turn_off(State(console): State<Arc<Console>>, visitor: Visitor) -> Answer {
     let user = user_of(&visitor)?;
-    console.engine.turn_off_second_factor(&visitor.actor, user).await?;
+    console.engine.accounts().turn_off_second_factor(&visitor.actor, user).await?;
     Ok(reply::see_other("/console/settings/account?done=saved"))
 }
 

@@ -1,6 +1,7 @@
-//! Entries of the audit log as sentences.
+//! Entries of the audit log as sentences. Every action has one: the match has no wildcard.
 
 use serde_json::Value;
+use sluice_engine::AuditAction as Action;
 use sluice_engine::rows::AuditRow;
 
 /// What was done, without who did it.
@@ -9,55 +10,62 @@ pub(super) fn told(row: &AuditRow) -> String {
     let text = |name: &str| detail[name].as_str().unwrap_or_default().to_owned();
     let count = |name: &str| detail[name].as_u64().unwrap_or_default();
     let quoted = |name: &str| format!("“{}”", text(name));
-    match row.action.as_str() {
-        "app.created" => format!("made the app {}", quoted("name")),
-        "app.updated" => format!("changed the app’s settings: {}", names(&detail)),
-        "key.created" => "made an API key".to_owned(),
-        "key.revoked" => "revoked an API key".to_owned(),
-        "identity_key.created" => "made a key for identity tokens".to_owned(),
-        "identity_key.revoked" => "revoked a key for identity tokens".to_owned(),
-        "identity_key.resealed" => "sealed a signing secret anew".to_owned(),
-        "flow.created" => format!("made the flow {}", quoted("name")),
-        "flow.updated" => format!("changed a flow’s {}", names(&detail)),
-        "flow.archived" => "archived a flow".to_owned(),
-        "flow.published" => format!("published version {} of a flow", count("number")),
-        "flow.republished" => {
+    let Some(action) = Action::from_name(&row.action) else {
+        // Written by another release.
+        return row.action.replace(['.', '_'], " ");
+    };
+    match action {
+        Action::AppCreated => format!("made the app {}", quoted("name")),
+        Action::AppUpdated => format!("changed the app’s settings: {}", names(&detail)),
+        Action::KeyCreated => "made an API key".to_owned(),
+        Action::KeyRevoked => "revoked an API key".to_owned(),
+        Action::IdentityKeyCreated => "made a key for identity tokens".to_owned(),
+        Action::IdentityKeyRevoked => "revoked a key for identity tokens".to_owned(),
+        Action::FlowCreated => format!("made the flow {}", quoted("name")),
+        Action::FlowUpdated => format!("changed a flow’s {}", names(&detail)),
+        Action::FlowArchived => "archived a flow".to_owned(),
+        Action::FlowPublished => format!("published version {} of a flow", count("number")),
+        Action::FlowRepublished => {
             format!("went back to an earlier version, as version {}", count("number"))
         }
-        "flow_version.retired" => format!("withdrew version {} of a flow", count("number")),
-        "draft.saved" => "edited a draft".to_owned(),
-        "draft.discarded" => "threw a draft away".to_owned(),
-        "response.deleted" => "deleted a response".to_owned(),
-        "responses.exported" => "exported responses".to_owned(),
-        "respondent.exported" => "exported what is kept of a respondent".to_owned(),
-        "respondent.erased" => format!("erased a respondent{}", answers(&text("answers"))),
-        "invitee.exported" => "exported what is kept of somebody who was invited".to_owned(),
-        "invitee.erased" => format!("erased somebody who was invited{}", answers(&text("answers"))),
-        "invitations.created" => format!("invited {} people", count("count")),
-        "invitation.revoked" => "withdrew an invitation".to_owned(),
-        "retention.enforced" => {
+        Action::FlowVersionRetired => format!("withdrew version {} of a flow", count("number")),
+        Action::DraftSaved => "edited a draft".to_owned(),
+        Action::ResponseDeleted => "deleted a response".to_owned(),
+        Action::ResponsesExported => "exported responses".to_owned(),
+        Action::RespondentExported => "exported what is kept of a respondent".to_owned(),
+        Action::RespondentErased => format!("erased a respondent{}", answers(&text("answers"))),
+        Action::InviteeExported => "exported what is kept of somebody who was invited".to_owned(),
+        Action::InviteeErased => {
+            format!("erased somebody who was invited{}", answers(&text("answers")))
+        }
+        Action::InvitationsCreated => match count("count") {
+            1 => "invited 1 person".to_owned(),
+            many => format!("invited {many} people"),
+        },
+        Action::InvitationsExported => "exported invitations with their links".to_owned(),
+        Action::InvitationRevoked => "withdrew an invitation".to_owned(),
+        Action::RetentionEnforced => {
             format!("deleted {} responses that were kept long enough", count("responses"))
         }
-        "token.created" => format!("made the admin token {}", quoted("name")),
-        "token.revoked" => format!("revoked the admin token {}", quoted("name")),
-        "user.created" => format!("added {} as {}", text("email"), text("role")),
-        "user.updated" => format!("renamed {} to {}", text("email"), quoted("name")),
-        "user.disabled" => format!("disabled {}", text("email")),
-        "user.enabled" => format!("enabled {}", text("email")),
-        "user.role_changed" => role(&detail),
-        "user.link_made" => format!("made a link for {} to set a password", text("email")),
-        "user.second_factor_enabled" => "turned on their second factor".to_owned(),
-        "user.second_factor_disabled" => "turned off their second factor".to_owned(),
-        "user.second_factor_reset" => format!("reset the second factor of {}", text("email")),
-        "user.second_factor_resealed" => "sealed a second factor with a new master key".to_owned(),
-        "session.code_used" => format!("used a code of the second factor ({})", text("by")),
-        "user.password_set" => "set a password".to_owned(),
-        "user.subject_bound" => {
+        Action::TokenCreated => format!("made the admin token {}", quoted("name")),
+        Action::TokenRevoked => format!("revoked the admin token {}", quoted("name")),
+        Action::UserCreated => format!("added {} as {}", text("email"), text("role")),
+        Action::UserUpdated => format!("renamed {} to {}", text("email"), quoted("name")),
+        Action::UserDisabled => format!("disabled {}", text("email")),
+        Action::UserEnabled => format!("enabled {}", text("email")),
+        Action::UserRoleChanged => role(&detail),
+        Action::UserLinkMade => format!("made a link for {} to set a password", text("email")),
+        Action::SecondFactorEnabled => "turned on their second factor".to_owned(),
+        Action::SecondFactorDisabled => "turned off their second factor".to_owned(),
+        Action::SecondFactorReset => format!("reset the second factor of {}", text("email")),
+        Action::SecondFactorResealed => "sealed a second factor with a new master key".to_owned(),
+        Action::SessionCodeUsed => format!("used a code of the second factor ({})", text("by")),
+        Action::UserPasswordSet => "set a password".to_owned(),
+        Action::UserSubjectBound => {
             "signed in by the organisation’s sign-in for the first time".to_owned()
         }
-        "session.started" => format!("signed in by {}", means(&text("by"))),
-        "session.ended" => "signed out".to_owned(),
-        other => other.replace(['.', '_'], " "),
+        Action::SessionStarted => format!("signed in by {}", means(&text("by"))),
+        Action::SessionEnded => "signed out".to_owned(),
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) async fn create(
             Timestamp::from_millis(now.saturating_add(i64::from(days).saturating_mul(DAY_MILLIS)))
         }),
     };
-    match console.engine.create_token(&visitor.actor, new).await {
+    match console.engine.instance(&visitor.actor)?.create_token(new).await {
         Ok((row, secret)) => {
             let page = View { secret: Some((row.name, secret.0)), ..View::default() };
             Ok(view(&console, &visitor, Kind::Shown, None, page).await?)
@@ -92,7 +92,7 @@ pub(super) async fn revoke(
     visitor: Visitor,
     At(token): At<TokenId>,
 ) -> Answer {
-    console.engine.revoke_token(&visitor.actor, token).await?;
+    console.engine.instance(&visitor.actor)?.revoke_token(token).await?;
     Ok(reply::see_other("/console/settings/tokens?done=ended"))
 }
 
@@ -103,7 +103,7 @@ async fn view(
     done: Option<&str>,
     page: View,
 ) -> Result<Response, AdminError> {
-    let tokens = console.engine.list_tokens(&visitor.actor).await?;
+    let tokens = console.engine.instance(&visitor.actor)?.list_tokens().await?;
     let around = Around::instance(console, visitor).await?;
     let content = html! {
         @if let Some((name, secret)) = &page.secret {

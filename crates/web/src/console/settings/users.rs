@@ -9,7 +9,7 @@ use sluice_engine::people::{NewUser, UserDetail, UserPatch};
 use sluice_engine::rows::{Page, Role, Scope};
 use sluice_engine::{AdminError, Secret};
 use sluice_flow::definition::Fault;
-use sluice_flow::id::UserId;
+use sluice_flow::id::{AppId, UserId};
 
 use super::super::Console;
 use super::super::around::Around;
@@ -55,7 +55,7 @@ pub(super) async fn create(
         role: role_of(form.get("role")).unwrap_or(Role::Viewer),
         app_id,
     };
-    let faults = match console.engine.create_user(&visitor.actor, new).await {
+    let faults = match console.engine.instance(&visitor.actor)?.create_user(new).await {
         Ok((user, secret)) => {
             let page = View { link: Some(secret), ..View::default() };
             return Ok(page.of(&console, &visitor, user).await?);
@@ -74,7 +74,7 @@ pub(super) async fn one(
     At(id): At<UserId>,
     Query(query): Query,
 ) -> Answer {
-    let user = console.engine.get_user(&visitor.actor, id).await?;
+    let user = console.engine.instance(&visitor.actor)?.get_user(id).await?;
     let page = View { done: query.get("done"), ..View::default() };
     Ok(page.of(&console, &visitor, user).await?)
 }
@@ -88,16 +88,33 @@ pub(super) async fn set_role(
     visitor.actor.need_instance(Scope::Admin)?;
     let role = roles::chosen(form.get("role"))?;
     let set = match places::chosen(&form) {
-        Ok(app) => console.engine.set_role(&visitor.actor, id, app, role).await,
+        Ok(app) => change_role(&console, &visitor, id, app, role).await,
         Err(fault) => Err(AdminError::Invalid(vec![fault])),
     };
     match set {
         Ok(_) => Ok(saved(id)),
         Err(error) => {
             let faults = places::faults(error)?;
-            let user = console.engine.get_user(&visitor.actor, id).await?;
+            let user = console.engine.instance(&visitor.actor)?.get_user(id).await?;
             Ok(View { faults, typed: form, ..View::default() }.of(&console, &visitor, user).await?)
         }
+    }
+}
+
+/// Gives or takes a role in one app, or in all.
+async fn change_role(
+    console: &Console,
+    visitor: &Visitor,
+    id: UserId,
+    app: Option<AppId>,
+    role: Option<Role>,
+) -> Result<UserDetail, AdminError> {
+    match app {
+        Some(app) => {
+            let app = console.engine.app(&visitor.actor, Scope::Admin, app).await?;
+            app.set_role(id, role).await
+        }
+        None => console.engine.instance(&visitor.actor)?.set_role(id, role).await,
     }
 }
 
@@ -109,10 +126,10 @@ pub(super) async fn rename(
 ) -> Answer {
     let name = Some(form.get("name").unwrap_or_default().to_owned());
     let patch = UserPatch { name, ..UserPatch::default() };
-    match console.engine.update_user(&visitor.actor, id, &patch).await {
+    match console.engine.instance(&visitor.actor)?.update_user(id, &patch).await {
         Ok(_) => Ok(saved(id)),
         Err(AdminError::Invalid(faults)) => {
-            let user = console.engine.get_user(&visitor.actor, id).await?;
+            let user = console.engine.instance(&visitor.actor)?.get_user(id).await?;
             Ok(View { faults, ..View::default() }.of(&console, &visitor, user).await?)
         }
         Err(error) => Err(error.into()),
@@ -127,7 +144,7 @@ pub(super) async fn set_state(
 ) -> Answer {
     let disabled = Some(form.get("disabled") == Some("yes"));
     let patch = UserPatch { disabled, ..UserPatch::default() };
-    console.engine.update_user(&visitor.actor, id, &patch).await?;
+    console.engine.instance(&visitor.actor)?.update_user(id, &patch).await?;
     Ok(saved(id))
 }
 
@@ -136,8 +153,8 @@ pub(super) async fn reset(
     visitor: Visitor,
     At(id): At<UserId>,
 ) -> Answer {
-    let secret = console.engine.reset_user(&visitor.actor, id).await?;
-    let user = console.engine.get_user(&visitor.actor, id).await?;
+    let secret = console.engine.instance(&visitor.actor)?.reset_user(id).await?;
+    let user = console.engine.instance(&visitor.actor)?.get_user(id).await?;
     Ok(View { link: Some(secret), ..View::default() }.of(&console, &visitor, user).await?)
 }
 
@@ -147,7 +164,7 @@ pub(super) async fn reset_second_factor(
     visitor: Visitor,
     At(id): At<UserId>,
 ) -> Answer {
-    console.engine.reset_second_factor(&visitor.actor, id).await?;
+    console.engine.instance(&visitor.actor)?.reset_second_factor(id).await?;
     Ok(saved(id))
 }
 
@@ -164,7 +181,7 @@ async fn list(
     typed: &Fields,
 ) -> Result<Response, AdminError> {
     let page = Page { after, limit: PAGE_ROWS + 1 };
-    let mut users = console.engine.list_users(&visitor.actor, page).await?;
+    let mut users = console.engine.instance(&visitor.actor)?.list_users(page).await?;
     let next = (users.len() > PAGE_ROWS).then(|| {
         users.truncate(PAGE_ROWS);
         users.last().map(|last| last.user_id)
@@ -265,7 +282,7 @@ impl View<'_> {
         user: UserDetail,
     ) -> Result<Response, AdminError> {
         let around = Around::instance(console, visitor).await?;
-        let link = self.link.as_ref().map(|secret| console.engine.welcome_url(secret));
+        let link = self.link.as_ref().map(|secret| console.engine.accounts().welcome_url(secret));
         let base = format!("/console/settings/users/{}", user.user_id);
         let content = html! {
             p { a href="/console/settings/users" { "All users" } }

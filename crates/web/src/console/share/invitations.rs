@@ -6,7 +6,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use sluice_engine::rows::{InvitationCounts, Scope};
 use sluice_engine::{
-    AdminError, AdminResult, Duplicates, Engine, Invitation, InvitationCursor, Missing,
+    AdminError, AdminResult, Duplicates, FlowHandle, Invitation, InvitationCursor, Missing,
     NewInvitation, invitation_files,
 };
 use sluice_flow::definition::Fault;
@@ -50,19 +50,13 @@ pub(super) struct Invitations {
 }
 
 impl Invitations {
-    pub(super) async fn read(
-        engine: &Engine,
-        visitor: &Visitor,
-        flow: FlowId,
-        query: &Fields,
-    ) -> AdminResult<Self> {
+    pub(super) async fn read(flow: &FlowHandle, query: &Fields) -> AdminResult<Self> {
         let state = query
             .get("state")
             .and_then(|word| InvitationState::ALL.into_iter().find(|it| word_of(*it) == word));
         let after = query.get("after").and_then(|text| text.parse::<InvitationCursor>().ok());
-        let mut items =
-            engine.list_invitations(&visitor.actor, flow, state, after, PAGE + 1).await?;
-        let counts = engine.count_invitations(&visitor.actor, flow).await?;
+        let mut items = flow.list_invitations(state, after, PAGE + 1).await?;
+        let counts = flow.count_invitations().await?;
         let has_more = items.len() > PAGE;
         items.truncate(PAGE);
         let next =
@@ -221,13 +215,12 @@ pub(super) async fn invite(
     At(flow): At<FlowId>,
     Form(form): Form,
 ) -> Answer {
-    let state = console.engine.get_flow(&visitor.actor, flow).await?;
-    visitor.actor.need_in(Scope::Write, state.flow.app_id, Missing::Flow)?;
+    let opened = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let (people, until) = (form.raw("people"), form.raw("until"));
     let duplicates = if form.has("again") { Duplicates::Allow } else { Duplicates::Skip };
     let made = match asked_for(people, until) {
         Ok(new) => {
-            let made = console.engine.invite(&visitor.actor, flow, &new, duplicates, false).await;
+            let made = opened.invite(&new, duplicates, false).await;
             made.map(|made| (made.len(), new.len() - made.len()))
         }
         Err(faults) => Err(AdminError::Invalid(faults)),
@@ -307,11 +300,11 @@ pub(super) async fn revoke(
     At(flow): At<FlowId>,
     At(invitation): At<AssignmentId>,
 ) -> Answer {
-    let found = console.engine.get_invitation(&visitor.actor, invitation).await?;
-    if found.row.flow_id != flow {
+    let found = console.engine.invitation(&visitor.actor, Scope::Write, invitation).await?;
+    if found.shown()?.row.flow_id != flow {
         return Err(AdminError::NotFound(Missing::Invitation).into());
     }
-    console.engine.revoke_invitation(&visitor.actor, invitation).await?;
+    found.revoke().await?;
     Ok(reply::see_other(&format!("/console/flows/{flow}/share?done=revoked#invitations")))
 }
 
@@ -321,7 +314,12 @@ pub(super) async fn file(
     visitor: Visitor,
     At(flow): At<FlowId>,
 ) -> Answer {
-    let all = console.engine.export_invitations(&visitor.actor, flow).await?;
+    let all = console
+        .engine
+        .flow(&visitor.actor, Scope::Export, flow)
+        .await?
+        .export_invitations()
+        .await?;
     Ok(reply::table_file("invitations.csv", invitation_files::write(&all)))
 }
 

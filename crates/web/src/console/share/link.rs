@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use sluice_engine::rows::{AppRow, IdentityVerification};
+use sluice_engine::rows::{AppRow, IdentityVerification, Scope};
 use sluice_engine::{AdminError, HostedFlow, Missing};
 use sluice_flow::id::FlowId;
 
@@ -204,7 +204,7 @@ pub(super) async fn code_file(
     At(flow): At<FlowId>,
     Query(query): Query,
 ) -> Answer {
-    console.engine.get_flow(&visitor.actor, flow).await?;
+    console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let missing = || AdminError::NotFound(Missing::Flow);
     let hosted = console.engine.hosted(&flow.to_string()).await?.map_err(|_| missing())?;
     let link = Link::of(console.engine.public_url(), &hosted, &query);

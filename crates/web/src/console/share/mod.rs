@@ -58,9 +58,9 @@ async fn page(
 ) -> Result<Response, Refused> {
     let (around, state) = Around::flow(console, visitor, flow).await?;
     let engine = &console.engine;
-    let app = engine.get_app(&visitor.actor, state.flow.app_id).await?;
+    let app = around.own()?.detail().await?;
     let hosted = engine.hosted(&flow.to_string()).await?.ok();
-    let invitations = Invitations::read(engine, visitor, flow, query).await?;
+    let invitations = Invitations::read(&state, query).await?;
     let (app_id, is_living) = (state.flow.app_id, state.flow.archived_at.is_none());
     let may = May {
         write: is_living && visitor.actor.may(Scope::Write, app_id),

@@ -1,5 +1,6 @@
 //! Apps that have one of everything, visitors of every kind, and what they get.
 
+use crate::use_cases::UseCases as _;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -77,7 +78,7 @@ impl World {
         let email = format!("visitor-{number}@mail.example");
         let new = NewUser { email, name: format!("{role:?}"), role, app_id };
         let (_, link) = self.site.engine.create_user(&actor(), new).await.unwrap();
-        let begun = self.site.engine.set_password_by_link(&link.0, PASSWORD, None).await;
+        let begun = self.site.engine.accounts().set_password_by_link(&link.0, PASSWORD, None).await;
         self.site.with_session(&begun.unwrap().0)
     }
 
@@ -105,7 +106,7 @@ impl World {
 
     /// Everything that is stored, apart from sign-ins.
     pub(super) async fn stored(&self) -> Vec<Record> {
-        let all = self.site.store.read_out(None, 100_000).await.unwrap();
+        let all = self.site.store.export_records(None, 100_000).await.unwrap();
         let is_session = |record: &Record| match record {
             Record::Audit(row) => row.action.starts_with("session."),
             _ => false,

@@ -1,5 +1,6 @@
 //! The fields of a flow, a submission, its context and its result: one test for each row.
 
+use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
 use sluice_engine::rows::ResponseRow;
 use sluice_flow::id::FlowVersionId;

@@ -1,0 +1,109 @@
+//! What every use case shares: the store, the clock, the memory of published flows, and the writes to the store.
+//!
+//! Use cases do not know [`crate::Engine`]; they take this. Those on an app or a flow get it from a handle, which
+//! hands it out only for the scope that it has proved ([`crate::handle`]).
+
+use std::sync::Arc;
+
+use sluice_flow::id::{AppId, AuditId};
+use sluice_flow::time::Timestamp;
+use sluice_store::{At, AuditRow, Change, Store, StoreError};
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use crate::actor::Actor;
+use crate::admin::AdminResult;
+use crate::audit_action::AuditAction;
+use crate::clock::Clock;
+use crate::commit::Committer;
+use crate::definitions::Definitions;
+use crate::erasure::Erasures;
+use crate::export::pipe::Exports;
+use crate::ids::Ids;
+use crate::metrics::Metrics;
+use crate::people::password::Passwords;
+use crate::registry::Registry;
+use crate::verify::Verifying;
+use crate::watches::Watches;
+
+/// How often a change is decided again because the same app was changed meanwhile.
+pub(crate) const CONFLICT_RETRIES: usize = 10;
+
+pub(crate) struct Core {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Ids,
+    pub(crate) registry: Registry,
+    pub(crate) committer: Committer,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) verifying: Verifying,
+    pub(crate) exports: Arc<Exports>,
+    pub(crate) watches: Watches,
+    pub(crate) passwords: Passwords,
+    pub(crate) definitions: Definitions,
+    pub(crate) erasures: Arc<Erasures>,
+    /// The hash of the admin token of the environment.
+    pub(crate) environment_token: Option<[u8; 32]>,
+    /// Without a slash at its end.
+    pub(crate) public_url: String,
+    pub(crate) body_bytes_max: usize,
+    /// Turns true when the outcome of a write is unknown.
+    pub(crate) lost: watch::Sender<bool>,
+}
+
+impl Core {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn new_id(&self) -> Uuid {
+        self.ids.next(self.clock.now())
+    }
+
+    /// Writes the rows of a change. Writes to an app go through its handle instead
+    /// ([`crate::handle::Permit::change`]).
+    pub(crate) async fn apply(&self, at: At, change: Change) -> Result<(), StoreError> {
+        self.watched(self.store.apply(at, change).await)
+    }
+
+    /// Writes a change that the public API can see, and drops what the registry has of the app.
+    pub(crate) async fn change_app(
+        &self,
+        app: AppId,
+        expected: u64,
+        change: Change,
+    ) -> AdminResult<()> {
+        self.apply(At::App { app, expected }, change).await?;
+        self.registry.forget(&[app]);
+        Ok(())
+    }
+
+    /// Notes a write whose outcome is unknown, or a store that has stopped: either ends the process.
+    pub(crate) fn watched<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error @ (StoreError::Unknown(_) | StoreError::Closed)) = &result
+            && !self.lost.send_replace(true)
+        {
+            let source = std::error::Error::source(error).map(ToString::to_string);
+            tracing::error!(%error, source, "the store can no longer be written to");
+        }
+        result
+    }
+
+    pub(crate) fn audit(
+        &self,
+        actor: &Actor,
+        app_id: Option<AppId>,
+        action: AuditAction,
+        subject: impl ToString,
+        detail: &serde_json::Value,
+    ) -> AuditRow {
+        AuditRow {
+            audit_id: AuditId::from_uuid(self.new_id()),
+            app_id,
+            actor: actor.name.clone(),
+            action: action.as_str().to_owned(),
+            subject: subject.to_string(),
+            detail: detail.to_string(),
+        }
+    }
+}

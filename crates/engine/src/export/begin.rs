@@ -1,0 +1,107 @@
+//! Starts an export: its content, the number of its rows, and its slot among the running ones.
+
+use std::sync::Arc;
+
+use sluice_store::{CountsQuery, Order, ResponseQuery, Scope};
+
+use super::{
+    Export, ExportAs, ExportFormat, Headings, Progress, file_name, no_headings, pipe, too_many_rows,
+};
+use crate::admin::AdminResult;
+use crate::asked;
+use crate::audit_action::AuditAction;
+use crate::core::Core;
+use crate::handle::FlowHandle;
+use crate::responses::{Paging, ResponseFilter, response_query};
+
+/// Rows of one page from the store.
+const PAGE_ROWS: usize = 1_000;
+
+impl FlowHandle {
+    /// Starts an export of the responses that pass the filter, oldest first, and records it in the audit log.
+    pub async fn export(
+        &self,
+        ExportAs { format, headings }: ExportAs,
+        filter: &ResponseFilter,
+    ) -> AdminResult<Export> {
+        let core = self.permit.core(Scope::Export)?;
+        if headings == Headings::Texts && !format.has_headings {
+            return Err(no_headings(format));
+        }
+        let place = core.exports.place(self.app_id())?;
+        let paging = Paging { after: None, order: Order::Asc, limit: PAGE_ROWS };
+        let now = core.now();
+        // Excludes responses that arrive from now on; otherwise the export might never end.
+        let end = now.plus_seconds(1);
+        let filter =
+            ResponseFilter { to: Some(filter.to.map_or(end, |to| to.min(end))), ..filter.clone() };
+        let asked = asked::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await?;
+        let query = response_query(core, self, &filter, paging, Some(&asked)).await?;
+        let total = expected(core, format, &query).await?;
+        self.permit.record_export(AuditAction::ResponsesExported, self.flow_id()).await?;
+        let progress = Arc::new(Progress { total, ..Progress::default() });
+        let source = pipe::Source {
+            store: Arc::clone(&core.store),
+            exports: Arc::clone(&core.exports),
+            query,
+            asked,
+            headings,
+            now,
+        };
+        let chunks = pipe::start(source, format, Arc::clone(&progress), place);
+        let file_name = file_name(&self.flow.name, now, format);
+        Ok(Export { format, file_name, progress, chunks })
+    }
+}
+
+/// The number of rows, if it is known or quickly counted. For a format with a limit, counts rows up to that limit.
+async fn expected(
+    core: &Core,
+    format: &ExportFormat,
+    query: &ResponseQuery,
+) -> AdminResult<Option<u64>> {
+    let too_many = |rows: u64| format.rows_max.filter(|max| rows > *max);
+    if let Some(rows) = counted(core, query).await? {
+        return match too_many(rows) {
+            Some(max) => Err(too_many_rows(format, max)),
+            None => Ok(Some(rows)),
+        };
+    }
+    let mut query = query.clone();
+    let mut rows = 0;
+    loop {
+        let part = core.store.count_responses(&query).await?;
+        rows += part.responses;
+        if let Some(max) = too_many(rows) {
+            return Err(too_many_rows(format, max));
+        }
+        match part.next {
+            None => return Ok(Some(rows)),
+            next if format.rows_max.is_some() => query.after = next,
+            Some(_) => return Ok(None),
+        }
+    }
+}
+
+/// The stored counts of a whole flow or of a version. `None` with other filters, and while responses are
+/// still being counted.
+async fn counted(core: &Core, query: &ResponseQuery) -> AdminResult<Option<u64>> {
+    let ResponseQuery { app_id, flow_id, version, .. } = *query;
+    let is_whole = query.from.is_none()
+        && query.to.is_none_or(|to| to > core.now())
+        && query.admission.is_none()
+        && query.tags.is_empty()
+        && query.answers.is_empty()
+        && query.search.is_none();
+    if !is_whole {
+        return Ok(None);
+    }
+    let today = Some(core.now().day());
+    let day = CountsQuery { from: today, to: today, segment: None };
+    if core.store.read_counts(app_id, flow_id, &day).await?.walk.is_some() {
+        return Ok(None);
+    }
+    let by_version = core.store.count_by_version(app_id, flow_id).await?;
+    let counted = by_version.iter().filter(|(id, _)| version.is_none_or(|it| it == *id));
+    Ok(u64::try_from(counted.map(|(_, responses)| responses).sum::<i64>()).ok())
+}

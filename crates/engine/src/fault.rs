@@ -1,0 +1,41 @@
+//! Faults of a request, each with its JSON Pointer, and the rules that several use cases share.
+
+use serde_json::Value;
+use sluice_flow::definition::Fault;
+use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
+
+use crate::admin::{AdminError, AdminResult};
+
+/// The longest name of an app, flow or token, in characters.
+const NAME_CHARS_MAX: usize = 200;
+
+pub(crate) fn fault(pointer: &str, message: impl Into<String>) -> Fault {
+    Fault { pointer: pointer.to_owned(), message: message.into() }
+}
+
+/// Refuses a request that has any fault, with all of them.
+pub(crate) fn faultless(faults: impl IntoIterator<Item = Fault>) -> AdminResult<()> {
+    let faults: Vec<Fault> = faults.into_iter().collect();
+    if faults.is_empty() { Ok(()) } else { Err(AdminError::Invalid(faults)) }
+}
+
+pub(crate) fn name_faults(pointer: &str, name: &str) -> Option<Fault> {
+    let chars = name.chars().count();
+    let fits = !name.trim().is_empty() && chars <= NAME_CHARS_MAX && !name.contains('\0');
+    (!fits).then(|| {
+        fault(
+            pointer,
+            format!("must be a text of 1 to {NAME_CHARS_MAX} characters, not only spaces"),
+        )
+    })
+}
+
+pub(crate) fn grace_faults(pointer: &str, seconds: Option<u32>) -> Option<Fault> {
+    seconds.filter(|&seconds| seconds > GRACE_MAX_SECONDS).map(|_| {
+        fault(pointer, format!("must be 0 to {GRACE_MAX_SECONDS} seconds, or null for the default"))
+    })
+}
+
+pub(crate) fn object_fault(pointer: &str, definition: &Value) -> Option<Fault> {
+    (!definition.is_object()).then(|| fault(pointer, "must be a JSON object"))
+}

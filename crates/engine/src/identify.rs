@@ -1,0 +1,51 @@
+//! Who the caller of the public API is, by their identity token.
+
+use sluice_flow::identity::Claims;
+use sluice_store::IdentityVerification;
+
+use crate::core::Core;
+use crate::registry::AppView;
+use crate::verify::{Checked, Invalid, Presented, TokenRefused, Verification};
+
+impl Core {
+    /// Who the caller is, as far as the app's mode asks: `off` looks at nothing, `observe` counts and lets
+    /// everybody in, `enforce` refuses whoever cannot prove it.
+    pub(crate) async fn identify(
+        &self,
+        app: &AppView,
+        presented: Presented<'_>,
+    ) -> Result<Option<Claims>, TokenRefused> {
+        let Some(verification) = app.verification.as_deref() else { return Ok(None) };
+        let checked = match presented {
+            Presented::Nothing => Err(Checked::Missing),
+            Presented::Unreadable => Err(Checked::Invalid(Invalid::Malformed)),
+            Presented::Token(text) => self.verifying.check(verification, text, self.now()).await,
+        };
+        let outcome = checked.as_ref().err().copied().unwrap_or(Checked::Verified);
+        self.count_check(verification, outcome);
+        match checked {
+            Ok(claims) => Ok(Some(claims)),
+            Err(_) if verification.mode != IdentityVerification::Enforce => Ok(None),
+            Err(why) => Err(match why {
+                Checked::Missing => TokenRefused::Missing,
+                Checked::Expired => TokenRefused::Expired,
+                Checked::Unavailable => TokenRefused::Unavailable,
+                Checked::Verified | Checked::Mismatch | Checked::Invalid(_) => {
+                    TokenRefused::Invalid
+                }
+            }),
+        }
+    }
+
+    /// Counts a submission that contradicts its token; says whether it is to be refused.
+    pub(crate) fn is_mismatch_refused(&self, app: &AppView) -> bool {
+        let Some(verification) = app.verification.as_deref() else { return false };
+        self.count_check(verification, Checked::Mismatch);
+        verification.mode == IdentityVerification::Enforce
+    }
+
+    fn count_check(&self, verification: &Verification, outcome: Checked) {
+        verification.counts.count(outcome);
+        self.metrics.count_token(verification.mode, outcome);
+    }
+}

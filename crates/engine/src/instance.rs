@@ -1,0 +1,47 @@
+//! The handle on the whole instance: apps, admin tokens, users.
+
+use std::sync::Arc;
+
+use sluice_store::{Scope, StoreError};
+
+use crate::actor::Actor;
+use crate::admin::{AdminError, AdminResult};
+use crate::core::Core;
+
+/// Proof that an actor administers the whole instance. Its use cases are its methods, each in the file named after
+/// it.
+#[derive(Clone)]
+pub struct InstanceHandle {
+    core: Arc<Core>,
+    actor: Actor,
+}
+
+impl InstanceHandle {
+    /// The only way to a handle. Refuses as [`Actor::need_instance`] does.
+    pub(crate) fn open(core: &Arc<Core>, actor: &Actor) -> AdminResult<Self> {
+        actor.need_instance(Scope::Admin)?;
+        Ok(Self { core: Arc::clone(core), actor: actor.clone() })
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    pub(crate) fn actor(&self) -> &Actor {
+        &self.actor
+    }
+}
+
+impl std::fmt::Debug for InstanceHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InstanceHandle").field("actor", &self.actor.name).finish_non_exhaustive()
+    }
+}
+
+/// What was made, or nothing where another process was quicker.
+pub(crate) fn made_first<T>(made: AdminResult<T>) -> AdminResult<Option<T>> {
+    match made {
+        Err(AdminError::Store(StoreError::Conflict)) => Ok(None),
+        made => made.map(Some),
+    }
+}

@@ -1,0 +1,55 @@
+//! How users, grants and links are read for a change and written, each change with its entry in the audit log.
+
+use serde_json::Value;
+use sluice_flow::id::{AppId, UserId};
+use sluice_flow::time::Timestamp;
+use sluice_store::{At, Change, LinkRow, PeopleWrite, StoreError, User, UserKey, Write};
+
+use super::secret::Secret;
+use crate::actor::Actor;
+use crate::admin::{AdminError, AdminResult, Missing};
+use crate::audit_action::AuditAction;
+use crate::core::Core;
+use crate::tokens::hash_of;
+
+/// How long a link is valid.
+pub const LINK_HOURS: i64 = 24;
+
+/// What the audit log records of a change.
+pub(super) struct Entry {
+    pub(super) action: AuditAction,
+    pub(super) app_id: Option<AppId>,
+    pub(super) detail: Value,
+}
+
+/// Writes a change about people with its entry in the audit log. Reports no if the revision has changed.
+pub(super) async fn write_people(
+    core: &Core,
+    actor: &Actor,
+    expected: u64,
+    subject: UserId,
+    writes: Vec<PeopleWrite>,
+    entry: Entry,
+) -> Result<bool, StoreError> {
+    let audit = core.audit(actor, entry.app_id, entry.action, subject, &entry.detail);
+    let mut rows: Vec<_> = writes.into_iter().map(Write::People).collect();
+    rows.push(Write::Audit(audit));
+    match core.apply(At::People { expected }, Change::new(move || rows)).await {
+        Ok(()) => Ok(true),
+        Err(StoreError::Conflict) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) async fn find_user(core: &Core, id: UserId) -> AdminResult<User> {
+    let found = core.store.find_user(&UserKey::Id(id)).await?;
+    found.ok_or(AdminError::NotFound(Missing::User))
+}
+
+/// A link to set a password, and its secret.
+pub(super) fn new_link(user_id: UserId, now: Timestamp) -> (Secret, LinkRow) {
+    let secret = Secret::random();
+    let expires_at = Timestamp::from_millis(now.as_millis() + LINK_HOURS * 60 * 60 * 1000);
+    let link = LinkRow { user_id, hash: hash_of(&secret.0), expires_at };
+    (secret, link)
+}

@@ -1,0 +1,29 @@
+//! Why somebody cannot sign in.
+
+use sluice_flow::definition::Fault;
+use sluice_flow::id::UserId;
+use sluice_store::StoreError;
+
+use super::secret::Secret;
+
+/// Why somebody is not let in, or a password is not set.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The name, the password, the code or the token is wrong, or the user is disabled; the reply does not say which. The user whose
+    /// account was tried is for the log alone.
+    #[error("this does not match anybody who may sign in")]
+    Wrong(Option<UserId>),
+    /// The password is right, and a code of the second factor is needed, with this ticket.
+    #[error("a code is needed")]
+    CodeNeeded(Secret),
+    /// The link was used, replaced or has expired.
+    #[error("this link is no longer valid; ask for another")]
+    LinkOver,
+    #[error("the request has {} fault(s)", .0.len())]
+    Invalid(Vec<Fault>),
+    /// Too many passwords are being checked at once.
+    #[error("too many people sign in at this moment; try again shortly")]
+    Busy,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

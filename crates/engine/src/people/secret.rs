@@ -1,0 +1,22 @@
+//! Secrets that let their holder in.
+
+use sluice_flow::id::base62;
+
+use crate::ids::random_bits;
+
+/// What lets somebody in: shown once, and stored as a hash.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl Secret {
+    /// 256 bits that nobody can guess.
+    pub(super) fn random() -> Self {
+        Self(format!("{}{}", base62(random_bits()), base62(random_bits())))
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}

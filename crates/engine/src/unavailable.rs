@@ -1,0 +1,29 @@
+//! The service cannot do something now.
+
+/// The service cannot do this now; the caller may try again after `retry_after_seconds`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unavailable {
+    pub reason: &'static str,
+    pub retry_after_seconds: u32,
+}
+
+impl Unavailable {
+    pub(crate) const OVERLOADED: Self = Self {
+        reason: "The service is overloaded and stored nothing. Try again shortly.",
+        retry_after_seconds: 1,
+    };
+    pub(crate) const DISK_RESERVE: Self = Self {
+        reason: "The service is short of disk space and stored nothing. Try again later.",
+        retry_after_seconds: 30,
+    };
+    pub(crate) const STORE_DOWN: Self = Self {
+        reason: "The service cannot reach its store. Try again shortly.",
+        retry_after_seconds: 2,
+    };
+    pub(crate) const OUTCOME_UNKNOWN: Self = Self {
+        reason: "The service cannot say whether this was stored. \
+                 Try again with the same Idempotency-Key.",
+        retry_after_seconds: 2,
+    };
+}
