@@ -1,7 +1,7 @@
 //! Responses, as one role of the store.
 
 use async_trait::async_trait;
-use sluice_flow::id::{AppId, RespondentId, ResponseId};
+use sluice_flow::id::{AppId, FlowId, RespondentId, ResponseId};
 
 use crate::{Page, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
 

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::super::codec::{self, Cells, RESPONSE, bytes};
 use super::super::skip_index;
 use super::{limit, one};
+use crate::codec::ReadCells as _;
 use crate::listing::{Candidate, Span, Walk};
 use crate::{Order, ResponseRow};
 
