@@ -105,7 +105,7 @@ impl World {
 
     /// Everything that is stored, apart from sign-ins.
     pub(super) async fn stored(&self) -> Vec<Record> {
-        let all = self.site.store.read_out(None, 100_000).await.unwrap();
+        let all = self.site.store.export_records(None, 100_000).await.unwrap();
         let is_session = |record: &Record| match record {
             Record::Audit(row) => row.action.starts_with("session."),
             _ => false,
