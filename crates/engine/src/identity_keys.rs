@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, base62};
 use sluice_store::{
-    Change, IdentityKeyKind, IdentityKeyRow, IdentityVerification, Place, Record, Scope,
+    Change, IdentityKeyKind, IdentityKeyRow, IdentityVerification, Record, RecordCursor, Scope,
     StoreError, StoreResult, Table, Write,
 };
 
@@ -209,12 +209,12 @@ impl InstanceHandle {
 }
 
 async fn active_secrets(core: &Core) -> StoreResult<Vec<IdentityKeyRow>> {
-    let mut after = Place { table: Table::IdentityKeys, app: [0; 16], key: Vec::new() };
+    let mut after = RecordCursor { table: Table::IdentityKeys, app: [0; 16], key: Vec::new() };
     let mut secrets = Vec::new();
     loop {
         let page = core.store.export_records(Some(&after), PAGE).await?;
         let Some(last) = page.last() else { return Ok(secrets) };
-        after = last.place();
+        after = last.cursor();
         let is_over = last.table() != Table::IdentityKeys;
         secrets.extend(page.into_iter().filter_map(|record| match record {
             Record::IdentityKey(row)

@@ -18,6 +18,8 @@ use crate::tuning::Tuning;
 const START_ONCE: &str = "start this binary on it once (sluice serve --no-demo), which brings it up to \
      date; nothing was changed in it";
 
+const UNRELEASED: &str =
+    "the database was created by a build of Sluice from before 0.1.0, and cannot be upgraded";
 /// What to do about a database of a build that was never released.
 const START_FRESH: &str = "use a new database (another folder with --data, or another database in the URL); export \
      responses that you need with the build that wrote them; nothing was changed in it";
@@ -291,10 +293,7 @@ fn unconnected(error: ConnectError) -> Failure {
             ),
             "upgrade this binary; an older one cannot read it",
         ),
-        ConnectError::UnreleasedSchema => Failure::new(
-            "the database was created by a build of Sluice from before 0.1.0, and cannot be upgraded",
-            START_FRESH,
-        ),
+        ConnectError::UnreleasedSchema => Failure::new(UNRELEASED, START_FRESH),
         ConnectError::OtherSchema { detail } => Failure::new(
             format!("the schema of the database is not one that Sluice made: {detail}"),
             "use the binary that wrote it, or restore it from a backup",

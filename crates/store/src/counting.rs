@@ -167,9 +167,9 @@ pub(crate) struct DamagedDay {
     pub(crate) why: Damaged,
 }
 
-/// Days that one read of counts has made anew, at the most; with more of them it fails.
+/// The most days that one read of counts rebuilds; with more of them it fails.
 pub(crate) const DAMAGED_DAYS_MAX: usize = 1_000;
-/// Responses that are read at a time when a day is counted anew.
+/// Responses that are read at a time when a day is recounted.
 pub(crate) const RECOUNT_ROWS: usize = 1_000;
 
 /// The ids of a day: after the first, and before the second.

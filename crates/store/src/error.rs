@@ -16,7 +16,7 @@ pub enum StoreError {
     #[error("the store cannot say whether this was written")]
     InDoubt(#[source] Source),
     /// The rows that the change was decided on have changed since.
-    #[error("somebody else changed this at the same time")]
+    #[error("this was changed by another request at the same time")]
     Conflict,
     /// What is stored cannot be read as what it should be.
     #[error("the store holds something unreadable: {0}")]

@@ -16,7 +16,7 @@ pub struct InvitationRow {
     pub invitee: Invitee,
     pub created_at: Timestamp,
     pub times: InvitationTimes,
-    /// The response that completed it, where whoever sent it agreed to be known.
+    /// The response that completed it, if it is linked to a respondent.
     pub response_id: Option<ResponseId>,
 }
 

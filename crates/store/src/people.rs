@@ -180,7 +180,7 @@ pub enum PeopleWrite {
         user_id: UserId,
         kept: SecretHash,
     },
-    /// Removes sessions that were over before a time: so many at the most.
+    /// Removes sessions that ended before a time, up to a limit.
     Sweep {
         before: Timestamp,
         limit: usize,

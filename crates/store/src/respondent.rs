@@ -6,7 +6,7 @@ use sluice_flow::time::Timestamp;
 
 use crate::{ErasureMark, IdempotencyKey};
 
-/// A profile. Its id tells the day on which it was first seen and no more: it outlives an erasure in the audit
+/// A profile. Its id contains the day on which it was first seen and no more: it outlives an erasure in the audit
 /// log, and must not lead to the answers that were kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RespondentRow {

@@ -53,7 +53,7 @@ pub struct AppRow {
     /// Origins that browsers may call from; empty means any.
     pub allowed_origins: Vec<String>,
     pub grace_window_seconds: Option<u32>,
-    /// How long responses are kept; absent means for ever.
+    /// How long responses are kept; absent means indefinitely.
     pub retention_days: Option<u32>,
     /// The longest that an identity token may be valid; absent means the default.
     pub token_lifetime_seconds: Option<u32>,
@@ -315,7 +315,7 @@ impl fmt::Debug for Change {
     }
 }
 
-/// Part of a list: what comes after an id, so many.
+/// A page of a list: at most `limit` rows after an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page<T> {
     pub after: Option<T>,

@@ -54,6 +54,11 @@ pub(crate) fn of_workspace() -> Vec<Crate> {
 fn of_package(package: &Value) -> Crate {
     let dependencies = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
     let normal = dependencies.iter().filter(|dependency| dependency["kind"].is_null());
+    let has_suite = normal.clone().any(|dependency| {
+        let features = dependency["features"].as_array();
+        features.is_some_and(|features| features.iter().any(|name| name == "testsuite"))
+    });
+    assert!(!has_suite, "{}: the conformance suite is for tests only", package["name"]);
     let names = normal.filter_map(|dependency| dependency["name"].as_str());
     Crate::new(package["name"].as_str().unwrap_or_default(), names)
 }

@@ -19,7 +19,7 @@ impl MatchCount {
         self.last.clear();
         self.last.push_str(tags);
         let names = &mut self.tag_names;
-        // What cannot be read has no names; whoever shows the row says so.
+        // What cannot be read has no names; the page that shows the row says so.
         let _unreadable = each_entry(tags, |name, _| {
             if !names.contains(&*name) {
                 names.insert(name.into_owned());

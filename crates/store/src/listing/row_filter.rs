@@ -33,7 +33,7 @@ pub(crate) struct RowFilter {
     tags: Vec<Wanted>,
     answers: Vec<Wanted>,
     search: Option<Search>,
-    /// Room for a folded text, kept from row to row.
+    /// A buffer for folded text, reused for every row.
     room: String,
 }
 

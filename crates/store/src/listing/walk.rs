@@ -80,7 +80,7 @@ impl Walk {
             self.rest.and_then(|span| up_to.and_then(|id| span.beyond(id, self.query.order)));
     }
 
-    /// The part of the rest that is to be walked next; what can be passed over before it is.
+    /// The part of the rest to scan next; skips what the skip index rules out before it.
     pub(crate) fn narrowed(&mut self, narrowed: Narrowed) -> Option<Span> {
         match narrowed {
             Narrowed::To(part) => return Some(part),
@@ -103,7 +103,7 @@ impl Walk {
         self.goes_on || self.bytes >= PAGE_BYTES
     }
 
-    /// The `after` of whoever goes on from here.
+    /// The `after` of the next page.
     fn next(&self) -> Option<ResponseId> {
         let seen = self.seen.filter(|_| self.goes_on || self.rest.is_some());
         seen.map(|id| ResponseId::from_uuid(Uuid::from_u128(id)))

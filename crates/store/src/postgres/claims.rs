@@ -1,7 +1,7 @@
 //! Linking responses to their respondents, in the transaction that stores them.
 //!
 //! Only a batch with claims comes here, and pays for it: one exchange that reads what is known, one for
-//! the consents, and, where somebody is new, one for the profile and one for what is known of it. A batch that adds to a
+//! the consents, and, for a new respondent, one for the profile and one for its identities. A batch that adds to a
 //! profile locks it first and reads again, so that profiles stay within their size. Two batches may claim the same new identity at once: the unique keys make the later one
 //! wait for the earlier, and find then that it lost; it begins again and finds the profile that was made.
 //! Identities are written in one order everywhere, so that no two batches wait for each other.
@@ -33,7 +33,7 @@ const HOLDERS: &str = "SELECT identities.type, identities.value, identities.resp
 /// Two batches may add to one profile at once: the later one waits, and then counts what the other has added.
 const LOCK: &str = "SELECT FROM respondents WHERE app_id = $1 AND respondent_id = ANY($2) \
      ORDER BY respondent_id FOR NO KEY UPDATE";
-/// `apps` is joined for its one row, which tells a distributed database whose the rows are.
+/// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
 const MAKE: &str = "INSERT INTO respondents (app_id, respondent_id) \
      SELECT apps.app_id, given.id FROM apps, unnest($2::uuid[]) AS given (id) \
      WHERE apps.app_id = $1";

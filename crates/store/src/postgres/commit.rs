@@ -14,7 +14,7 @@
 //! sent without waiting for what stores: had that failed, the server would take the COMMIT as a rollback.
 //!
 //! The lock is an advisory one. It costs no write, where a share lock on the app's row writes to that
-//! row with every commit, and it is fair, where a stream of share locks passes by whoever waits to change
+//! row with every commit, and it is fair, where a stream of share locks starves a transaction that waits to change
 //! the row. It is one server's own, so on a distributed database the row is locked as well.
 //!
 //! A transaction that stored nothing is committed all the same when it found a response that a retry
@@ -56,7 +56,7 @@ const READ_AND_LOCK: &str = "SELECT public_revision FROM apps WHERE app_id = $1 
 const UNDER_KEYS: &str =
     "SELECT key, response_id, digest FROM idempotency WHERE app_id = $1 AND key = ANY($2)";
 
-/// `apps` is joined for its one row, which tells a distributed database whose the rows are.
+/// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
 const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id, digest) \
      SELECT apps.app_id, given.* FROM apps, unnest($2::bytea[], $3::uuid[], $4::bytea[]) AS given \
      WHERE apps.app_id = $1 ON CONFLICT (app_id, key) DO NOTHING RETURNING key";
@@ -383,12 +383,12 @@ impl<'a> Batch<'a> {
     /// Reported row by row, as if they had come one after another.
     fn outcomes(mut self) -> Vec<(usize, Outcome)> {
         let stored: HashSet<usize> = self.to_store.iter().map(|(index, _)| *index).collect();
-        let mut told = Vec::with_capacity(self.rows.len());
+        let mut outcomes = Vec::with_capacity(self.rows.len());
         for (index, response) in self.rows {
             let (id, digest) = (response.row.response_id, response.row.digest);
             let taken = response.idempotency_key.and_then(|key| self.taken.get(&key));
             let outcome = match taken {
-                // What is sent again cannot be told from what was sent.
+                // Without a digest, a retry cannot be distinguished from another submission.
                 Some((by, None)) => Outcome::Replayed(*by),
                 Some((by, Some(theirs))) if *theirs == digest => Outcome::Replayed(*by),
                 Some(_) => Outcome::KeyReused,
@@ -404,9 +404,9 @@ impl<'a> Batch<'a> {
                     Some(Some(_)) | None => Outcome::Stale,
                 },
             };
-            told.push((index, outcome));
+            outcomes.push((index, outcome));
         }
-        told
+        outcomes
     }
 }
 

@@ -1,8 +1,8 @@
-//! Connecting: every way in which it can go wrong, told so that an operator can act.
+//! Connecting: every way in which it can fail, reported so that an operator can act.
 //!
-//! The first connection is opened and looked at by hand, so that the reason is told and not only that
+//! The first connection is opened and looked at by hand, so that the error has the reason and not only that
 //! the pool has no connection. Once started, nothing here is needed again: connections that are lost
-//! later are opened anew by the pool, for as long as it takes.
+//! later are reopened by the pool, for as long as it takes.
 
 use std::time::Duration;
 
@@ -146,7 +146,7 @@ pub(super) async fn is_spread(client: &Client, deadline: Duration) -> Result<boo
 }
 
 /// Whether the settings that the durability rests on are in force: that a COMMIT waits for its sync and
-/// standby, and that a warning about one that did not wait is told.
+/// standby, and that a warning about one that did not wait is sent to us.
 fn kept(synchronous_commit: &str, client_min_messages: &str) -> Result<(), ConnectError> {
     let found = |found: &str| found.to_owned();
     match (synchronous_commit, client_min_messages) {
@@ -172,20 +172,20 @@ pub(super) async fn answered<T>(
     timeout(deadline, answer).await.map_err(|_| ConnectError::Silent { deadline })
 }
 
-/// The reason that tells most: what a server said goes before the silence of others.
+/// The most useful reason: what one server answered takes precedence over the silence of others.
 fn why(NotOpened(causes): NotOpened) -> ConnectError {
     let mut silent = Vec::new();
-    let mut told = None;
+    let mut reported = None;
     for (place, cause) in causes {
         match cause {
             Cause::Deadline => silent.push((place, "no answer in time".to_owned())),
             Cause::Pg(error) => match of_error(place, &error) {
                 ConnectError::Unreachable { place, reason } => silent.push((place, reason)),
-                other => told = told.or(Some(other)),
+                other => reported = reported.or(Some(other)),
             },
         }
     }
-    told.unwrap_or_else(|| {
+    reported.unwrap_or_else(|| {
         let places: Vec<_> = silent.iter().map(|(place, _)| place.as_str()).collect();
         let reasons: Vec<_> = silent.iter().map(|(_, reason)| reason.as_str()).collect();
         unreachable(&places.join(" and "), reasons.join("; "))

@@ -1,9 +1,9 @@
 //! Counts: what removals take away from them, and what is done in the background.
 //!
-//! A commit only ever appends ([`super::final_exchange`]), and so does a removal, so neither waits for the other or for whoever
+//! A commit only ever appends ([`super::final_exchange`]), and so does a removal, so neither waits for the other or for the process that
 //! folds. Folding and walking go by flow, under a lock on the flow's own row of `count_walks`; a node that finds it taken
 //! leaves the flow to the other. Where a walk is under way, a removal takes a lock on that row, too, since it must know
-//! whether the walk has passed what it removes: it waits for a part of the walk, and never for whoever folds.
+//! whether the walk has passed what it removes: it waits for a part of the scan, and never for a fold.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::{Compacted, ResponseRow, StoreError, StoreResult};
 /// Deltas that are read at a time; see also [`FOLD_BYTES_MAX`].
 const FOLD_ROWS_MAX: i64 = 1_000;
 
-/// `apps` is joined for its one row, which tells a distributed database whose the rows are.
+/// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
 pub(super) const ADD: &str = "INSERT INTO count_deltas (app_id, removal, flow_id, delta_id, \
      flow_version_id, day, responses, body) SELECT apps.app_id, $2, given.* FROM apps, \
      unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::int[], $7::bigint[], $8::bytea[]) AS given \
@@ -103,7 +103,7 @@ pub(super) struct Gone {
     pub(super) stays: Option<ResponseRow>,
 }
 
-/// Appends what goes in this transaction, as far as it is counted, and takes it out of what lists pass over.
+/// Appends what this transaction removes, if it was counted, and clears its filters in the skip index.
 pub(super) async fn take_away(
     transaction: &Transaction,
     app: AppId,
@@ -165,7 +165,7 @@ pub(super) async fn definitions<'r>(
     Ok(definitions)
 }
 
-/// Flows that one pass of the work in the background visits; the next one begins anew.
+/// Flows that one pass of the background work visits; the next one starts from the beginning.
 const FLOWS_A_PASS: usize = 1_000;
 
 /// One pass of the work in the background: some deltas of each flow, and some responses that a walk has not passed.
@@ -358,7 +358,7 @@ async fn put(
     Ok(Ok(is_due))
 }
 
-/// Writes the parts of a sheet that are to be stored anew.
+/// Writes the parts of a sheet that have changed.
 pub(super) async fn write(
     transaction: &Transaction,
     key: &SheetKey,
@@ -452,7 +452,7 @@ async fn walk_on(
 ///
 /// Every response of the flow is written to. That is for the records of a move alone: the first of them find a store without
 /// responses, or with those of a server that ran before, and any further ones find that nothing is counted. Nobody stores to it
-/// meanwhile; where somebody may, a day is counted anew instead ([`super::recount`]).
+/// meanwhile; if another process may, the day is recounted instead ([`super::recount`]).
 pub(super) async fn begin_walk(
     transaction: &Transaction,
     app: AppId,
@@ -483,7 +483,7 @@ pub(super) async fn begin_walk(
 
 /// Forgets the counts of these days, over all apps: their responses go as a whole.
 pub(super) async fn forget_days(transaction: &Transaction, from: i32, to: i32) -> Result<(), Stop> {
-    // First what is not folded: whoever is folding it is waited for, and what they made of it goes next.
+    // First what is not folded: a fold in progress is waited for, and its result goes next.
     for table in ["count_deltas", "counts"] {
         let sql = format!("DELETE FROM {table} WHERE day >= $1 AND day < $2");
         transaction.execute(&sql, &[&from, &to]).await?;

@@ -1,9 +1,9 @@
 //! What an app has kept long enough goes, part by part.
 //!
 //! Rows are found along an index, from the place where the last part stopped, and without holding the app:
-//! only who is to lose a profile makes submissions wait, for as long as it takes to delete so many rows by
+//! only who is to lose a profile makes submissions wait, for as long as it takes to delete that number of rows by
 //! their keys. Of several nodes one is at an app at a time. That spares work and no more: what is left is
-//! told by what was found, not by what this node deleted, so that two at once do no harm.
+//! decided by what was found, not by what this node deleted, so that two at once do no harm.
 
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ async fn responses(
     Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(next) })
 }
 
-/// Removes consents, but for those of somebody who is still invited, and the respondents that have none left.
+/// Removes consents, except those of a person who is still invited, and the respondents that have none left.
 async fn consents(
     transaction: &Transaction,
     expiry: &Expiry,

@@ -81,7 +81,7 @@ async fn put(transaction: &Transaction, sql: &str, rows: &[&InvitationRow]) -> R
     transaction.execute(sql, params).await.map(|_| ())
 }
 
-/// What says who somebody is; a time to the millisecond would lead to the response of that time.
+/// Removes what identifies the person. A time in milliseconds would lead to the response of that time.
 const FORGET: &str = "user_id = NULL, email = NULL, response_id = NULL, \
      completed_at = completed_at - completed_at % 86400000";
 
@@ -227,7 +227,7 @@ pub(super) async fn invited(
     Ok(invited?)
 }
 
-/// The invitations of whoever these are known of, in the order of their ids; `$2` are user ids, and `$3`
+/// The invitations with one of these identities, in the order of their ids; `$2` are user ids, and `$3`
 /// addresses in lower case.
 static OF_PERSON: LazyLock<String> = LazyLock::new(|| {
     format!(

@@ -3,7 +3,7 @@
 //! The task reads everything that the server says out of turn. One such notice is dangerous: when a
 //! COMMIT that waits for its synchronous standby is cancelled, the server answers *success* and adds a
 //! warning that the row may not be on the standby. The warning comes first, so the task ends the
-//! connection on it, and the success is never seen: whoever waits for that COMMIT sees a lost
+//! connection on it, and the success is never seen: the waiter for that COMMIT sees a lost
 //! connection, which is what it amounts to.
 
 use std::future::{Future, poll_fn};

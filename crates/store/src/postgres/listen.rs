@@ -1,6 +1,6 @@
 //! Announcements of changes: one connection that listens, opened again whenever it is lost.
 //!
-//! A hint only. While there is no connection nothing is lost, since whoever waits looks at the feed
+//! A hint only. While there is no connection nothing is lost, since every waiter also polls the feed
 //! from time to time; and once there is one again, that is worth a look as well.
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) const CHANNEL: &str = "sluice_changes";
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// Listens for ever.
+/// Listens until the task is aborted.
 pub(super) async fn listen(connector: Connector, changed: Arc<Notify>) {
     let mut pause = PAUSE_MIN;
     loop {

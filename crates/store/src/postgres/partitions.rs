@@ -45,7 +45,7 @@ const ABSENT: &str = "SELECT name, from_millis, to_millis FROM ( \
      to_timestamp(given.millis / 1000.0) AT TIME ZONE 'UTC') AS month) AS months \
      WHERE to_regclass(name) IS NULL ORDER BY name";
 
-/// Makes the partitions of this month and the next two, now and every day, for ever.
+/// Creates the partitions of this month and the next two, now and every day.
 pub(super) async fn keep_ahead(pool: Arc<Pool>) {
     loop {
         tokio::time::sleep(DAY).await;

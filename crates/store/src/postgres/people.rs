@@ -26,7 +26,7 @@ pub(super) async fn revision(pool: &Pool) -> StoreResult<u64> {
     Ok(found.unwrap_or_default())
 }
 
-/// Moves the revision on, if it is still the expected one; whoever else would is waited for.
+/// Moves the revision on, if it is still the expected one; waits for a concurrent change.
 pub(super) async fn advance(transaction: &Transaction, expected: u64) -> Result<bool, Stop> {
     let sql = "UPDATE people SET revision = revision + 1 WHERE revision = $1";
     Ok(transaction.execute(sql, &[&expected.cast_signed()]).await? == 1)

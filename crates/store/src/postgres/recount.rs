@@ -28,14 +28,14 @@ use crate::{StoreError, StoreResult};
 const RACES_MAX: u32 = 50;
 const RACE_PAUSE: Duration = Duration::from_millis(50);
 
-/// Counts a day anew since what was counted of it cannot be read.
+/// Recounts a day whose counts cannot be read.
 pub(super) async fn damaged_day(
     pool: &Arc<Pool>,
     app: AppId,
     flow: FlowId,
     DamagedDay { day, why }: DamagedDay,
 ) -> StoreResult<()> {
-    tracing::warn!(%flow, %day, %why, "the counts of a day are made anew");
+    tracing::warn!(%flow, %day, %why, "rebuilding the counts of a day");
     count(pool, app, flow, day).await.map(|_| ())
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn tags_of_day(
     Ok(())
 }
 
-/// Counts all days of a flow anew; says how many responses are counted.
+/// Recounts all days of a flow and returns how many responses are counted.
 pub(super) async fn flow(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<u64> {
     let mut responses = 0;
     for day in days(pool, app, flow).await? {
@@ -82,7 +82,7 @@ async fn count(pool: &Arc<Pool>, app: AppId, flow: FlowId, day: Day) -> StoreRes
             body => return end(transaction, body).await,
         }
     }
-    Err(StoreError::Failed("the counts of a flow were never free to be made anew".into()))
+    Err(StoreError::Failed("the counts of a flow were locked by other transactions".into()))
 }
 
 async fn count_in(

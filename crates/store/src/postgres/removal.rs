@@ -50,7 +50,7 @@ pub(super) async fn response(
     Ok(Some(app))
 }
 
-/// Deletes responses of an app and does with their keys as told; says how many there were.
+/// Deletes responses of an app, releases or keeps their keys as requested, and returns how many there were.
 pub(super) async fn delete(
     transaction: &Transaction,
     app: AppId,
@@ -258,7 +258,7 @@ impl Part<'_> {
     }
 
     /// Takes a person out of what was given through their invitations; returns how many responses of theirs that
-    /// were. Those that are somebody else's lose the assignment alone.
+    /// were. Those of another respondent only lose the assignment.
     async fn forget_given(
         &self,
         transaction: &Transaction,
@@ -303,7 +303,7 @@ async fn forget_consents(transaction: &Transaction, app: AppId, ids: &[Uuid]) ->
     transaction.execute(sql, &[&app.uuid(), &ids]).await.map(|_| ())
 }
 
-/// Deletes responses of somebody, or leaves them without the person.
+/// Deletes responses of a respondent, or keeps them without the person.
 async fn forget_answers(
     transaction: &Transaction,
     app: AppId,
@@ -379,7 +379,7 @@ async fn rewrite(
     transaction.execute(sql, params).await.map(|_| ())
 }
 
-/// Counts rows anew that say less from now on; `held` are those that are still there, with whether they were
+/// Counts rows again that lost some content; `held` are those that are still there, with whether they were
 /// counted when they were stored after the first two columns.
 async fn recount(
     transaction: &Transaction,

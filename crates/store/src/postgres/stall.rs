@@ -1,7 +1,7 @@
-//! While commits are not confirmed: new ones are refused at once, and told to have stored nothing.
+//! While commits are not confirmed, new ones are refused at once: they store nothing, and say so.
 //!
 //! A COMMIT that passed its deadline, mostly because the synchronous standby is away, cannot be
-//! cancelled: its session waits on the server until somebody confirms it. More commits would only wait
+//! cancelled: its session waits on the server until it is confirmed. More commits would only wait
 //! beside it, each a session of the server and an outcome in doubt. So they are refused before they
 //! begin, readiness is red, and one is let through from time to time, in case that another server has
 //! taken over. It is over when any COMMIT is confirmed, or when the one that hung has ended.

@@ -39,7 +39,7 @@ const BEGIN_AND_SET: &str = concat!(begin!(), "; ", set!());
 /// All that such a transaction reads is of one instant; what another has written since is a race that is lost.
 const BEGIN_AT_ONE_INSTANT: &str = concat!("BEGIN ISOLATION LEVEL REPEATABLE READ; ", set!());
 
-/// The same in two statements, for those that prepare them: there the server need not read them anew.
+/// The same in two statements, for those that prepare them: there the server need not parse them again.
 pub(super) const BEGIN: &str = begin!();
 /// Fair against changes, see [`super::commit`]; `$1` is the number of the app's queue.
 /// The last column is what time it is for the server.

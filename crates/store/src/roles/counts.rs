@@ -11,17 +11,21 @@ use crate::{MovingStore, UpkeepStore};
 /// Counts of responses, which results are made of.
 #[async_trait]
 pub trait CountStore: Send + Sync + 'static {
-    /// The counts of a flow on the days of the query, read at one instant; with those of one segment where it is given.
+    /// The counts of a flow for the days of the query, read at one instant; also those of one
+    /// segment if the query names it.
     ///
-    /// - They are of exactly the responses that are stored at that instant: what a commit stores is counted from the
-    ///   moment it can be read, once, and what is deleted, erased or expired is taken away with it. Where an erasure
-    ///   keeps the answers, the tags that it cut are taken away.
-    /// - What is not stored (replayed, stale, …) is not counted.
-    /// - Responses that were put in by [`MovingStore::import_records`], or are older than the counts, are counted in the background
-    ///   ([`UpkeepStore::compact_counts`]); until then `walk` says how far that is, and exactly those up to there are counted.
-    /// - No text of a tag is left in the counts once no response bears it.
-    /// - Where the counts of a day cannot be read, they are made anew from its responses, whoever comes upon it: neither
-    ///   this nor a removal nor the work on other flows fails for it.
+    /// - They cover exactly the responses that are stored at that instant. A commit counts what it
+    ///   stores in its own transaction, and a response that is deleted, erased or expired is
+    ///   subtracted with its removal. If an erasure keeps the answers, the tags that it removes are
+    ///   subtracted.
+    /// - Responses that are not stored (replayed, stale, …) are not counted.
+    /// - Responses written by [`MovingStore::import_records`] are counted in the background
+    ///   ([`UpkeepStore::compact_counts`]). Until then `walk` says how far the scan is; exactly the
+    ///   responses up to there are counted.
+    /// - The counts contain no text of a tag that no response has.
+    /// - If the counts of a day cannot be read, the first reader that notices rebuilds them from
+    ///   the responses. Neither this call, nor a removal, nor the work on other flows fails because
+    ///   of it.
     async fn read_counts(
         &self,
         app: AppId,
@@ -29,18 +33,20 @@ pub trait CountStore: Send + Sync + 'static {
         query: &CountsQuery,
     ) -> StoreResult<FlowCounts>;
 
-    /// How many responses each flow of an app has on each day, from a day on where one is given, by the same counts: by flow, and
-    /// then by day.
+    /// The number of responses of each flow of an app on each day, from `from` on if it is given,
+    /// by flow and then by day; taken from the same counts.
     async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>>;
 
-    /// How many responses each version of a flow has, by the same counts; in no order, and without those that have none.
+    /// The number of responses of each version of a flow, in no order and without versions that
+    /// have none; taken from the same counts.
     async fn count_by_version(
         &self,
         app: AppId,
         flow: FlowId,
     ) -> StoreResult<Vec<(FlowVersionId, i64)>>;
 
-    /// Counts the responses of a flow anew, day by day, and says how many it were. Each day is exact before and after, while
-    /// others store and remove; a walk that is under way stays where it is.
+    /// Rebuilds the counts of a flow from its responses, day by day, and returns the number of
+    /// responses. Each day is exact before and after, while others store and remove. A scan in
+    /// progress keeps its position.
     async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64>;
 }

@@ -8,16 +8,18 @@ use crate::{Page, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, Store
 /// Reading responses.
 #[async_trait]
 pub trait ResponseStore: Send + Sync + 'static {
-    /// The flow's responses that pass the filter, in the order asked for.
+    /// The flow's responses that match the query, in the requested order.
     ///
-    /// - A call looks at no more rows than the query says, for a bounded time, and gives texts of a bounded
-    ///   length: where few rows pass, a page may be short or even empty, and still go on.
-    /// - A page says from where to go on, and only where nothing that passes follows that nothing does. The
-    ///   pages together hold every row that passes once.
+    /// - A call reads at most the number of rows in the query, for a limited time, and returns a
+    ///   limited length of text. If few rows match, a page may be short or even empty although more
+    ///   pages follow.
+    /// - A page says where the next one starts. `next` is `None` only if no matching row follows.
+    ///   All pages together contain every matching row once.
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage>;
 
-    /// How many of the flow's responses pass the filter, and how all their tags are called. The limit does not
-    /// matter; a call looks no further than one that lists, and says from where to go on.
+    /// The number of the flow's responses that match the query, and the names of all their tags.
+    /// The limit is ignored. A call reads no more rows than [`Self::list_responses`], and says
+    /// where the next call continues.
     async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount>;
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>>;
@@ -29,7 +31,7 @@ pub trait ResponseStore: Send + Sync + 'static {
         flows: &[FlowId],
     ) -> StoreResult<Vec<(FlowId, ResponseId)>>;
 
-    /// The responses of a respondent over all flows, oldest first.
+    /// The responses of a respondent in all flows, oldest first.
     async fn list_responses_of(
         &self,
         app: AppId,

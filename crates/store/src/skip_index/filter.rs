@@ -22,7 +22,7 @@ const SEPARATOR: u8 = 0xff;
 pub(crate) struct Term(u64);
 
 impl Term {
-    /// A term of several texts; the first tells the kind.
+    /// A term of several texts; the first is the kind.
     pub(super) fn of(parts: [&str; 3]) -> Self {
         let mut hash = FNV_OFFSET;
         for part in parts {

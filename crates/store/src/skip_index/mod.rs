@@ -8,7 +8,7 @@
 //! words of texts. A search is for any part of a word, which no filter can rule out.
 //!
 //! Two things take a block's filter away, in their own transaction, and it gets another later from what is there then.
-//! A response that goes or loses a tag: the filter tells something of what was answered. And one that is stored
+//! A response that goes or loses a tag: the filter reveals something about the answers. And one that is stored
 //! with an id within the block, since a clock was set back or is slow: it would not be found. A block is laid out first and
 //! filled a while later: a removal that was under way when it was laid out, and did not see it, is over by then.
 
@@ -38,7 +38,7 @@ const AGE: Duration = Duration::from_secs(600);
 const SETTLES: Duration = Duration::from_secs(600);
 /// Blocks that are looked at in one step of a walk.
 pub(crate) const BLOCKS_A_STEP: usize = 2_000;
-/// Neighbours that may all have what is wanted are walked at once, up to so many.
+/// The most adjacent blocks that are scanned at once if all of them may match.
 pub(crate) const BLOCKS_WALKED: usize = 8;
 
 /// Where the making of blocks stands: the flow that was looked at last. None is the beginning.

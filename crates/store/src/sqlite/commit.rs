@@ -19,7 +19,7 @@ const PARAMETERS: usize = COLUMNS.len() + 1;
 
 /// How many rows go into one statement: as many as there are, in the largest pieces.
 ///
-/// A statement opens its tables and finds its places in them anew each time it is run, which costs as
+/// A statement opens its tables and seeks in them again each time it is run, which costs as
 /// much as a row; and rows that come one after another in one statement go to the end of each index
 /// without a search.
 const PIECES: [usize; 3] = [32, 8, 1];
@@ -133,12 +133,12 @@ fn judged(
     })
 }
 
-/// What a row whose key is taken is told.
+/// The outcome of a row whose key is in use.
 fn answered(connection: &Connection, response: &NewResponse) -> Result<Option<Outcome>> {
     let Some(key) = &response.idempotency_key else { return Ok(None) };
     let taken = find_by_idempotency_key(connection, response.row.app_id, key)?;
     Ok(taken.map(|(id, digest)| match digest {
-        // Only the use of the key is known: what is sent again cannot be told from what was sent.
+        // Only the use of the key is known: a retry cannot be distinguished from another submission.
         None => Outcome::Replayed(id),
         Some(digest) if digest == response.row.digest => Outcome::Replayed(id),
         Some(_) => Outcome::KeyReused,

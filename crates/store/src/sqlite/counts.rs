@@ -72,7 +72,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// What goes in one transaction, to be taken away at its end from the counts and from what lists pass over.
+/// What one transaction removes: subtracted from the counts and the skip index at its end.
 #[derive(Debug, Default)]
 pub(super) struct Going {
     definitions: Definitions,
@@ -150,7 +150,7 @@ pub(super) fn know(
     Ok(())
 }
 
-/// Puts up to so many bytes of a flow's deltas onto their sheets, and `more` after them; says how many it were, and whether
+/// Folds a limited number of bytes of a flow's deltas into their sheets, and `more` after them; returns how many, and whether
 /// that was all.
 fn fold(
     connection: &Connection,
@@ -193,16 +193,16 @@ fn fold(
     Ok((folded, is_all))
 }
 
-/// Puts deltas onto their sheets. A day that cannot be read is counted anew from its responses, so that nothing waits for it,
+/// Folds deltas into their sheets. A day that cannot be read is recounted from its responses, so that nothing waits for it,
 /// least of all a removal. So is a day where other tags may be the most frequent now.
 fn put_all<'d, D: AsRef<[u8]> + 'd>(
     connection: &Connection,
     by_sheet: impl Iterator<Item = (SheetKey, &'d [D])>,
 ) -> Result<(), Stop> {
-    let (mut anew, mut due) = (BTreeSet::new(), BTreeSet::new());
+    let (mut rebuilt, mut due) = (BTreeSet::new(), BTreeSet::new());
     for (key, deltas) in by_sheet {
         let day = (key.app_id, key.flow_id, key.day);
-        if anew.contains(&day) {
+        if rebuilt.contains(&day) {
             continue;
         }
         match put(connection, key, deltas)? {
@@ -211,11 +211,11 @@ fn put_all<'d, D: AsRef<[u8]> + 'd>(
             }
             Err(why) => {
                 recount::damaged_day(connection, (key.app_id, key.flow_id), key.day, why)?;
-                anew.insert(day);
+                rebuilt.insert(day);
             }
         }
     }
-    for (app, flow, day) in due.difference(&anew) {
+    for (app, flow, day) in due.difference(&rebuilt) {
         recount::tags_of_day(connection, (*app, *flow), *day)?;
     }
     Ok(())
@@ -252,7 +252,7 @@ fn put(
     Ok(Ok(is_due))
 }
 
-/// Writes the parts of a sheet that are to be stored anew.
+/// Writes the parts of a sheet that have changed.
 pub(super) fn write(connection: &Connection, key: SheetKey, sheet: Sheet) -> Result<()> {
     let (app, flow, version) =
         (bytes!(key.app_id), bytes!(key.flow_id), bytes!(key.flow_version_id));
@@ -277,7 +277,7 @@ pub(super) fn write(connection: &Connection, key: SheetKey, sheet: Sheet) -> Res
     Ok(())
 }
 
-/// Flows that one pass of the work in the background visits; the next one begins anew.
+/// Flows that one pass of the background work visits; the next one starts from the beginning.
 const FLOWS_A_PASS: usize = 1_000;
 
 /// The flows of which something is to be folded, and whether there is anything to walk.
@@ -337,7 +337,7 @@ fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> R
             .prepare_cached("DELETE FROM count_walks WHERE app_id = ?1 AND flow_id = ?2")?
             .execute(params![ids.0, ids.1])?,
     };
-    // After the place was moved: a day that is counted anew is counted up to there.
+    // After the place was moved: a day that is recounted is counted up to there.
     put_all(connection, deltas.iter().map(|it| (it.key, std::slice::from_ref(&it.delta))))?;
     Ok(found.len() as u64)
 }

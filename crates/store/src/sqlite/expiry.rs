@@ -1,6 +1,6 @@
 //! What an app has kept long enough goes, part by part.
 //!
-//! There is one writer, so a part is what submissions wait for: it looks at so many rows and no more, from
+//! There is one writer, so a part is what submissions wait for: it reads a limited number of rows, from
 //! the place where the last one stopped.
 
 use rusqlite::{Connection, Result, params};
@@ -43,7 +43,7 @@ fn first_at(time: Timestamp) -> [u8; 16] {
     (v7(time, 0, 0).as_u128() >> 80 << 80).to_be_bytes()
 }
 
-/// What is deleted leaves nothing to pass over again, so no place is remembered. The flows come first, so
+/// Deleted rows need not be skipped again, so there is no cursor. The flows come first, so
 /// that the index by flow is walked; there is none by app alone.
 fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired, Stop> {
     let sql = format!(
@@ -70,7 +70,7 @@ fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired, Stop> 
     Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(Next::At(next)) })
 }
 
-/// Removes consents, but for those of somebody who is still invited, and the respondents that have none left.
+/// Removes consents, except those of a person who is still invited, and the respondents that have none left.
 fn consents(
     connection: &Connection,
     expiry: &Expiry,

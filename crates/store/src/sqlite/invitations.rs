@@ -23,7 +23,7 @@ const OF_PERSON: &str = "app_id = ?2 AND assignment_id IN \
      (SELECT assignment_id FROM invitations WHERE app_id = ?2 AND user_id = ?3 UNION ALL \
      SELECT assignment_id FROM invitations WHERE app_id = ?2 AND email = ?4 COLLATE NOCASE)";
 
-/// What says who somebody is; a time to the millisecond would lead to the response of that time.
+/// Removes what identifies the person. A time in milliseconds would lead to the response of that time.
 const FORGET: &str = "user_id = NULL, email = NULL, response_id = NULL, \
      completed_at = completed_at - completed_at % 86400000";
 
@@ -146,7 +146,7 @@ pub(super) fn forget_ended(
 
 /// When an invitation was over, or is going to be.
 const ENDED: &str = "coalesce(completed_at, revoked_at, expires_at)";
-/// Those of the app `?1` that were over before `?2` and name somebody, after the place `?3` and `?4`: a
+/// Those of the app `?1` that ended before `?2` and name a person, after the cursor `?3` and `?4`: a
 /// range of an index that has no others.
 const ENDED_BEFORE: &str = "FROM invitations WHERE app_id = ?1 \
      AND coalesce(completed_at, revoked_at, expires_at) < ?2 \
@@ -154,7 +154,7 @@ const ENDED_BEFORE: &str = "FROM invitations WHERE app_id = ?1 \
      AND (coalesce(completed_at, revoked_at, expires_at), assignment_id) > (?3, ?4) \
      ORDER BY coalesce(completed_at, revoked_at, expires_at), assignment_id LIMIT ?5";
 
-/// Whether somebody has an invitation that was not over before a time.
+/// Whether a person has an invitation that had not ended before a time.
 pub(super) fn is_invited(
     connection: &Connection,
     app: AppId,
@@ -176,7 +176,7 @@ pub(super) fn is_invited(
         || connection.prepare_cached(&by_email)?.exists(params)?)
 }
 
-/// The invitations of whoever this is known of, in the order of their ids.
+/// The invitations with this identity, in the order of their ids.
 pub(super) fn of_person(
     connection: &Connection,
     app: AppId,

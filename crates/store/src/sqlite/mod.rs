@@ -3,7 +3,7 @@
 //! Reading order: [`open`] (what can go wrong at the start), `connection` (the settings that the
 //! durability rests on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
 //! (what it writes), `import_records` (what another database had), `read/`. Several processes may have the same file open: SQLite's locks keep
-//! them apart, and the change feed tells each of what the others did.
+//! them apart, and each sees the changes of the others in the change feed.
 //!
 //! Deliberately absent: any retry of a failed write. What failed is said; what is unknown stops us.
 

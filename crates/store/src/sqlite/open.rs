@@ -1,4 +1,4 @@
-//! Opening the database: every way in which it can go wrong, told so that an operator can act.
+//! Opening the database: every way in which it can fail, reported so that an operator can act.
 //!
 //! A start must not depend on how many rows there are, so nothing here reads them: the header, the
 //! settings, the schema and its history are looked at, and no `integrity_check` is run.
@@ -92,7 +92,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection, OpenErr
         return Err(OpenError::OldSqlite { found: rusqlite::version() });
     }
     make_file(path)?;
-    // Two processes that start at once both find the file new. SQLite tells the later one that it is
+    // Two processes that start at once both find the file new. SQLite reports to the later one that it is
     // locked without waiting, so the waiting is done here.
     let deadline = Instant::now() + options.busy_timeout;
     loop {

@@ -1,7 +1,7 @@
 //! A few connections for reading, handed out one read at a time.
 //!
 //! Reads run on the runtime's blocking threads. Each is over soon (long searches are cut in slices
-//! by [`super::read`]), since the log cannot start anew while an old read still looks at it.
+//! by [`super::read`]), since the log cannot be reset while an old read still uses it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

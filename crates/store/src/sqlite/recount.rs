@@ -17,14 +17,14 @@ use super::transaction::{Stop, Then};
 use crate::StoreError;
 use crate::counting::{Definitions, RECOUNT_ROWS, Recount, ids_of};
 
-/// Counts a day anew since what was counted of it cannot be read.
+/// Recounts a day whose counts cannot be read.
 pub(super) fn damaged_day(
     connection: &Connection,
     flow: (AppId, FlowId),
     day: Day,
     why: Damaged,
 ) -> Result<(), Stop> {
-    tracing::warn!(flow = %flow.1, %day, %why, "the counts of a day are made anew");
+    tracing::warn!(flow = %flow.1, %day, %why, "rebuilding the counts of a day");
     count(connection, flow, day).map(|_| ())
 }
 
@@ -48,7 +48,7 @@ pub(super) fn tags_of_day(
     Ok(())
 }
 
-/// Counts a day anew; says how many responses are counted.
+/// Recounts a day and returns how many responses are counted.
 pub(super) fn day(
     connection: &Connection,
     flow: (AppId, FlowId),

@@ -192,7 +192,7 @@ impl Part<'_> {
     }
 
     /// Takes a person out of an invitation of theirs and out of what came through it; returns how many responses of
-    /// theirs that were. One that is somebody else's loses the assignment alone.
+    /// theirs that were. One of another respondent only loses the assignment.
     fn forget_invitation(
         &self,
         connection: &Connection,
@@ -217,7 +217,7 @@ impl Part<'_> {
     }
 }
 
-/// Deletes a response of somebody, or leaves it without them.
+/// Deletes a response of a respondent, or keeps it without the person.
 fn forget_answers(
     connection: &Connection,
     row: &ResponseRow,

@@ -3,7 +3,7 @@
 //! SQLite has one writer at a time whatever one does; a thread of our own makes waiting for it a
 //! bounded queue instead of a fight over locks. Jobs are answered in the order they came, each
 //! after its own sync. When an outcome is unknown the thread writes nothing more, ever: later jobs
-//! are told that the store is closed, and a restart (which recovers the log) is the only way back.
+//! get the error that the store is closed, and a restart (which recovers the log) is the only way back.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Writer {
         self.ask(|reply| Job::Walk(limit, reply)).await
     }
 
-    /// Counts a day of a flow anew.
+    /// Recounts a day of a flow.
     pub(super) async fn recount(&self, flow: (AppId, FlowId), day: Day) -> StoreResult<u64> {
         self.ask(|reply| Job::Recount(flow, day, reply)).await
     }
@@ -152,7 +152,7 @@ struct Thread {
     stopped: bool,
     /// When a transaction was last committed, if none has failed since.
     written_at: Option<Instant>,
-    /// The log may hold what was removed from the database: it is to be emptied, not just begun anew.
+    /// The log may hold what was removed from the database: it is to be emptied, not only reset.
     must_empty_log: bool,
     late: skip_index::Late,
     reserve: Arc<Reserve>,
@@ -184,7 +184,7 @@ impl Thread {
     /// Makes one durable write before anything is answered.
     ///
     /// A process that was killed may have left a batch in the log that was written but not yet
-    /// synced. It is visible now, so a retry would be told that it is stored; this sync makes it so.
+    /// synced. It is visible now, so a retry would be answered as stored; this sync makes it so.
     fn begin(&mut self, path: &Path) -> Result<(), OpenError> {
         let path = || path.to_owned();
         let source = match self.check() {
@@ -249,7 +249,7 @@ impl Thread {
             Job::Erase(erasure, reply) => {
                 let removed = self.write(|connection| removal::erase(connection, &erasure));
                 self.must_empty_log |= matches!(removed, Ok(Removed { done: true, .. }));
-                // Whoever is told that it is done may look at the files.
+                // A caller that learns that it is done may read the files.
                 self.checkpoint();
                 reply.send(removed).is_err()
             }
@@ -268,15 +268,15 @@ impl Thread {
                 reply.send(self.write(|connection| recount::day(connection, flow, day))).is_err()
             }
             Job::Mend(flow, DamagedDay { day, why }, query, reply) => {
-                let mend = |connection: &Connection| {
-                    // Others may have come upon it at the same time, and one of them was first.
+                let rebuild = |connection: &Connection| {
+                    // Another reader may have rebuilt it in the meantime.
                     let query = CountsQuery { from: Some(day), to: Some(day), ..query };
                     if counts::read(connection, flow.0, flow.1, &query)?.is_ok() {
                         return Ok(((), Then::Forget));
                     }
                     recount::damaged_day(connection, flow, day, why).map(|()| ((), Then::Commit))
                 };
-                reply.send(self.write(mend)).is_err()
+                reply.send(self.write(rebuild)).is_err()
             }
             Job::WriteIn(records, reply) => reply
                 .send(self.write(|connection| import_records::records(connection, &records)))
@@ -305,7 +305,7 @@ impl Thread {
             late.settle(connection, responses, &outcomes)?;
             Ok((outcomes, then))
         });
-        // What failed is asked anew the next time.
+        // A failed read is tried again the next time.
         if committed.is_ok() {
             self.late = late;
         }
@@ -374,7 +374,7 @@ impl Thread {
         })
     }
 
-    /// Writes the log back into the database once it is long, so that it starts anew; and empties it
+    /// Writes the log back into the database once it is long, so that it can be reset; and empties it
     /// where something was removed that it still holds.
     fn checkpoint(&mut self) {
         let is_long = self.log_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES;

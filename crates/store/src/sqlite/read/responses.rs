@@ -1,7 +1,7 @@
 //! Responses: by id, and by flow with a filter.
 //!
 //! A list is a walk along the index `(app, flow, id)`. A filter can walk past many rows before it finds
-//! one; so the walk is cut in slices, each a read of its own, and the log can start anew in between.
+//! one; so the walk is cut in slices, each a read of its own, and the log can be reset in between.
 
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Params, Result, Row};
@@ -55,7 +55,7 @@ pub(in super::super) fn newest(
 /// who has gone away is not searched for any more.
 pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<Walk> {
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
-    // One instant for both: a filter may be taken away in between, and its block be made anew.
+    // One instant for both: a filter may be taken away in between, and its block be rebuilt.
     let instant = connection.unchecked_transaction()?;
     let narrowed = skip_index::narrowed(&instant, &walk, span)?;
     let Some(span) = walk.narrowed(narrowed) else { return Ok(walk) };
