@@ -17,6 +17,27 @@ use sluice_flow::definition::{Definition, check};
 use sluice_flow::question::QuestionType;
 use sluice_flow::submission::{Admission, parse};
 
+/// The types in the order that the expected bytes go by; any other comes after them.
+const IN_ORDER: [&str; 17] = [
+    "shortText",
+    "longText",
+    "email",
+    "url",
+    "phone",
+    "number",
+    "date",
+    "singleChoice",
+    "dropdown",
+    "multipleChoice",
+    "ranking",
+    "matrix",
+    "rating",
+    "nps",
+    "yesNo",
+    "consent",
+    "statement",
+];
+
 /// One question of every type, named after it.
 fn definition() -> Definition {
     let options =
@@ -32,7 +53,8 @@ fn definition() -> Definition {
             fields.into_iter().map(|field| (field, options.clone())).collect()
         }
     };
-    let questions = QuestionType::NAMES.iter().map(|name| {
+    let others = QuestionType::NAMES.iter().filter(|name| !IN_ORDER.contains(name));
+    let questions = IN_ORDER.iter().chain(others).map(|name| {
         let mut question = own(name);
         question["id"] = json!(name);
         question["type"] = json!(name);

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 use sluice_flow::issue::Issue;
+use sluice_flow::payload::Generation;
 use sluice_flow::submission::{Submission, Texts, Unfit, absent, parse};
 
 /// A submission that keeps every rule, with these fields put in; null takes a field out.
@@ -93,7 +94,8 @@ fn flow_version_id_is_a_string() {
 #[test]
 fn the_payload_generation_is_one_that_is_served() {
     let path = json!(["flowVersionPayloadGeneration"]);
-    for other in ["3", "5", "", "04", "4 "] {
+    let next = Generation::LATEST.as_str().parse::<u32>().unwrap() + 1;
+    for other in ["3", next.to_string().as_str(), "", "04", "4 "] {
         refuses(
             json!({"flowVersionPayloadGeneration": other}),
             "payload_generation_mismatch",
@@ -360,7 +362,7 @@ fn issues_of_all_fields_are_reported_at_once_in_the_order_of_the_fields() {
         ("invalid_type", json!(["flowAssignmentId"])),
     ];
     let fields = json!({
-        "flowVersionId": 1, "flowVersionPayloadGeneration": "5", "respondentAnalyticsAdmission": "x",
+        "flowVersionId": 1, "flowVersionPayloadGeneration": "0", "respondentAnalyticsAdmission": "x",
         "answers": {"a": 1}, "identities": [{}], "metadata": {"tags": {"t": {}}},
         "context": {"locale": "?"}, "flowAssignmentId": 1
     });

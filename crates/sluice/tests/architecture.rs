@@ -54,6 +54,16 @@ fn sibling_transports_do_not_import_one_another() {
 }
 
 #[test]
+fn question_types_are_named_only_in_their_table() {
+    check(rules::question_type_outside_table);
+}
+
+#[test]
+fn payload_generations_are_named_only_in_their_table() {
+    check(rules::generation_outside_table);
+}
+
+#[test]
 fn no_files_of_the_pure_crate_import_one_another_in_a_circle() {
     let circles = circles(&Source::of_workspace(), "crates/flow/src/");
     assert!(circles.is_empty(), "circles:\n  {circles:#?}");
@@ -160,6 +170,23 @@ fn the_sibling_rule_can_fail() {
         sample(rule, "crates/web/src/lib.rs", &format!("//! x\n{import}\n"), 0);
     }
     sample(rule, "crates/web/src/public.rs", "//! x\nuse crate::reply::admin_of;\n", 0);
+}
+
+#[test]
+fn the_table_rules_can_fail() {
+    let (types, generations) =
+        (rules::question_type_outside_table, rules::generation_outside_table);
+    let naming = "//! x\nfn f() { matches!(kind, QuestionType::Nps(_)) }\n";
+    sample(types, "crates/web/src/hosted/form.rs", naming, 1);
+    sample(types, "crates/flow/src/question/types/nps.rs", naming, 0);
+    sample(types, "crates/web/tests/hosted/form.rs", naming, 0);
+    let using = "//! x\nfn f() { QuestionType::NAMES; QuestionType::blank(name) }\n";
+    sample(types, "crates/web/src/hosted/form.rs", using, 0);
+    let naming = "//! x\nfn f() { render(Generation::G4) }\n";
+    sample(generations, "crates/engine/src/registry.rs", naming, 1);
+    sample(generations, "crates/flow/src/payload/g4.rs", naming, 0);
+    let using = "//! x\nfn f() { render(Generation::LATEST, Generation::ALL) }\n";
+    sample(generations, "crates/engine/src/registry.rs", using, 0);
 }
 
 #[test]

@@ -74,7 +74,8 @@ pub(crate) fn of_the_answer(question: &Value, valid: &Value) -> Vec<(Value, &'st
                 "singleChoice" | "dropdown" => of_the_choice(question),
                 "rating" => of_the_mark(question["max"].as_u64().unwrap_or(5)),
                 "nps" => of_the_mark(10),
-                _ => vec![(json!("maybe"), "unknown_option")],
+                "yesNo" | "consent" => vec![(json!("maybe"), "unknown_option")],
+                _ => Vec::new(),
             });
             broken
         }
@@ -83,7 +84,8 @@ pub(crate) fn of_the_answer(question: &Value, valid: &Value) -> Vec<(Value, &'st
             match kind {
                 "multipleChoice" => of_the_selection(question, &valid),
                 "ranking" => of_the_ranking(&valid),
-                _ => of_the_matrix(question, &valid),
+                "matrix" => of_the_matrix(question, &valid),
+                _ => vec![(json!(["no-such-option"]), "unknown_option")],
             }
         }
     }

@@ -16,6 +16,7 @@ use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::issue::Issue;
 use sluice_flow::judge::judge;
 use sluice_flow::payload::{Generation, render};
+use sluice_flow::question::QuestionType;
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
 use sluice_flow::submission::{Unfit, parse};
 use sluice_flow::time::Timestamp;
@@ -117,7 +118,7 @@ proptest! {
 fn every_type_of_question_takes_its_answer_and_refuses_every_breakage_of_it() {
     let (snapshot, served) = publish(&draft::every_type());
     for pick in 0..24 {
-        let valid = client::submission(&served, &vec![Some(pick); 17]);
+        let valid = client::submission(&served, &vec![Some(pick); QuestionType::NAMES.len()]);
         assert_eq!(found(&verdict(&snapshot, &valid)), [], "{valid}");
         let mut broken_types = Vec::new();
         for question in client::questions(&served) {

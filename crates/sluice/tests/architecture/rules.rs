@@ -77,6 +77,31 @@ pub(crate) fn unwritten_code(source: &Source) -> Vec<String> {
     unless(!source.ships(), || source.lines_naming(&["todo!(", "unimplemented!("]))
 }
 
+/// A type of question is known to its own file and to the table alone; everything else goes by what it says of itself.
+pub(crate) fn question_type_outside_table(source: &Source) -> Vec<String> {
+    let may = source.path.starts_with("crates/flow/src/question/types/");
+    unless(!source.ships() || may, || variants_named(source, "QuestionType::"))
+}
+
+/// A payload generation is known to its own file and to the table alone.
+pub(crate) fn generation_outside_table(source: &Source) -> Vec<String> {
+    let may = source.path.starts_with("crates/flow/src/payload/");
+    unless(!source.ships() || may, || variants_named(source, "Generation::"))
+}
+
+/// One offence for each line that names a variant of this enum. `Enum::CONSTANT` and `Enum::function` are not one.
+fn variants_named(source: &Source, name: &str) -> Vec<String> {
+    let names_variant = |line: &str| {
+        line.match_indices(name).any(|(at, _)| {
+            let word = first_word(&line[at + name.len()..]);
+            let is_constant = word.len() > 2 && !word.contains(char::is_lowercase);
+            word.starts_with(char::is_uppercase) && !is_constant
+        })
+    };
+    let code = source.code().into_iter().filter(|(_, line)| names_variant(line));
+    code.map(|(number, line)| format!("{}:{number}: {}", source.path, line.trim())).collect()
+}
+
 fn unless(exempt: bool, offences: impl FnOnce() -> Vec<String>) -> Vec<String> {
     if exempt { Vec::new() } else { offences() }
 }
