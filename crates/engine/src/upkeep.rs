@@ -1,4 +1,5 @@
-//! The work that the server does by itself in the background, which can be asked for at once as well.
+//! The work that the server does by itself in the background, which can be asked for at once as
+//! well.
 
 use std::sync::Arc;
 
@@ -38,7 +39,8 @@ impl Upkeep {
         self.retention.look().await
     }
 
-    /// Builds now what lists can skip; the server does this every minute. Returns how much was built.
+    /// Builds now what lists can skip; the server does this every minute. Returns how much was
+    /// built.
     pub async fn make_blocks(&self) -> StoreResult<u64> {
         self.blocks.look().await
     }

@@ -1,4 +1,5 @@
-//! Begins an export: what is in it, how many rows it will have, and its place among those under way.
+//! Begins an export: what is in it, how many rows it will have, and its place among those under
+//! way.
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ use crate::responses::{Paging, ResponseFilter, response_query};
 const PAGE_ROWS: usize = 1_000;
 
 impl FlowHandle {
-    /// Begins an export of the responses that pass the filter, oldest first. The audit log records that it was begun.
+    /// Begins an export of the responses that pass the filter, oldest first. The audit log records
+    /// that it was begun.
     pub async fn export(
         &self,
         ExportAs { format, headings }: ExportAs,
@@ -81,7 +83,8 @@ async fn expected(
     }
 }
 
-/// The stored counts of a whole flow or of a version. None while some responses are still to be counted.
+/// The stored counts of a whole flow or of a version. None while some responses are still to be
+/// counted.
 async fn counted(core: &Core, query: &ResponseQuery) -> AdminResult<Option<u64>> {
     let ResponseQuery { app_id, flow_id, version, .. } = *query;
     let is_whole = query.from.is_none()
