@@ -14,7 +14,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use sluice_engine::clock::ManualClock;
-use sluice_engine::rows::{IdentityKeyKind, IdentityVerification};
+use sluice_engine::rows::{IdentityKeyKind, IdentityVerification, Scope};
 use sluice_engine::verify::{MasterKey, Presented};
 use sluice_engine::{Actor, AppPatch, AppView, Engine, NewIdentityKey, Options};
 use sluice_flow::time::Timestamp;
@@ -53,16 +53,17 @@ fn gate() -> &'static Gate {
         let (engine, app, app_id, secret) = runtime.block_on(async {
             let engine = Engine::start(store, clock, options).await.unwrap();
             let actor = Actor::trusted("fuzz");
-            let made = engine.create_app(&actor, "Fuzzed").await.unwrap();
+            let made = engine.instance(&actor).unwrap().create_app("Fuzzed").await.unwrap();
             let id = made.row.app_id;
             let kind = IdentityKeyKind::Hs256;
             let new =
                 NewIdentityKey { kind, pem: None, jwk: None, url: None, kid: None, issuer: None };
-            let (_, secret) = engine.create_identity_key(&actor, id, &new).await.unwrap();
+            let app = engine.app(&actor, Scope::Admin, id).await.unwrap();
+            let (_, secret) = app.create_identity_key(&new).await.unwrap();
             let enforce = Some(IdentityVerification::Enforce);
             let patch = AppPatch { identity_verification: enforce, ..AppPatch::default() };
-            engine.update_app(&actor, id, &patch).await.unwrap();
-            let app = engine.app(made.api_keys[0].as_str()).await.unwrap().unwrap();
+            app.update(&patch).await.unwrap();
+            let app = engine.app_by_key(made.api_keys[0].as_str()).await.unwrap().unwrap();
             (engine, app, id.to_string(), secret.unwrap().0)
         });
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());

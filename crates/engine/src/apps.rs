@@ -60,7 +60,8 @@ pub struct AppPatch {
     pub limits: Option<Option<LimitsPatch>>,
 }
 
-/// What to change of an app's limits; what is absent stays, `Some(None)` goes back to the instance's.
+/// What to change of an app's limits; what is absent stays, `Some(None)` goes back to the
+/// instance's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LimitsPatch {
     pub calls_per_second: Option<Option<u32>>,
@@ -90,8 +91,9 @@ impl LimitsPatch {
 }
 
 impl AppPatch {
-    /// What a change needs besides `write`: whoever shortens retention deletes responses, and whoever
-    /// changes how identities are proven stands beside those who hold the keys. Limits need `admin` of the instance ([`AppHandle::update`]).
+    /// What a change needs besides `write`: whoever shortens retention deletes responses, and
+    /// whoever changes how identities are proven stands beside those who hold the keys. Limits need
+    /// `admin` of the instance ([`AppHandle::update`]).
     fn scopes(&self) -> impl Iterator<Item = Scope> {
         let of_identity =
             self.identity_verification.is_some() || self.token_lifetime_seconds.is_some();

@@ -1,5 +1,5 @@
-//! The audit log: who changed what. It is written with every change, in the same transaction; only an editor that saves on and
-//! on is one entry for some minutes (see [`crate::drafts`]).
+//! The audit log: who changed what. It is written with every change, in the same transaction; only
+//! an editor that saves on and on is one entry for some minutes (see [`crate::drafts`]).
 
 use std::collections::HashMap;
 
@@ -45,8 +45,8 @@ pub(crate) async fn named(core: &Core, rows: Vec<AuditRow>) -> AdminResult<Vec<A
     Ok(named.collect())
 }
 
-/// Entries newest first: of an app, or of everything. An actor that is bound to one app sees the entries of that
-/// app only, and one that is bound to several names the app.
+/// Entries newest first: of an app, or of everything. An actor that is bound to one app sees the
+/// entries of that app only, and one that is bound to several names the app.
 pub(crate) async fn list(
     core: &Core,
     actor: &Actor,

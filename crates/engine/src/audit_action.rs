@@ -1,7 +1,8 @@
 //! What the audit log can record, by the name that is stored and sent.
 //!
-//! The log outlives releases, so an entry may have a name that this release does not know. Whoever shows entries
-//! matches on the enum without a wildcard: an action that is added here needs its sentence to compile.
+//! The log outlives releases, so an entry may have a name that this release does not know. Whoever
+//! shows entries matches on the enum without a wildcard: an action that is added here needs its
+//! sentence to compile.
 
 /// Declares the actions and their names once.
 macro_rules! actions {

@@ -1,7 +1,8 @@
-//! What every use case shares: the store, the clock, the memory of published flows, and the writes to the store.
+//! What every use case shares: the store, the clock, the memory of published flows, and the writes
+//! to the store.
 //!
-//! Use cases do not know [`crate::Engine`]; they take this. Those on an app or a flow get it from a handle, which
-//! hands it out only for the scope that it has proved ([`crate::handle`]).
+//! Use cases do not know [`crate::Engine`]; they take this. Those on an app or a flow get it from a
+//! handle, which hands it out only for the scope that it has proved ([`crate::handle`]).
 
 use std::sync::Arc;
 
@@ -78,7 +79,8 @@ impl Core {
         Ok(())
     }
 
-    /// Notes a write whose outcome is unknown, or a store that has stopped: either ends the process.
+    /// Notes a write whose outcome is unknown, or a store that has stopped: either ends the
+    /// process.
     pub(crate) fn watched<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(error @ (StoreError::Unknown(_) | StoreError::Closed)) = &result
             && !self.lost.send_replace(true)

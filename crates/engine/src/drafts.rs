@@ -3,9 +3,10 @@
 //! A draft may break every rule while it is being written: it is kept as sent, and its faults are
 //! told with it. Only a publish insists.
 //!
-//! Several people, or several tabs, may write at once. Whoever edits says which state they started from, by
-//! its [`tag`](Editing::tag), and is told where another has been saved since; nothing is merged or overwritten
-//! in silence. Whoever saves without a tag, as the admin API does, replaces what is there.
+//! Several people, or several tabs, may write at once. Whoever edits says which state they started
+//! from, by its [`tag`](Editing::tag), and is told where another has been saved since; nothing is
+//! merged or overwritten in silence. Whoever saves without a tag, as the admin API does, replaces
+//! what is there.
 
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault};
@@ -79,8 +80,9 @@ impl FlowHandle {
 
     /// Saves a draft for an editor that started from the state with this tag.
     ///
-    /// What is stored already is not stored again, so that a reply that was lost can be asked for again. Saves that
-    /// follow one another within some minutes, with nothing else in between, are one entry in the audit log.
+    /// What is stored already is not stored again, so that a reply that was lost can be asked for
+    /// again. Saves that follow one another within some minutes, with nothing else in between, are
+    /// one entry in the audit log.
     pub async fn save_draft(&self, definition: &Value, started_from: &str) -> AdminResult<Saved> {
         faultless(object_fault("", definition))?;
         let text = definition.to_string();
@@ -110,7 +112,8 @@ impl FlowHandle {
         })
     }
 
-    /// The draft that the actor saved a short while ago, if that is the last thing that happened to the flow.
+    /// The draft that the actor saved a short while ago, if that is the last thing that happened to
+    /// the flow.
     async fn last_save(&self) -> AdminResult<Option<FlowVersionId>> {
         let core = self.permit.core(Scope::Write)?;
         let app_id = Some(self.app_id());

@@ -1,7 +1,8 @@
 //! The engine: the way in to every use case. It is what transports hold; use cases do not know it.
 //!
-//! What needs permission is reached through a handle, which proves it ([`crate::handle`]). What the public API and
-//! hosted pages do needs none and is here. Each method hands on to the module that does the work.
+//! What needs permission is reached through a handle, which proves it ([`crate::handle`]). What the
+//! public API and hosted pages do needs none and is here. Each method hands on to the module that
+//! does the work.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -70,7 +71,8 @@ pub struct Options {
     pub key_source: Option<Arc<dyn KeySource>>,
     /// Where respondents reach this service, for personal links; without a slash at its end.
     pub public_url: Option<String>,
-    /// The largest body of a submission, in bytes, if it is not the default: for warnings to authors.
+    /// The largest body of a submission, in bytes, if it is not the default: for warnings to
+    /// authors.
     pub body_bytes_max: Option<usize>,
     /// What an app may send that has no limits of its own.
     pub rates: Rates,
@@ -243,8 +245,8 @@ impl Engine {
         self.core.metrics.count_limited(limited.by.as_str());
     }
 
-    /// Who the caller is, as far as the app's mode asks: `off` looks at nothing, `observe` counts and refuses
-    /// nobody, `enforce` refuses a caller who cannot prove it.
+    /// Who the caller is, as far as the app's mode asks: `off` looks at nothing, `observe` counts
+    /// and refuses nobody, `enforce` refuses a caller who cannot prove it.
     pub async fn identify(
         &self,
         app: &AppView,
@@ -272,8 +274,8 @@ impl Engine {
         self.core.registry.snapshot(app, flow_version_id, generation).await
     }
 
-    /// Judges one submission and stores it if it is admitted. `input` is absent where a call had none.
-    /// A key in the submission itself wins over `key`.
+    /// Judges one submission and stores it if it is admitted. `input` is absent where a call had
+    /// none. A key in the submission itself wins over `key`.
     pub async fn submit(
         &self,
         app: &AppView,
@@ -329,7 +331,8 @@ impl Engine {
         FormKey::from_uuid(self.core.new_id())
     }
 
-    /// What an invitation to this flow is now; nothing where the flow has none with this id. Notes nothing.
+    /// What an invitation to this flow is now; nothing where the flow has none with this id. Notes
+    /// nothing.
     pub async fn invitation_state(
         &self,
         flow: FlowId,
@@ -338,8 +341,9 @@ impl Engine {
         self.core.invitation_state(flow, assignment).await
     }
 
-    /// Notes that the page of an invitation was opened, by the day, and returns what the invitation is then;
-    /// nothing where the flow has none with this id. Never called for a GET: mail scanners follow links.
+    /// Notes that the page of an invitation was opened, by the day, and returns what the invitation
+    /// is then; nothing where the flow has none with this id. Never called for a GET: mail scanners
+    /// follow links.
     pub async fn mark_opened(
         &self,
         flow: FlowId,
@@ -430,8 +434,9 @@ impl Engine {
         InvitationHandle::open(&self.core, actor, scope, id).await
     }
 
-    /// Entries of the audit log, newest first: of an app, or of everything. An actor that is bound to one app sees the
-    /// entries of that app only, and one that is bound to several names the app.
+    /// Entries of the audit log, newest first: of an app, or of everything. An actor that is bound
+    /// to one app sees the entries of that app only, and one that is bound to several names the
+    /// app.
     pub async fn list_audit(
         &self,
         actor: &Actor,

@@ -60,8 +60,8 @@ impl AppHandle {
 }
 
 impl FlowHandle {
-    /// Makes another flow of the same app that starts with what is being edited of this one: its draft, or
-    /// what is published. It has its own times and responses.
+    /// Makes another flow of the same app that starts with what is being edited of this one: its
+    /// draft, or what is published. It has its own times and responses.
     pub async fn duplicate(&self, name: &str) -> AdminResult<FlowState> {
         let definition = Some(self.editing()?.definition);
         let new = NewFlow { name: name.to_owned(), kind: self.flow.kind, definition };

@@ -1,13 +1,15 @@
 //! Handles: a row that was read once, with the proof that the caller may do something with it.
 //!
-//! A handle is opened for one scope and is the only way to the use cases of an app or a flow: they are its methods,
-//! each in the file named after it. None of them can forget the permission. What they need lies behind
-//! [`Permit::core`], which asks for the scope that the use case needs and compares it with the one that was proved;
-//! every write to an app goes through [`Permit::change`], which does the same. So a handle that was opened for
-//! `read` cannot write. Neither comparison reads anything.
+//! A handle is opened for one scope and is the only way to the use cases of an app or a flow: they
+//! are its methods, each in the file named after it. None of them can forget the permission. What
+//! they need lies behind [`Permit::core`], which asks for the scope that the use case needs and
+//! compares it with the one that was proved; every write to an app goes through [`Permit::change`],
+//! which does the same. So a handle that was opened for `read` cannot write. Neither comparison
+//! reads anything.
 //!
-//! A handle keeps the row as it was when it was opened. A change is decided on that row; if the app was changed
-//! since, the store refuses the write by its revision, and the change is decided again on the row as it is then.
+//! A handle keeps the row as it was when it was opened. A change is decided on that row; if the app
+//! was changed since, the store refuses the write by its revision, and the change is decided again
+//! on the row as it is then.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -63,7 +65,8 @@ impl Permit {
         self.app_id
     }
 
-    /// Writes a change of the app that the public API can see. Reports no if the app is not at this revision any more.
+    /// Writes a change of the app that the public API can see. Reports no if the app is not at this
+    /// revision any more.
     pub(crate) async fn change(
         &self,
         needed: Scope,
@@ -176,7 +179,8 @@ impl AppHandle {
     }
 }
 
-/// A flow with its current version and its draft, and the proof that its holder may do something with it.
+/// A flow with its current version and its draft, and the proof that its holder may do something
+/// with it.
 #[derive(Clone)]
 pub struct FlowHandle {
     pub(crate) permit: Permit,
@@ -237,7 +241,8 @@ impl FlowHandle {
         self.state
     }
 
-    /// Decides a change on the flow and writes it; again on its newest state if the app was changed meanwhile.
+    /// Decides a change on the flow and writes it; again on its newest state if the app was changed
+    /// meanwhile.
     pub(crate) async fn change<T>(
         &self,
         needed: Scope,

@@ -1,12 +1,13 @@
-//! What the hosted page of a flow needs: the flow by its id alone, how its app wants it to look, and the
-//! version that a form was made for.
+//! What the hosted page of a flow needs: the flow by its id alone, how its app wants it to look,
+//! and the version that a form was made for.
 //!
-//! A page has no API key in its address, so here alone a flow is found without one. All of it comes from the
-//! registry: a page that was shown before costs the database nothing. What a form is sent with goes through
-//! [`crate::intake`] like everything else.
+//! A page has no API key in its address, so here alone a flow is found without one. All of it comes
+//! from the registry: a page that was shown before costs the database nothing. What a form is sent
+//! with goes through [`crate::intake`] like everything else.
 //!
-//! An author can have the page of what is not published yet. Such a page is made of the draft as far as that can be
-//! shown, and there is no way from it to the intake: nobody but the author can have it, and nothing of it is stored.
+//! An author can have the page of what is not published yet. Such a page is made of the draft as
+//! far as that can be shown, and there is no way from it to the intake: nobody but the author can
+//! have it, and nothing of it is stored.
 
 use std::sync::Arc;
 
@@ -147,7 +148,8 @@ impl Core {
 }
 
 impl FlowHandle {
-    /// The flow as far as its draft can be shown, or as one of its versions was; for those who may read it.
+    /// The flow as far as its draft can be shown, or as one of its versions was; for those who may
+    /// read it.
     pub async fn preview(&self, version: Option<FlowVersionId>) -> AdminResult<Preview> {
         let core = self.permit.core(Scope::Read)?;
         let (definition, left_out, id) = match version {

@@ -8,8 +8,8 @@ use crate::registry::AppView;
 use crate::verify::{Checked, Invalid, Presented, TokenRefused, Verification};
 
 impl Core {
-    /// Who the caller is, as far as the app's mode asks: `off` looks at nothing, `observe` counts and lets
-    /// everybody in, `enforce` refuses whoever cannot prove it.
+    /// Who the caller is, as far as the app's mode asks: `off` looks at nothing, `observe` counts
+    /// and lets everybody in, `enforce` refuses whoever cannot prove it.
     pub(crate) async fn identify(
         &self,
         app: &AppView,

@@ -1,7 +1,7 @@
 //! Keys for identity tokens: made, listed, revoked, and their secrets sealed anew.
 //!
-//! An app has secrets or public keys, never both: a public key that could be taken for a secret is the
-//! oldest way to forge a token. A revoked key keeps its row without its material.
+//! An app has secrets or public keys, never both: a public key that could be taken for a secret is
+//! the oldest way to forge a token. A revoked key keeps its row without its material.
 
 use serde_json::{Value, json};
 use sluice_flow::definition::Fault;
@@ -150,8 +150,8 @@ pub(crate) async fn closed_secrets(core: &Core) -> StoreResult<Vec<(String, NotO
 }
 
 impl InstanceHandle {
-    /// Seals every secret with the master key that is first now. A secret that cannot be opened is an
-    /// error, unless those are to be revoked.
+    /// Seals every secret with the master key that is first now. A secret that cannot be opened is
+    /// an error, unless those are to be revoked.
     pub async fn reseal_secrets(&self, revoke: bool) -> AdminResult<Resealed> {
         let core = self.core();
         let vault = &core.verifying.vault;

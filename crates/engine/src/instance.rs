@@ -8,8 +8,8 @@ use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
 use crate::core::Core;
 
-/// Proof that an actor administers the whole instance. Its use cases are its methods, each in the file named after
-/// it.
+/// Proof that an actor administers the whole instance. Its use cases are its methods, each in the
+/// file named after it.
 #[derive(Clone)]
 pub struct InstanceHandle {
     core: Arc<Core>,

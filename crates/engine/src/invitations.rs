@@ -1,8 +1,9 @@
 //! Invitations: a flow assigned to people, each with a personal link that counts once.
 //!
-//! Who is invited is told to administrators and to nobody else: faults name lines and fields, the audit log
-//! counts, and neither repeats a user id or an address. What a response does to its invitation is decided
-//! in [`crate::intake`] and by the store, in one transaction with the response.
+//! Who is invited is told to administrators and to nobody else: faults name lines and fields, the
+//! audit log counts, and neither repeats a user id or an address. What a response does to its
+//! invitation is decided in [`crate::intake`] and by the store, in one transaction with the
+//! response.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -103,7 +104,8 @@ impl NewInvitation {
     }
 }
 
-/// What to do with somebody who has an open invitation to the same flow, or stands in one list twice.
+/// What to do with somebody who has an open invitation to the same flow, or stands in one list
+/// twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Duplicates {
     #[default]
@@ -124,7 +126,8 @@ pub struct Invitation {
 }
 
 impl Invitation {
-    /// An invitation, with its link if the actor may answer for people or the link can no longer be used.
+    /// An invitation, with its link if the actor may answer for people or the link can no longer be
+    /// used.
     pub(crate) fn new(core: &Core, row: InvitationRow, now: Timestamp, may_answer: bool) -> Self {
         let (base, flow, id) = (&core.public_url, row.flow_id, row.assignment_id);
         let state = row.times.state(now);
@@ -140,8 +143,8 @@ impl Invitation {
     }
 }
 
-/// Where a page of a list ended, as a text without meaning to others. It has half of the bits of the last id: enough to
-/// continue after it, and of no use to answer with.
+/// Where a page of a list ended, as a text without meaning to others. It has half of the bits of
+/// the last id: enough to continue after it, and of no use to answer with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvitationCursor(InvitationPlace);
 
@@ -173,8 +176,8 @@ impl FromStr for InvitationCursor {
 }
 
 impl FlowHandle {
-    /// Makes all of these invitations, or none and returns every fault. With `check_only` none is made, and
-    /// what comes back is what would have been, less ids that are good for anything.
+    /// Makes all of these invitations, or none and returns every fault. With `check_only` none is
+    /// made, and what comes back is what would have been, less ids that are good for anything.
     pub async fn invite(
         &self,
         new: &[NewInvitation],
@@ -232,8 +235,8 @@ impl FlowHandle {
         Ok(rows.into_iter().map(|row| Invitation::new(core, row, now, may_answer)).collect())
     }
 
-    /// Every invitation of the flow. With all links one could answer for everybody, so it needs `write` as well as
-    /// `export`, and the audit log records it.
+    /// Every invitation of the flow. With all links one could answer for everybody, so it needs
+    /// `write` as well as `export`, and the audit log records it.
     pub async fn export_invitations(&self) -> AdminResult<Vec<Invitation>> {
         let core = self.permit.core(Scope::Export)?;
         let (app_id, flow_id) = (self.app_id(), self.flow_id());
@@ -369,7 +372,8 @@ async fn chosen<'n>(
 }
 
 impl Core {
-    /// What an invitation to this flow is now; nothing where the flow has none with this id. Notes nothing.
+    /// What an invitation to this flow is now; nothing where the flow has none with this id. Notes
+    /// nothing.
     pub(crate) async fn invitation_state(
         &self,
         flow: FlowId,
@@ -381,8 +385,9 @@ impl Core {
         Ok(found.map(|row| row.times.state(self.now())))
     }
 
-    /// Notes that the page of an invitation was opened, by the day, and returns what the invitation is then;
-    /// nothing where the flow has none with this id. Never called for a GET: mail scanners follow links.
+    /// Notes that the page of an invitation was opened, by the day, and returns what the invitation
+    /// is then; nothing where the flow has none with this id. Never called for a GET: mail scanners
+    /// follow links.
     pub(crate) async fn mark_opened(
         &self,
         flow: FlowId,

@@ -1,9 +1,10 @@
 //! Responses as they arrive, for whoever watches a flow.
 //!
-//! A watch looks at the store when this process has stored something, and every few seconds all the same for what
-//! other nodes store. Where several write, a response may become visible after one with a later id; so each look
-//! goes back a little, and what was told already is left out. The first look goes back to where the page stands,
-//! however long ago that was: a page that nobody looked at for an hour misses nothing.
+//! A watch looks at the store when this process has stored something, and every few seconds all the
+//! same for what other nodes store. Where several write, a response may become visible after one
+//! with a later id; so each look goes back a little, and what was told already is left out. The
+//! first look goes back to where the page stands, however long ago that was: a page that nobody
+//! looked at for an hour misses nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -55,8 +56,9 @@ impl std::fmt::Debug for Watch {
 }
 
 impl FlowHandle {
-    /// Begins a watch over the responses that pass the filter, from those on that came after the one named.
-    /// What came shortly before that one is told as well: it may not have been visible yet when the other was.
+    /// Begins a watch over the responses that pass the filter, from those on that came after the
+    /// one named. What came shortly before that one is told as well: it may not have been visible
+    /// yet when the other was.
     pub async fn watch_responses(
         &self,
         filter: &ResponseFilter,
@@ -89,8 +91,8 @@ impl FlowHandle {
 }
 
 impl Watch {
-    /// Whether more has come than is told: at first since the one named, and later since this was asked. Some are left out
-    /// then, and whoever wants them reads the list again.
+    /// Whether more has come than is told: at first since the one named, and later since this was
+    /// asked. Some are left out then, and whoever wants them reads the list again.
     pub fn is_behind(&mut self) -> bool {
         std::mem::take(&mut self.is_behind)
     }
@@ -116,8 +118,9 @@ impl Watch {
         }
     }
 
-    /// What was received from then on and not told yet; and how far back the look came, where it found more than it tells. A
-    /// look that ended because what passes the filter is rare is not taken for that.
+    /// What was received from then on and not told yet; and how far back the look came, where it
+    /// found more than it tells. A look that ended because what passes the filter is rare is not
+    /// taken for that.
     async fn look(
         &mut self,
         from: Timestamp,

@@ -1,8 +1,8 @@
 //! Publish, republish (rollback) and retire.
 //!
 //! The instant of a publish is read once nothing else can be written to the app, and is later than
-//! that of every response stored before it: what is stored can be judged again, offline, by its times. The
-//! same instant decides until when all older versions accept responses; see
+//! that of every response stored before it: what is stored can be judged again, offline, by its
+//! times. The same instant decides until when all older versions accept responses; see
 //! [`sluice_flow::lifecycle::VersionTimes::superseded`].
 
 use std::ops::Deref;

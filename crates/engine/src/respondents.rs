@@ -1,8 +1,9 @@
 //! Respondents: found, shown, exported whole, erased.
 //!
-//! A profile is made by the store, in the write of the first response that is linked to it. Somebody who was
-//! invited may have none; they are exported and erased by what the invitations know of them. Nothing here
-//! writes an identity: audit entries name a respondent by id alone, and somebody without one by their app.
+//! A profile is made by the store, in the write of the first response that is linked to it.
+//! Somebody who was invited may have none; they are exported and erased by what the invitations
+//! know of them. Nothing here writes an identity: audit entries name a respondent by id alone, and
+//! somebody without one by their app.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,7 +34,8 @@ pub struct RespondentExport {
     /// None where somebody was invited and never admitted to be known.
     pub respondent: Option<Respondent>,
     pub consents: Vec<ConsentRow>,
-    /// Those linked to the respondent, and those given through their invitations that are linked to nobody.
+    /// Those linked to the respondent, and those given through their invitations that are linked to
+    /// nobody.
     pub responses: Vec<ResponseRow>,
     pub invitations: Vec<Invitation>,
 }
@@ -71,7 +73,8 @@ impl AppHandle {
         }
     }
 
-    /// All that is kept of the person who is known by this: a respondent, or an invitee without a profile.
+    /// All that is kept of the person who is known by this: a respondent, or an invitee without a
+    /// profile.
     pub async fn export_known(&self, known: &Known) -> AdminResult<RespondentExport> {
         let core = self.permit.core(Scope::Export)?;
         let app = self.app_id();
@@ -115,8 +118,9 @@ impl AppHandle {
     }
 }
 
-/// A respondent by their id, and the proof that its holder may do something with them. The profile is not read:
-/// counting the responses of a respondent costs more than most of what is done with one.
+/// A respondent by their id, and the proof that its holder may do something with them. The profile
+/// is not read: counting the responses of a respondent costs more than most of what is done with
+/// one.
 #[derive(Clone)]
 pub struct RespondentHandle {
     permit: Permit,
@@ -192,7 +196,8 @@ impl RespondentHandle {
         Ok(RespondentExport { respondent: Some(respondent), consents, responses, invitations })
     }
 
-    /// Erases the respondent, and keeps or deletes the answers. If that takes long it continues in the background.
+    /// Erases the respondent, and keeps or deletes the answers. If that takes long it continues in
+    /// the background.
     pub async fn erase(&self, answers: Answers) -> AdminResult<Erased> {
         self.erase_within(answers, ERASURE_CALL_MAX).await
     }
@@ -251,8 +256,8 @@ fn shown(permit: &Permit, core: &Core, rows: Vec<InvitationRow>) -> Vec<Invitati
     rows.into_iter().map(|row| Invitation::new(core, row, now, may_answer)).collect()
 }
 
-/// It is done in parts, so that submissions need not wait long. What is left of a respondent after the time is erased
-/// in the background; an invitee is erased to the end.
+/// It is done in parts, so that submissions need not wait long. What is left of a respondent after
+/// the time is erased in the background; an invitee is erased to the end.
 async fn erase(
     core: &Core,
     app_id: AppId,

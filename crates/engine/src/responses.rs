@@ -40,8 +40,8 @@ pub struct ResponseFilter {
     pub admission: Option<Admission>,
     /// Each tag has this value, or holds it in its list.
     pub tags: Vec<(String, String)>,
-    /// Each question was answered with this value, or with a list that holds it; `other` stands for any text
-    /// of one's own.
+    /// Each question was answered with this value, or with a list that holds it; `other` stands for
+    /// any text of one's own.
     pub answers: Vec<(String, String)>,
     /// Each word occurs in a text of the response.
     pub search: Option<String>,
@@ -80,7 +80,8 @@ impl FlowHandle {
         asked::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await
     }
 
-    /// A page of the responses. Where few pass the filter it may be short, or empty, and still go on.
+    /// A page of the responses. Where few pass the filter it may be short, or empty, and still go
+    /// on.
     pub async fn list_responses(
         &self,
         filter: &ResponseFilter,
@@ -104,8 +105,8 @@ impl FlowHandle {
     }
 }
 
-/// What to ask of the store, once the filter is found to be in order. What the flow asked is read only for a search,
-/// and only where it is not known.
+/// What to ask of the store, once the filter is found to be in order. What the flow asked is read
+/// only for a search, and only where it is not known.
 pub(crate) async fn response_query(
     core: &Core,
     flow: &FlowHandle,

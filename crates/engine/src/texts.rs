@@ -1,7 +1,9 @@
-//! What was written in answer to the questions that ask for a text: the words of many, and the newest as they are.
+//! What was written in answer to the questions that ask for a text: the words of many, and the
+//! newest as they are.
 //!
-//! There are no counts of words. They are read from the newest responses of the days asked for, a fixed number of
-//! them, so that it costs the same whatever the flow has; whoever shows them says so.
+//! There are no counts of words. They are read from the newest responses of the days asked for, a
+//! fixed number of them, so that it costs the same whatever the flow has; whoever shows them says
+//! so.
 
 use std::collections::HashMap;
 

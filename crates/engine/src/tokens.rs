@@ -64,8 +64,8 @@ impl InstanceHandle {
         self.make_token(At::Instance, new).await
     }
 
-    /// Makes a token where there is none, not even a revoked one; of several processes that try at once,
-    /// one does.
+    /// Makes a token where there is none, not even a revoked one; of several processes that try at
+    /// once, one does.
     pub async fn create_first_token(
         &self,
         new: NewToken,

@@ -1,4 +1,5 @@
-//! The work that the server does by itself in the background, which can be asked for at once as well.
+//! The work that the server does by itself in the background, which can be asked for at once as
+//! well.
 
 use std::sync::Arc;
 

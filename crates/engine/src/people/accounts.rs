@@ -2,8 +2,8 @@
 
 use crate::core::Core;
 
-/// Signing in and out, passwords, second factors and sessions. A password, a code, a link or the secret of a session
-/// proves who it is; each method is in the file named after it.
+/// Signing in and out, passwords, second factors and sessions. A password, a code, a link or the
+/// secret of a session proves who it is; each method is in the file named after it.
 #[derive(Clone, Copy)]
 pub struct Accounts<'e> {
     pub(super) core: &'e Core,

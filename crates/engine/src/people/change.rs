@@ -1,4 +1,5 @@
-//! How users, grants and links are read for a change and written, each change with its entry in the audit log.
+//! How users, grants and links are read for a change and written, each change with its entry in the
+//! audit log.
 
 use serde_json::Value;
 use sluice_flow::id::{AppId, UserId};
@@ -22,7 +23,8 @@ pub(super) struct Entry {
     pub(super) detail: Value,
 }
 
-/// Writes a change about people with its entry in the audit log. Reports no if the revision has changed.
+/// Writes a change about people with its entry in the audit log. Reports no if the revision has
+/// changed.
 pub(super) async fn write_people(
     core: &Core,
     actor: &Actor,

@@ -1,7 +1,7 @@
 //! Links with which somebody sets their password: once, and within a day.
 //!
-//! The secret stands behind the `#` of the address, which browsers keep to themselves: it is in no log of any
-//! server on the way, and in no `Referer`.
+//! The secret stands behind the `#` of the address, which browsers keep to themselves: it is in no
+//! log of any server on the way, and in no `Referer`.
 
 use serde_json::json;
 use sluice_flow::id::UserId;
@@ -36,8 +36,8 @@ impl Accounts<'_> {
         Ok(user.map(|user| LinkOf { email: user.row.email, name: user.row.name }))
     }
 
-    /// Sets the password of the link's user, uses the link up, ends the user's sessions, and begins one,
-    /// unless the user has a second factor: then a code is needed first.
+    /// Sets the password of the link's user, uses the link up, ends the user's sessions, and begins
+    /// one, unless the user has a second factor: then a code is needed first.
     pub async fn set_password_by_link(
         &self,
         secret: &str,

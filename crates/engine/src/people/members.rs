@@ -1,8 +1,9 @@
 //! The people of one app: what its owners may see and change of them, and no more.
 //!
-//! They see who can get at the app and by which role, not what else these people have. They add somebody who is a user
-//! already. Users are made by owners of the instance alone: whoever makes one holds the link that sets their password, and
-//! with it all that others give to that address later.
+//! They see who can get at the app and by which role, not what else these people have. They add
+//! somebody who is a user already. Users are made by owners of the instance alone: whoever makes
+//! one holds the link that sets their password, and with it all that others give to that address
+//! later.
 
 use sluice_flow::id::{AppId, UserId};
 use sluice_store::{Page, Role, Scope, StoreError, User, UserKey};
@@ -45,8 +46,8 @@ impl AppHandle {
         Ok(users.into_iter().map(|user| member(user, self.app_id())).collect())
     }
 
-    /// Gives somebody a role in the app. An owner of the instance can name who is not a user yet: they are made one, with the
-    /// secret of a link.
+    /// Gives somebody a role in the app. An owner of the instance can name who is not a user yet:
+    /// they are made one, with the secret of a link.
     pub async fn add_member(&self, new: &NewMember) -> AdminResult<(UserId, Option<Secret>)> {
         let core = self.permit.core(Scope::Admin)?;
         let (actor, app) = (self.permit.actor(), self.app_id());

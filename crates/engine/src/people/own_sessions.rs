@@ -1,7 +1,8 @@
 //! The sessions of one user, as they see them, and confirming who they are.
 //!
-//! What could lock others out or let somebody in for good (admin tokens, owners, links to set a password) needs proof of
-//! who is there that is not older than [`FRESH_MINUTES`], so that a browser left open does not suffice.
+//! What could lock others out or let somebody in for good (admin tokens, owners, links to set a
+//! password) needs proof of who is there that is not older than [`FRESH_MINUTES`], so that a
+//! browser left open does not suffice.
 
 use serde_json::json;
 use sluice_flow::id::UserId;
@@ -38,7 +39,8 @@ pub(super) fn is_fresh(proven_at: Timestamp, now: Timestamp) -> bool {
 }
 
 impl Accounts<'_> {
-    /// The live sessions of the user whose session this is, the last used first. A token's session has none.
+    /// The live sessions of the user whose session this is, the last used first. A token's session
+    /// has none.
     pub async fn own_sessions(&self, secret: &str) -> StoreResult<Vec<OwnSession>> {
         let Some((current, user_id, epoch)) = self.user_session(secret).await? else {
             return Ok(Vec::new());
@@ -85,7 +87,8 @@ impl Accounts<'_> {
         self.core.apply(At::Instance, Change::new(move || rows)).await
     }
 
-    /// Confirms the user of a session by their password and, where they have a second factor, a code.
+    /// Confirms the user of a session by their password and, where they have a second factor, a
+    /// code.
     pub async fn confirm_with_password(
         &self,
         secret: &str,

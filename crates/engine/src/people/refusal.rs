@@ -9,8 +9,8 @@ use super::secret::Secret;
 /// Why somebody is not let in, or a password is not set.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The name, the password, the code or the token is wrong, or the user is disabled; the reply does not say which. The user whose
-    /// account was tried is for the log alone.
+    /// The name, the password, the code or the token is wrong, or the user is disabled; the reply
+    /// does not say which. The user whose account was tried is for the log alone.
     #[error("this does not match anybody who may sign in")]
     Wrong(Option<UserId>),
     /// The password is right, and a code of the second factor is needed, with this ticket.

@@ -1,8 +1,10 @@
-//! A second factor of users who sign in with a password: codes of an authenticator app, and recovery codes.
+//! A second factor of users who sign in with a password: codes of an authenticator app, and
+//! recovery codes.
 //!
-//! The shared secret is sealed with the master key; recovery codes are 80 random bits each, stored as hashes. A code
-//! works once: its use is written at the revision of people, so two requests with the same code cannot both succeed,
-//! on any node. Users who sign in with an OpenID provider are not asked: their second factors are up to the provider.
+//! The shared secret is sealed with the master key; recovery codes are 80 random bits each, stored
+//! as hashes. A code works once: its use is written at the revision of people, so two requests with
+//! the same code cannot both succeed, on any node. Users who sign in with an OpenID provider are
+//! not asked: their second factors are up to the provider.
 
 use serde_json::json;
 use sluice_flow::id::UserId;
@@ -69,7 +71,8 @@ impl Enrolment {
 }
 
 impl Accounts<'_> {
-    /// Turns the second factor on, after a code has shown that the app has the secret. Returns the recovery codes.
+    /// Turns the second factor on, after a code has shown that the app has the secret. Returns the
+    /// recovery codes.
     pub async fn turn_on_second_factor(
         &self,
         actor: &Actor,
@@ -182,7 +185,8 @@ impl Accounts<'_> {
         Err(StoreError::Conflict.into())
     }
 
-    /// The second factor after a code was used, and what kind of code it was; none where the code is wrong.
+    /// The second factor after a code was used, and what kind of code it was; none where the code
+    /// is wrong.
     fn used(
         &self,
         id: UserId,
@@ -210,8 +214,8 @@ impl InstanceHandle {
         change_factor(core, actor, id, AuditAction::SecondFactorReset, |_| Ok(None)).await
     }
 
-    /// Seals every second factor with the master key that is first now. Returns how many were sealed, and how many that
-    /// could not be opened were taken away.
+    /// Seals every second factor with the master key that is first now. Returns how many were
+    /// sealed, and how many that could not be opened were taken away.
     pub(crate) async fn reseal_second_factors(&self, revoke: bool) -> AdminResult<(usize, usize)> {
         let (core, actor) = (self.core(), self.actor());
         let vault = &core.verifying.vault;

@@ -1,7 +1,8 @@
 //! Sessions of the console: begun at sign-in, over after twelve idle hours or a week.
 //!
-//! A session is known by 256 random bits, of which the store has the hash. It slides, but is written at most
-//! once a minute. Whoever signs in sweeps some of what is over, so that the table stays as long as it is used.
+//! A session is known by 256 random bits, of which the store has the hash. It slides, but is
+//! written at most once a minute. Whoever signs in sweeps some of what is over, so that the table
+//! stays as long as it is used.
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -122,8 +123,9 @@ impl Accounts<'_> {
         environment.copied().filter(|hash| fingerprint(hash, secret) == held).unwrap_or(held)
     }
 
-    /// Begins a session of a user; ends the one that the browser had. Where the user has a second factor, the refusal is
-    /// [`Refusal::CodeNeeded`], and [`Accounts::sign_in_with_code`] begins the session.
+    /// Begins a session of a user; ends the one that the browser had. Where the user has a second
+    /// factor, the refusal is [`Refusal::CodeNeeded`], and [`Accounts::sign_in_with_code`] begins
+    /// the session.
     pub async fn sign_in_with_password(
         &self,
         email: &str,
@@ -200,8 +202,8 @@ impl Accounts<'_> {
         Ok(secret)
     }
 
-    /// Writes down that a session is used. Where that fails, it ends a little earlier; that is no reason to
-    /// refuse a request.
+    /// Writes down that a session is used. Where that fails, it ends a little earlier; that is no
+    /// reason to refuse a request.
     async fn touch(&self, row: &SessionRow, now: Timestamp) {
         let end = later(row.created_at, LIFE_MILLIS);
         let expires_at = later(now, IDLE_MILLIS).min(end);
@@ -225,7 +227,8 @@ fn new_row(secret: &Secret, holder: Holder, now: Timestamp) -> SessionRow {
     }
 }
 
-/// A token as it is known by whoever has the session's secret, and by nobody who has the database alone.
+/// A token as it is known by whoever has the session's secret, and by nobody who has the database
+/// alone.
 fn fingerprint(token: &TokenHash, secret: &str) -> TokenHash {
     let mut hash = Sha256::new();
     hash.update(token);

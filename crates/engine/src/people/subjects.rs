@@ -1,8 +1,8 @@
 //! Signing in by an OpenID provider: only who is a user already comes in.
 //!
-//! The first time somebody is known by the address that the provider has verified; from then on by the name that the
-//! provider gave them, so that an address that changes hands there opens nothing here. From then on the provider is the only
-//! way in, too, until an owner sends a link.
+//! The first time somebody is known by the address that the provider has verified; from then on by
+//! the name that the provider gave them, so that an address that changes hands there opens nothing
+//! here. From then on the provider is the only way in, too, until an owner sends a link.
 
 use serde_json::json;
 use sluice_flow::time::Timestamp;
@@ -19,8 +19,9 @@ use crate::core::CONFLICT_RETRIES;
 use crate::verify::IdClaims;
 
 impl Accounts<'_> {
-    /// Begins a session of the user whom an ID token names; ends the one that the browser had. The session is as fresh as the
-    /// sign-in at the provider; where the provider does not say when that was, it is not fresh.
+    /// Begins a session of the user whom an ID token names; ends the one that the browser had. The
+    /// session is as fresh as the sign-in at the provider; where the provider does not say when
+    /// that was, it is not fresh.
     pub async fn sign_in_with_subject(
         &self,
         claims: &IdClaims,

@@ -142,8 +142,8 @@ impl InstanceHandle {
         change_role(self.core(), self.actor(), id, None, role).await
     }
 
-    /// Makes another link to set a password: the one before is over, and so are their sessions. The password stays until the link
-    /// is used.
+    /// Makes another link to set a password: the one before is over, and so are their sessions. The
+    /// password stays until the link is used.
     pub async fn reset_user(&self, id: UserId) -> AdminResult<Secret> {
         let (core, actor) = (self.core(), self.actor());
         actor.need_fresh()?;

@@ -40,7 +40,8 @@ impl FlowHandle {
 }
 
 impl AppHandle {
-    /// The flows of the app that have responses, each with the counts of the last days: one read for a whole list.
+    /// The flows of the app that have responses, each with the counts of the last days: one read
+    /// for a whole list.
     pub async fn sparks(&self, days: u32) -> AdminResult<Vec<Spark>> {
         let core = self.permit.core(Scope::Read)?;
         let totals = core.store.count_by_day(self.app_id(), None).await?;
@@ -68,8 +69,8 @@ impl AppHandle {
     }
 }
 
-/// Several summaries of one flow, as one page needs them. The versions are read once, and so are counts that several
-/// of them need.
+/// Several summaries of one flow, as one page needs them. The versions are read once, and so are
+/// counts that several of them need.
 pub struct Summing {
     core: Arc<Core>,
     app_id: AppId,
@@ -132,8 +133,8 @@ fn query_of(filter: &SummaryFilter) -> CountsQuery {
     CountsQuery { from: filter.from, to: filter.to, segment }
 }
 
-/// Whether counts that were read for one query have all that another asks for. Days beyond it are left out when
-/// they are added up.
+/// Whether counts that were read for one query have all that another asks for. Days beyond it are
+/// left out when they are added up.
 fn covers(known: &CountsQuery, query: &CountsQuery) -> bool {
     let from = known.from.is_none_or(|known| query.from.is_some_and(|from| from >= known));
     let to = known.to.is_none_or(|known| query.to.is_some_and(|to| to <= known));

@@ -1,4 +1,5 @@
-//! What stands around a page in its side bar: the apps that the visitor may see, and the flows of the one they are in.
+//! What stands around a page in its side bar: the apps that the visitor may see, and the flows of
+//! the one they are in.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! How often a page reads the store. A page opens each thing once and passes it on, so it costs the same however many
-//! apps, flows and versions there are.
+//! How often a page reads the store. A page opens each thing once and passes it on, so it costs the
+//! same however many apps, flows and versions there are.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,8 @@ const READS_MAX: usize = 10;
 /// A page of the list of flows, and one more.
 const FLOWS: usize = 26;
 
-/// An app with a page of flows; the last of them has two versions, and responses with texts to each.
+/// An app with a page of flows; the last of them has two versions, and responses with texts to
+/// each.
 async fn busy_app(site: &Site) -> (AppId, FlowId) {
     let app = site.app("Shop").await;
     let mut last = None;
