@@ -17,6 +17,7 @@ mod asked;
 mod audit;
 mod batches;
 mod blocks;
+pub mod bucket;
 pub mod clock;
 pub mod commit;
 mod counting;

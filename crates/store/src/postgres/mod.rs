@@ -35,6 +35,7 @@ mod removal;
 mod schema;
 mod stall;
 mod tls;
+mod tls_stream;
 mod transaction;
 mod write_in;
 
