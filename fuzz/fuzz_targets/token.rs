@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use aws_lc_rs::hmac;
+use ring::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use libfuzzer_sys::fuzz_target;

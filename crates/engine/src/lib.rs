@@ -18,6 +18,7 @@ mod audit;
 mod audit_action;
 mod batches;
 mod blocks;
+pub mod bucket;
 pub mod clock;
 pub mod commit;
 mod core;

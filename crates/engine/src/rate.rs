@@ -7,16 +7,14 @@
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use governor::clock::{Clock, DefaultClock};
-use governor::middleware::NoOpMiddleware;
-use governor::state::{InMemoryState, NotKeyed};
-use governor::{Quota, RateLimiter};
 use quick_cache::sync::Cache;
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::AppLimits;
+
+use crate::bucket::{Bucket, Quota};
 
 /// Calls a second that one app may make unless the operator sets another number.
 pub const APP_CALLS_PER_SECOND: u32 = 20_000;
@@ -117,31 +115,11 @@ fn whole_seconds(duration: Duration) -> u64 {
     rounded.max(1)
 }
 
-/// A token bucket for one app.
-struct Bucket<C: Clock = DefaultClock> {
-    quota: Quota,
-    limiter: RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>>,
-}
-
-impl<C: Clock> Bucket<C> {
-    fn new(quota: Quota, clock: C) -> Self {
-        Self { quota, limiter: RateLimiter::direct_with_clock(quota, clock) }
-    }
-
-    /// Takes this many calls, or none. A request with more calls than the bucket holds takes a full bucket.
-    fn take(&self, calls: u32) -> Result<(), Limited> {
-        let Some(calls) = NonZeroU32::new(calls.min(self.quota.burst_size().get())) else {
-            return Ok(());
-        };
-        match self.limiter.check_n(calls) {
-            Ok(Err(until)) => {
-                let wait = until.wait_time_from(self.limiter.clock().now());
-                Err(Limited::by_bucket(LimitedBy::App, self.quota, wait))
-            }
-            // The bucket holds what is taken, so the other error cannot occur.
-            Ok(Ok(())) | Err(_) => Ok(()),
-        }
-    }
+/// Takes this many calls, or none. A request with more calls than the bucket holds takes a full bucket.
+fn take_calls(bucket: &Bucket, calls: u32, now: Instant) -> Result<(), Limited> {
+    let quota = bucket.quota();
+    let taken = bucket.take(calls.min(quota.burst_size().get()), now);
+    taken.map_err(|wait| Limited::by_bucket(LimitedBy::App, quota, wait))
 }
 
 /// Bytes stored on one UTC day: the day in the high bits and its bytes in the low ones, so that both change at
@@ -244,7 +222,7 @@ impl Usages {
         let quota = limits.calls_per_second.map_or(self.rates.calls, per_second);
         let usage = Arc::new(Usage {
             limits,
-            bucket: quota.map(|quota| Bucket::new(quota, DefaultClock::default())),
+            bucket: quota.map(|quota| Bucket::new(quota, Instant::now())),
             bytes_per_day: limits.bytes_per_day.or(self.rates.bytes_per_day),
             bytes: known.map(|known| Arc::clone(&known.bytes)).unwrap_or_default(),
         });
@@ -256,14 +234,13 @@ impl Usages {
 impl Usage {
     /// Takes these calls from the app's bucket: all of them, or none.
     pub(crate) fn take_calls(&self, calls: u32) -> Result<(), Limited> {
-        self.bucket.as_ref().map_or(Ok(()), |bucket| bucket.take(calls))
+        let Some(bucket) = &self.bucket else { return Ok(()) };
+        take_calls(bucket, calls, Instant::now())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use governor::clock::FakeRelativeClock;
-
     use super::*;
 
     #[test]
@@ -277,21 +254,22 @@ mod tests {
 
     #[test]
     fn a_bucket_takes_all_calls_or_none_and_refills_at_its_rate() {
-        let clock = FakeRelativeClock::default();
-        let bucket = Bucket::new(per_second(50).unwrap(), clock.clone());
-        assert_eq!(bucket.take(60), Ok(()));
-        let limited = bucket.take(90).unwrap_err();
+        let start = Instant::now();
+        let bucket = Bucket::new(per_second(50).unwrap(), start);
+        let take = |calls: u32, millis: u64| {
+            take_calls(&bucket, calls, start + Duration::from_millis(millis))
+        };
+        assert_eq!(take(60, 0), Ok(()));
+        let limited = take(90, 0).unwrap_err();
         assert_eq!((limited.by, limited.quota, limited.window_seconds), (LimitedBy::App, 100, 2));
         assert_eq!(limited.retry_after_seconds, 1);
         // Nothing was taken by the refusal.
-        assert_eq!(bucket.take(40), Ok(()));
-        assert_eq!(bucket.take(100).unwrap_err().retry_after_seconds, 2);
-        clock.advance(Duration::from_millis(20));
-        assert_eq!(bucket.take(1), Ok(()));
-        assert!(bucket.take(1).is_err());
-        clock.advance(Duration::from_secs(2));
-        assert_eq!(bucket.take(1_000), Ok(()));
-        assert!(bucket.take(1).is_err());
+        assert_eq!(take(40, 0), Ok(()));
+        assert_eq!(take(100, 0).unwrap_err().retry_after_seconds, 2);
+        assert_eq!(take(1, 20), Ok(()));
+        assert!(take(1, 20).is_err());
+        assert_eq!(take(1_000, 2_020), Ok(()));
+        assert!(take(1, 2_020).is_err());
     }
 
     fn usage_of(bytes_per_day: u64) -> (Usages, Arc<Usage>) {

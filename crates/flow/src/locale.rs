@@ -3,7 +3,7 @@
 //! Only the spelling is made canonical (`de_at` becomes `de-AT`); no alias is replaced, so that what
 //! is stored is still the tag that was sent.
 
-use icu_locale::{Locale, LocaleDirectionality};
+use icu_locale_core::Locale;
 
 /// The longest language tag that is read, in bytes; no tag in use comes near it.
 pub const LOCALE_BYTES_MAX: usize = 64;
@@ -46,10 +46,50 @@ pub fn language(tag: &str) -> &str {
     tag.split('-').next().unwrap_or(tag)
 }
 
+/// Scripts that are written from right to left, of those that Unicode encodes.
+const RIGHT_TO_LEFT_SCRIPTS: [&str; 37] = [
+    "Adlm", "Arab", "Armi", "Avst", "Chrs", "Cprt", "Elym", "Gara", "Hatr", "Hebr", "Hung", "Khar",
+    "Lydi", "Mand", "Mani", "Mend", "Merc", "Mero", "Narb", "Nbat", "Nkoo", "Orkh", "Ougr", "Palm",
+    "Phli", "Phlp", "Phnx", "Prti", "Rohg", "Samr", "Sarb", "Sidt", "Sogd", "Sogo", "Syrc", "Thaa",
+    "Yezi",
+];
+
+/// Languages whose usual script is one of them, except in the regions of [`OTHER_DIRECTION`].
+const RIGHT_TO_LEFT_LANGUAGES: [&str; 15] =
+    ["ar", "bal", "ckb", "dv", "fa", "he", "iw", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"];
+
+/// Where a language is usually written in a script of the other direction (CLDR, likely subtags).
+const OTHER_DIRECTION: [(&str, &str); 19] = [
+    ("az", "IQ"),
+    ("az", "IR"),
+    ("ha", "CM"),
+    ("ha", "SD"),
+    ("kk", "AF"),
+    ("kk", "CN"),
+    ("kk", "IR"),
+    ("kk", "MN"),
+    ("ku", "IQ"),
+    ("ku", "IR"),
+    ("ku", "LB"),
+    ("ky", "CN"),
+    ("ms", "CC"),
+    ("pa", "PK"),
+    ("sd", "IN"),
+    ("tg", "PK"),
+    ("ug", "KZ"),
+    ("ug", "MN"),
+    ("uz", "AF"),
+];
+
 /// Whether the language is written from right to left.
 pub fn is_right_to_left(tag: &str) -> bool {
-    let locale = Locale::try_from_str(tag);
-    locale.is_ok_and(|locale| LocaleDirectionality::new_common().is_right_to_left(&locale.id))
+    let Ok(locale) = Locale::try_from_str(tag) else { return false };
+    let language = locale.id.language.as_str();
+    if let Some(script) = &locale.id.script {
+        return RIGHT_TO_LEFT_SCRIPTS.contains(&script.as_str());
+    }
+    let region = locale.id.region.as_ref().map_or("", |region| region.as_str());
+    RIGHT_TO_LEFT_LANGUAGES.contains(&language) != OTHER_DIRECTION.contains(&(language, region))
 }
 
 /// Whether the tag is like `de` or `de-AT`: what most browsers send, and canonical as it is.
@@ -131,6 +171,18 @@ mod tests {
             ("fa", true),
             ("en", false),
             ("az-Arab", true),
+            ("dv", true),
+            ("yi-US", true),
+            ("fa-Latn", false),
+            ("az", false),
+            ("az-IR", true),
+            ("uz-AF", true),
+            ("ku-TR", false),
+            ("pa-PK", true),
+            ("pa-Guru-PK", false),
+            ("sd-IN", false),
+            ("ug-CN", true),
+            ("zz", false),
             ("", false),
         ] {
             assert_eq!(is_right_to_left(tag), rtl, "{tag}");

@@ -5,6 +5,7 @@ use std::time::Duration;
 use reqwest::{Method, Url};
 use serde_json::Value;
 use sluice_flow::definition::Fault;
+use sluice_web::client_builder;
 
 use crate::args::ServerArgs;
 use crate::failure::Failure;
@@ -82,8 +83,8 @@ impl Server {
                 .build()
                 .map_err(|error| Failure::new(format!("cannot set up an HTTP client: {error}"), ""))
         };
-        let http = client(reqwest::Client::builder().timeout(CALL_MAX))?;
-        let downloads = client(reqwest::Client::builder().read_timeout(PAUSE_MAX))?;
+        let http = client(client_builder().timeout(CALL_MAX))?;
+        let downloads = client(client_builder().read_timeout(PAUSE_MAX))?;
         Ok(Self { http, downloads, base, token })
     }
 
@@ -134,9 +135,10 @@ impl Server {
         path: &str,
         query: &[(String, String)],
     ) -> Result<reqwest::Response, CallError> {
-        let url = self.url(path);
+        let mut url = self.url(path);
+        add_query(&mut url, query);
         let request = self.downloads.request(Method::GET, url).bearer_auth(&self.token);
-        let reply = request.query(query).send().await.map_err(|error| self.away(&error))?;
+        let reply = request.send().await.map_err(|error| self.away(&error))?;
         let status = reply.status();
         if status.is_success() {
             return Ok(reply);
@@ -209,7 +211,9 @@ impl Server {
         query: &[(&str, String)],
         body: Option<&Value>,
     ) -> Result<Value, CallError> {
-        let mut request = self.request(method, path).query(query);
+        let mut url = self.url(path);
+        add_query(&mut url, query);
+        let mut request = self.http.request(method, url).bearer_auth(&self.token);
         if let Some(body) = body {
             request = request.json(body);
         }
@@ -260,6 +264,12 @@ impl Server {
         } else {
             Failure::new(format!("the connection to {base} broke"), "try again")
         })
+    }
+}
+
+fn add_query(url: &mut Url, pairs: &[(impl AsRef<str>, String)]) {
+    if !pairs.is_empty() {
+        url.query_pairs_mut().extend_pairs(pairs);
     }
 }
 

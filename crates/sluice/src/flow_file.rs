@@ -7,16 +7,17 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use serde_json::{Map, Number, Value};
-use serde_yaml_ng::Value as Yaml;
+use serde_json::Value;
 use sluice_flow::definition::{self, Fault};
 use sluice_flow::submission::BODY_BYTES_DEFAULT;
+
+use crate::yaml;
 
 /// What a file held.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FlowFile {
     pub(crate) definition: Value,
-    yaml: bool,
+    is_yaml: bool,
 }
 
 /// Why a file gave no value to check.
@@ -53,13 +54,13 @@ pub(crate) fn read(path: &Path) -> Result<FlowFile, Unreadable> {
 
 pub(crate) fn parse(text: &str, ending: &str) -> Result<FlowFile, Unreadable> {
     let text = text.trim_start_matches('\u{feff}');
-    let yaml = match ending.to_ascii_lowercase().as_str() {
+    let is_yaml = match ending.to_ascii_lowercase().as_str() {
         "json" => false,
         "yaml" | "yml" => true,
         _ => !text.trim_start().starts_with('{'),
     };
-    let read = if yaml { parse_yaml(text) } else { parse_json(text) };
-    read.map(|definition| FlowFile { definition, yaml }).map_err(Unreadable::Syntax)
+    let read = if is_yaml { yaml::parse(text) } else { parse_json(text) };
+    read.map(|definition| FlowFile { definition, is_yaml }).map_err(Unreadable::Syntax)
 }
 
 impl FlowFile {
@@ -87,7 +88,7 @@ impl FlowFile {
                 Value::Bool(flag) => ("true or false", flag.to_string()),
                 _ => return None,
             };
-            let mends = self.yaml && self.passes_with_text(&fault.pointer, &quoted);
+            let mends = self.is_yaml && self.passes_with_text(&fault.pointer, &quoted);
             mends.then(|| {
                 format!(" (YAML reads this as {kind}; in quotes, \"{quoted}\", it is a text)")
             })
@@ -108,49 +109,6 @@ impl FlowFile {
 
 fn parse_json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))
-}
-
-fn parse_yaml(text: &str) -> Result<Value, String> {
-    let unreadable = |error: serde_yaml_ng::Error| format!("is not YAML: {error}");
-    let mut yaml: Yaml = serde_yaml_ng::from_str(text).map_err(unreadable)?;
-    yaml.apply_merge().map_err(unreadable)?;
-    to_json(yaml)
-}
-
-fn to_json(yaml: Yaml) -> Result<Value, String> {
-    Ok(match yaml {
-        Yaml::Null => Value::Null,
-        Yaml::Bool(flag) => Value::Bool(flag),
-        Yaml::Number(number) => to_number(&number)?,
-        Yaml::String(text) => Value::String(text),
-        Yaml::Sequence(items) => {
-            items.into_iter().map(to_json).collect::<Result<Vec<_>, _>>()?.into()
-        }
-        Yaml::Mapping(entries) => {
-            let mut object = Map::new();
-            for (key, value) in entries {
-                object.insert(to_key(key)?, to_json(value)?);
-            }
-            object.into()
-        }
-        Yaml::Tagged(tagged) => return Err(format!("the tag {} means nothing here", tagged.tag)),
-    })
-}
-
-fn to_number(number: &serde_yaml_ng::Number) -> Result<Value, String> {
-    let whole = number.as_i64().map(Number::from).or_else(|| number.as_u64().map(Number::from));
-    let number = whole.or_else(|| number.as_f64().and_then(Number::from_f64));
-    number.map(Value::Number).ok_or_else(|| "a number must be finite".to_owned())
-}
-
-/// Keys are texts in JSON. Numbers make sense as option ids; what else YAML allows does not.
-fn to_key(key: Yaml) -> Result<String, String> {
-    match key {
-        Yaml::String(text) => Ok(text),
-        Yaml::Number(number) => Ok(number.to_string()),
-        Yaml::Bool(flag) => Err(format!("a key must be a text; put quotes around \"{flag}\"")),
-        _ => Err("a key must be a text".to_owned()),
-    }
 }
 
 #[cfg(test)]

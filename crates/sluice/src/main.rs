@@ -24,6 +24,7 @@ mod serve;
 mod sign_in;
 mod signals;
 mod tuning;
+mod yaml;
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -4,8 +4,8 @@
 
 mod support;
 
-use aws_lc_rs::hmac;
 use reqwest::header::{COOKIE, SET_COOKIE};
+use ring::hmac;
 use serde_json::{Value, json};
 use support::{Server, assert_complains, http, run};
 
@@ -66,7 +66,7 @@ struct Browser {
 
 impl Browser {
     fn new() -> Self {
-        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        let http = sluice_web::client_builder().redirect(reqwest::redirect::Policy::none());
         Self { http: http.build().unwrap(), cookie: String::new() }
     }
 

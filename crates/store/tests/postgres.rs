@@ -203,7 +203,7 @@ async fn what_will_not_do_is_refused_with_a_reason() {
     cluster.control(&["restart", "-m", "fast"]);
     check(&user, "postgres", "sslmode=require", "TLS with PostgreSQL").await;
     check(&user, "postgres", "sslmode=prefer", "sslrootcert=FILE").await;
-    let trusted = format!("sslmode=require&sslrootcert={issuer}");
+    let trusted = format!("sslmode=require&sslrootcert={issuer}&channel_binding=require");
     let url = cluster.url_with(&user, "postgres", &trusted);
     let store = PgStore::connect(&url, Options::default()).await.unwrap();
     store.check().await.unwrap();

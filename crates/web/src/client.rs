@@ -7,13 +7,10 @@
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use http::{HeaderMap, HeaderName};
+use sluice_engine::bucket::{KeyedBuckets, Quota};
 
 use crate::Network;
 
@@ -22,12 +19,6 @@ use crate::Network;
 pub(crate) struct Peer(pub(crate) IpAddr);
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// Keys that are counted; beyond it those that were left alone for a while are forgotten, at most as often as this.
-const KEYS_MAX: usize = 10_000;
-const SWEEP_PAUSE: Duration = Duration::from_secs(1);
-/// How many requests pass between two looks at the number of keys, which locks each part of their map in turn.
-const LOOK_EVERY: u32 = 1024;
-
 /// The networks whose word counts for where a request came from.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Proxies(pub(crate) Vec<Network>);
@@ -66,21 +57,12 @@ impl Proxies {
 /// How much each address has sent lately.
 pub(crate) struct Senders(Option<Counted<IpAddr>>);
 
-/// Counts of keys, of which there are never very many: those that were left alone for a while are forgotten, which takes a look at
-/// all of them and is done once in a while only.
-pub(crate) struct Counted<K: Hash + Eq + Clone> {
-    limiter: DefaultKeyedRateLimiter<K>,
-    asked: AtomicU32,
-    swept: Mutex<Instant>,
-}
+/// Counts by key.
+pub(crate) struct Counted<K>(KeyedBuckets<K>);
 
 impl<K: Hash + Eq + Clone> Counted<K> {
     pub(crate) fn new(quota: Quota) -> Self {
-        Self {
-            limiter: RateLimiter::keyed(quota),
-            asked: AtomicU32::new(0),
-            swept: Mutex::new(Instant::now()),
-        }
+        Self(KeyedBuckets::new(quota, Instant::now()))
     }
 
     /// Counts one more. How many seconds to wait, where there were too many.
@@ -91,21 +73,7 @@ impl<K: Hash + Eq + Clone> Counted<K> {
     /// Counts this many at once, or none of them. How long to wait if there were too many; `count` must
     /// not exceed the burst.
     pub(crate) fn wait_for(&self, key: &K, count: NonZeroU32) -> Option<Duration> {
-        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
-        if asked.is_multiple_of(LOOK_EVERY) && self.limiter.len() > KEYS_MAX {
-            self.sweep();
-        }
-        let until = self.limiter.check_key_n(key, count).ok()?.err()?;
-        Some(until.wait_time_from(DefaultClock::default().now()))
-    }
-
-    fn sweep(&self) {
-        // Whoever finds another at it goes on.
-        let Ok(mut swept) = self.swept.try_lock() else { return };
-        if swept.elapsed() >= SWEEP_PAUSE {
-            self.limiter.retain_recent();
-            *swept = Instant::now();
-        }
+        self.0.take(key, count.get(), Instant::now()).err()
     }
 }
 

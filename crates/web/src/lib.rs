@@ -40,7 +40,7 @@ pub use console::{ConsoleOptions, OidcOptions};
 pub use health::{MetricsAccess, MetricsSite, MetricsToken};
 pub use hosted::HostedOptions;
 pub use limits::Limits;
-pub use outbound::{Allowed, KeyFetcher, Network};
+pub use outbound::{Allowed, KeyFetcher, Network, client_builder};
 pub use rate::{
     ADDRESS_BYTES_PER_SECOND, ADDRESS_CALLS_PER_SECOND, address_bytes_quota, address_quota,
 };

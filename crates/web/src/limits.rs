@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use governor::Quota;
+use sluice_engine::bucket::Quota;
 use sluice_flow::submission::BODY_BYTES_DEFAULT;
 
 use crate::rate::{

@@ -10,9 +10,10 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Url};
+use reqwest::{Client, ClientBuilder, Url};
 use sluice_engine::verify::KeySource;
 
 /// How long a fetch may take as a whole.
@@ -20,39 +21,25 @@ const FETCH_MAX: Duration = Duration::from_secs(5);
 /// The largest key set, in bytes.
 const SET_BYTES_MAX: usize = 64 * 1024;
 
-/// A network: an address and how many of its bits count.
+/// A network such as `10.0.0.0/8`, or a single address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Network {
-    address: IpAddr,
-    bits: u8,
-}
+pub struct Network(IpNet);
 
 impl std::str::FromStr for Network {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no network such as 10.0.0.0/8 or fd00::/8");
-        let (address, bits) = text.split_once('/').map_or((text, None), |(a, b)| (a, Some(b)));
-        let address: IpAddr = address.parse().map_err(|_| wrong())?;
-        let bits_max = if address.is_ipv4() { 32 } else { 128 };
-        let bits = bits.map_or(Ok(bits_max), str::parse).map_err(|_| wrong())?;
-        if bits > bits_max { Err(wrong()) } else { Ok(Self { address, bits }) }
+        let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
+        let network = text.parse().ok().or_else(single);
+        network
+            .map(Self)
+            .ok_or_else(|| format!("{text:?} is no network such as 10.0.0.0/8 or fd00::/8"))
     }
 }
 
 impl Network {
     pub(crate) fn holds(self, address: IpAddr) -> bool {
-        let same = |one: u128, two: u128, width: u8| {
-            let ignored = u32::from(width - self.bits);
-            one.checked_shr(ignored).unwrap_or(0) == two.checked_shr(ignored).unwrap_or(0)
-        };
-        match (self.address, address) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
-                same(u32::from(own).into(), u32::from(other).into(), 32)
-            }
-            (IpAddr::V6(own), IpAddr::V6(other)) => same(own.into(), other.into(), 128),
-            _ => false,
-        }
+        self.0.contains(&address)
     }
 }
 
@@ -120,6 +107,13 @@ impl Resolve for Guard {
     }
 }
 
+/// A client with the cryptography of this process. Use this instead of [`Client::builder`], which has none.
+pub fn client_builder() -> ClientBuilder {
+    // Fails if another client was built before, which has installed the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+}
+
 /// Fetches key sets over HTTP.
 #[derive(Debug)]
 pub struct KeyFetcher {
@@ -135,7 +129,7 @@ impl KeyFetcher {
 
     fn client(&self) -> Result<&Client, String> {
         let made = self.client.get_or_init(|| {
-            let client = Client::builder()
+            let client = client_builder()
                 .redirect(Policy::none())
                 .no_proxy()
                 .timeout(FETCH_MAX)

@@ -2,32 +2,15 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::percent_decode;
-
 /// The first value of a parameter, decoded. Later ones do not count.
 pub(crate) fn first<'q>(query: Option<&'q str>, name: &str) -> Option<Cow<'q, str>> {
-    query?.split('&').find_map(|pair| {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(key) == name).then(|| decoded(value))
-    })
+    pairs(query?).find_map(|(key, value)| (key == name).then_some(value))
 }
 
-/// All parameters in their order, decoded.
-pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
-    query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(key), decoded(value))
-    })
-}
-
-/// A space may be written as `+`; bytes that are no UTF-8 are replaced, since no name or value that
+/// All parameters in their order, decoded. Bytes that are no UTF-8 are replaced, since no name or value that
 /// counts has any.
-fn decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains(['%', '+']) {
-        return Cow::Borrowed(text);
-    }
-    let spaced = text.replace('+', " ");
-    Cow::Owned(percent_decode(spaced.as_bytes()).decode_utf8_lossy().into_owned())
+pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+    form_urlencoded::parse(query.as_bytes())
 }
 
 #[cfg(test)]

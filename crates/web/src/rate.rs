@@ -6,9 +6,9 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 
-use governor::Quota;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use sluice_engine::bucket::Quota;
 use sluice_engine::rate::{BURST_CALLS_MIN, bucket};
 use sluice_engine::{Engine, Limited, LimitedBy};
 use sluice_flow::submission::BODY_BYTES_DEFAULT;

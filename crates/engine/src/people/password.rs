@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use argon2::password_hash::PasswordHasher as _;
-use argon2::{Algorithm, Argon2, Params, PasswordVerifier as _, Version};
+use argon2::{Algorithm, Argon2, Params, Version};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use sluice_flow::definition::Fault;
 use sluice_store::UserRow;
 use tokio::sync::Semaphore;
@@ -33,6 +34,9 @@ const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 const SALT_BYTES: usize = 16;
+const HASH_BYTES: usize = 32;
+/// What a stored hash begins with: the algorithm, and its version 1.3.
+const PREFIX: &str = "$argon2id$v=19$";
 /// Hashes that are made at once: on half of the processors, and no more than this.
 const AT_ONCE_MAX: usize = 4;
 /// How long somebody waits for their turn.
@@ -70,8 +74,7 @@ impl Passwords {
     ) -> Result<bool, Refusal> {
         let password: String = password.chars().take(PASSWORD_CHARS_MAX + 1).collect();
         self.in_turn(move || match hash_of {
-            Some(known) => hasher()
-                .is_some_and(|it| it.verify_password(password.as_bytes(), known.as_str()).is_ok()),
+            Some(known) => is_hash_of(&known, &password).unwrap_or(false),
             None => {
                 hash(&password, &[0; SALT_BYTES]);
                 false
@@ -96,14 +99,37 @@ impl Passwords {
     }
 }
 
-fn hasher() -> Option<Argon2<'static>> {
-    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).ok()?;
-    Some(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+/// The hash of a password as it is stored: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`, the PHC string format.
+fn hash(password: &str, salt: &[u8]) -> Option<String> {
+    let params = Params::new(MEMORY_KIB, PASSES, LANES, Some(HASH_BYTES)).ok()?;
+    let hash = raw_hash(password, salt, params)?;
+    let [salt, hash] = [salt, &hash].map(|bytes| STANDARD_NO_PAD.encode(bytes));
+    Some(format!("{PREFIX}m={MEMORY_KIB},t={PASSES},p={LANES}${salt}${hash}"))
 }
 
-fn hash(password: &str, salt: &[u8]) -> Option<String> {
-    let hash = hasher()?.hash_password_with_salt(password.as_bytes(), salt).ok()?;
-    Some(hash.to_string())
+/// Whether a stored hash is of this password, by the parameters that it names; none if it cannot be read.
+fn is_hash_of(stored: &str, password: &str) -> Option<bool> {
+    let mut parts = stored.strip_prefix(PREFIX)?.split('$');
+    let (params, salt, known) = (parts.next()?, parts.next()?, parts.next()?);
+    let mut params = params.split(',');
+    let mut number = |name: &str| params.next()?.strip_prefix(name)?.parse::<u32>().ok();
+    let (memory, passes, lanes) = (number("m=")?, number("t=")?, number("p=")?);
+    if parts.next().is_some() || params.next().is_some() {
+        return None;
+    }
+    let [salt, known] = [salt, known].map(|text| STANDARD_NO_PAD.decode(text).ok());
+    let (salt, known) = (salt?, known?);
+    let params = Params::new(memory, passes, lanes, Some(known.len())).ok()?;
+    let hash = raw_hash(password, &salt, params)?;
+    // Every byte is compared, so that the time does not depend on where they differ.
+    Some(hash.iter().zip(&known).fold(0, |differs, (one, two)| differs | (one ^ two)) == 0)
+}
+
+fn raw_hash(password: &str, salt: &[u8], params: Params) -> Option<Vec<u8>> {
+    let mut hash = vec![0; params.output_len().unwrap_or(HASH_BYTES)];
+    let hasher = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    hasher.hash_password_into(password.as_bytes(), salt, &mut hash).ok()?;
+    Some(hash)
 }
 
 /// What is wrong with the password that a user would set.
@@ -171,6 +197,33 @@ mod tests {
         assert!(!passwords.verify("correct house", Some(one)).await.unwrap());
         assert!(!passwords.verify("correct horse", None).await.unwrap());
         assert!(!passwords.verify("correct horse", Some("no hash".into())).await.unwrap());
+    }
+
+    /// A test vector of the reference implementation.
+    const REFERENCE: &str =
+        "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
+
+    #[test]
+    fn a_hash_that_others_made_is_verified_by_its_own_parameters() {
+        assert_eq!(is_hash_of(REFERENCE, "password"), Some(true));
+        assert_eq!(is_hash_of(REFERENCE, "Password"), Some(false));
+        assert_eq!(is_hash_of(&REFERENCE.replace("t=2", "t=3"), "password"), Some(false));
+        for (from, to) in [
+            ("argon2id", "argon2i"),
+            ("v=19", "v=16"),
+            ("m=65536,", ""),
+            ("p=1", "p=1,x=1"),
+            ("t=2", "t=0"),
+            ("$CTFh", "$"),
+            ("PPc", "PPc="),
+            ("PPc", "PPc$x"),
+            ("$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc", "$"),
+            ("c29tZXNhbHQ", "c29t"),
+        ] {
+            let broken = REFERENCE.replace(from, to);
+            assert_ne!(is_hash_of(&broken, "password"), Some(true), "{broken}");
+        }
+        assert_eq!(is_hash_of("", "password"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One-time codes by time (TOTP, RFC 6238): HMAC-SHA-1, six digits, steps of 30 seconds.
 
-use aws_lc_rs::hmac;
+use ring::hmac;
 use sluice_flow::time::Timestamp;
 
 /// Seconds for which one code is valid.

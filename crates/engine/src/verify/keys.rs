@@ -2,32 +2,39 @@
 //!
 //! A key is read once, when its app is loaded or its set is fetched, and not for every token.
 
-use aws_lc_rs::encoding::AsDer as _;
-use aws_lc_rs::hmac;
-use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_FIXED, ED25519, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, RsaParameters,
-    RsaPublicKeyComponents, VerificationAlgorithm,
-};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::agreement::{self, ECDH_P256, EphemeralPrivateKey};
+use ring::hmac;
+use ring::rand::SystemRandom;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::der::{self, Key, RsaKey};
 use super::outcome::Invalid;
 use super::token::{Algorithm, KID_CHARS_MAX, Token};
 use super::weak_point;
 
 /// The shortest RSA key, in bits.
-const RSA_BITS_MIN: u32 = 2048;
-/// What stands before the key itself in the DER form of an RSA key of that length or more.
-const RSA_PREFIX_BYTES: usize = 24;
+const RSA_BITS_MIN: usize = 2048;
+/// The longest RSA key, in bits.
+const RSA_BITS_MAX: usize = 8192;
+/// The longest public exponent of an RSA key, in bytes; nearly all have 3.
+const RSA_EXPONENT_BYTES_MAX: usize = 4;
+/// The length of an Ed25519 key.
+const ED25519_BYTES: usize = 32;
+/// What an uncompressed point begins with.
+const UNCOMPRESSED: u8 = 4;
 /// Members of a JWK that only the holder of the private key may have.
 const PRIVATE_MEMBERS: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
 
 /// A key that a signature can be checked with.
 pub(crate) enum Verifier {
     Secret(Box<hmac::Key>),
-    Public(Algorithm, ParsedPublicKey),
+    Public(Algorithm, UnparsedPublicKey<Vec<u8>>),
 }
 
 impl Verifier {
@@ -49,7 +56,7 @@ impl Verifier {
         }
         let right = match self {
             Self::Secret(key) => hmac::verify(key, token.signed, &token.signature).is_ok(),
-            Self::Public(_, key) => key.verify_sig(token.signed, &token.signature).is_ok(),
+            Self::Public(_, key) => key.verify(token.signed, &token.signature).is_ok(),
         };
         if right { Ok(()) } else { Err(Invalid::SignatureWrong) }
     }
@@ -79,10 +86,24 @@ impl PublicKey {
     pub(crate) fn verifier(&self) -> Option<Verifier> {
         let algorithm = Algorithm::named(&self.alg)?;
         let bytes = STANDARD.decode(&self.key).ok()?;
-        if algorithm == Algorithm::EdDsa && weak_point::is_weak(&bytes) {
-            return None;
-        }
-        let key = ParsedPublicKey::new(primitive(algorithm)?, bytes).ok()?;
+        let key = match (algorithm, der::read(&bytes)) {
+            (Algorithm::Hs256, _) => return None,
+            (Algorithm::Rs256, Some(Key::Rsa(key))) => {
+                check_rsa(key).ok()?;
+                UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.to_pkcs1())
+            }
+            (Algorithm::Rs256, _) => return None,
+            (Algorithm::Es256, key) => {
+                let point = if let Some(Key::P256(point)) = key { point } else { &bytes };
+                check_p256(point).ok()?;
+                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point.to_vec())
+            }
+            (Algorithm::EdDsa, key) => {
+                let point = if let Some(Key::Ed25519(point)) = key { point } else { &bytes };
+                check_ed25519(point).ok()?;
+                UnparsedPublicKey::new(&ED25519, point.to_vec())
+            }
+        };
         Some(Verifier::Public(algorithm, key))
     }
 
@@ -108,24 +129,19 @@ impl PublicKey {
     }
 
     fn of_der(der: &[u8]) -> Result<Self, &'static str> {
-        if let Ok(key) = ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, der) {
-            return Self::of_rsa(key.as_der().map_err(|_| UNREADABLE)?.as_ref());
-        }
-        for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
-            let Some(primitive) = primitive(algorithm) else { continue };
-            if ParsedPublicKey::new(primitive, der).is_ok() {
-                let is_weak = algorithm == Algorithm::EdDsa && weak_point::is_weak(der);
-                return if is_weak { Err(WEAK) } else { Ok(Self::new(algorithm, der)) };
+        match der::read(der).ok_or(UNREADABLE)? {
+            Key::Rsa(key) => {
+                check_rsa(key)?;
+                Ok(Self::new(Algorithm::Rs256, &key.to_spki()))
             }
-        }
-        Err(if weak_point::is_weak_spki(der) { WEAK } else { UNREADABLE })
-    }
-
-    fn of_rsa(der: &[u8]) -> Result<Self, &'static str> {
-        let inner = der.get(RSA_PREFIX_BYTES..).unwrap_or_default();
-        match RsaParameters::public_modulus_len(inner) {
-            Ok(bits) if bits >= RSA_BITS_MIN => Ok(Self::new(Algorithm::Rs256, der)),
-            _ => Err("is too short: an RSA key must have at least 2048 bits"),
+            Key::P256(point) => {
+                check_p256(point)?;
+                Ok(Self::new(Algorithm::Es256, point))
+            }
+            Key::Ed25519(point) => {
+                check_ed25519(point)?;
+                Ok(Self::new(Algorithm::EdDsa, point))
+            }
         }
     }
 
@@ -150,19 +166,19 @@ impl PublicKey {
         };
         let key = match (text("kty"), text("crv")) {
             (Some("RSA"), _) => {
-                let (n, e) = (unpadded(bytes("n")?), unpadded(bytes("e")?));
-                let components = RsaPublicKeyComponents { n, e };
-                Self::of_rsa(components.as_der().map_err(|_| UNREADABLE)?.as_ref())?
+                let (modulus, exponent) = (unpadded(bytes("n")?), unpadded(bytes("e")?));
+                let key = RsaKey { modulus: &modulus, exponent: &exponent };
+                check_rsa(key)?;
+                Self::new(Algorithm::Rs256, &key.to_spki())
             }
             (Some("EC"), Some("P-256")) => {
-                let point = [vec![4], bytes("x")?, bytes("y")?].concat();
+                let point = [vec![UNCOMPRESSED], bytes("x")?, bytes("y")?].concat();
+                check_p256(&point)?;
                 Self::new(Algorithm::Es256, &point)
             }
             (Some("OKP"), Some("Ed25519")) => {
                 let point = bytes("x")?;
-                if weak_point::is_weak(&point) {
-                    return Err(WEAK);
-                }
+                check_ed25519(&point)?;
                 Self::new(Algorithm::EdDsa, &point)
             }
             _ => return Err("must be an RSA key, an EC key on P-256, or an OKP key on Ed25519"),
@@ -170,7 +186,6 @@ impl PublicKey {
         if text("alg").is_some_and(|name| name != key.alg) {
             return Err("names an algorithm that does not go with its type: RS256, ES256 or EdDSA");
         }
-        key.verifier().ok_or(UNREADABLE)?;
         let kid = text("kid").filter(|kid| (1..=KID_CHARS_MAX).contains(&kid.chars().count()));
         Ok(Self { kid: kid.map(str::to_owned), ..key })
     }
@@ -188,11 +203,85 @@ fn unpadded(mut number: Vec<u8>) -> Vec<u8> {
     number
 }
 
-fn primitive(algorithm: Algorithm) -> Option<&'static dyn VerificationAlgorithm> {
-    match algorithm {
-        Algorithm::Hs256 => None,
-        Algorithm::Rs256 => Some(&RSA_PKCS1_2048_8192_SHA256),
-        Algorithm::Es256 => Some(&ECDSA_P256_SHA256_FIXED),
-        Algorithm::EdDsa => Some(&ED25519),
+fn check_rsa(key: RsaKey<'_>) -> Result<(), &'static str> {
+    let is_odd = |number: &[u8]| number.last().is_some_and(|last| last % 2 == 1);
+    let is_exponent = (1..=RSA_EXPONENT_BYTES_MAX).contains(&key.exponent.len())
+        && is_odd(key.exponent)
+        && key.exponent != [1];
+    match key.bits() {
+        ..RSA_BITS_MIN => Err("is too short: an RSA key must have at least 2048 bits"),
+        ..=RSA_BITS_MAX if is_exponent && is_odd(key.modulus) => Ok(()),
+        _ => Err(UNREADABLE),
+    }
+}
+
+/// Whether a point is on the curve: a key agreement with any other fails.
+fn check_p256(point: &[u8]) -> Result<(), &'static str> {
+    let own = EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new());
+    let other = agreement::UnparsedPublicKey::new(&ECDH_P256, point);
+    own.and_then(|own| agreement::agree_ephemeral(own, &other, |_| ())).map_err(|_| UNREADABLE)
+}
+
+fn check_ed25519(point: &[u8]) -> Result<(), &'static str> {
+    match point.len() {
+        ED25519_BYTES if weak_point::is_weak(point) => Err(WEAK),
+        ED25519_BYTES => Ok(()),
+        _ => Err(UNREADABLE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_rsa_key_has_2048_to_8192_bits_and_an_odd_exponent() {
+        let jwk = |bytes: usize, first: u8, last: u8, exponent: &[u8]| {
+            let mut modulus = vec![0xa5; bytes];
+            (modulus[0], modulus[bytes - 1]) = (first, last);
+            let (n, e) = (URL_SAFE_NO_PAD.encode(modulus), URL_SAFE_NO_PAD.encode(exponent));
+            PublicKey::of_jwk(&json!({"kty": "RSA", "n": n, "e": e}))
+        };
+        let usual = [1, 0, 1];
+        for (bytes, first) in [(256, 0x80), (512, 0xff), (1024, 0xff)] {
+            let key = jwk(bytes, first, 1, &usual).unwrap();
+            assert!(key.verifier().is_some(), "{bytes}");
+        }
+        assert!(jwk(256, 0x7f, 1, &usual).unwrap_err().contains("too short"));
+        assert!(jwk(128, 0xff, 1, &usual).unwrap_err().contains("too short"));
+        assert_eq!(jwk(1025, 1, 1, &usual), Err(UNREADABLE));
+        assert_eq!(jwk(256, 0x80, 2, &usual), Err(UNREADABLE));
+        for exponent in [&[][..], &[0], &[1], &[2], &[1, 0, 0], &[1, 0, 0, 0, 1]] {
+            assert_eq!(jwk(256, 0x80, 1, exponent), Err(UNREADABLE), "{exponent:?}");
+        }
+    }
+
+    #[test]
+    fn a_point_off_the_curve_is_no_key() {
+        let coordinate = |byte: u8| URL_SAFE_NO_PAD.encode([byte; 32]);
+        let (x, y) = (coordinate(1), coordinate(2));
+        let jwk = json!({"kty": "EC", "crv": "P-256", "x": x, "y": y});
+        assert_eq!(PublicKey::of_jwk(&jwk), Err(UNREADABLE));
+        let stored = PublicKey::new(Algorithm::Es256, &[4; 65]);
+        assert!(stored.verifier().is_none());
+    }
+
+    #[test]
+    fn a_key_that_was_stored_in_der_is_used_like_its_point() {
+        // The base point of the curve, which has the private key 1.
+        let point = "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296\
+                     4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5";
+        let byte = |at: usize| u8::from_str_radix(&point[2 * at..2 * at + 2], 16).unwrap();
+        let point: Vec<u8> = (0..65).map(byte).collect();
+        let head = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgA";
+        let der = STANDARD.decode(format!("{head}=")).unwrap();
+        let der = [&der[..], &point].concat();
+        for bytes in [&der, &point] {
+            let key = PublicKey::new(Algorithm::Es256, bytes).verifier().unwrap();
+            let Verifier::Public(Algorithm::Es256, key) = key else { panic!("another key") };
+            assert_eq!(key.as_ref(), &point);
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! Deliberately absent: a token in a query, a cookie or a body, and a memory of tokens that were valid.
 
 mod claims;
+mod der;
 mod id_token;
 mod jwks;
 mod keys;

@@ -7,9 +7,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::{Digest as _, Sha256};
 use sluice_flow::id::{AppId, UserId};
 
@@ -42,6 +42,10 @@ impl MasterKey {
 
     pub fn to_base64(&self) -> String {
         STANDARD.encode(self.0)
+    }
+
+    fn cipher(&self) -> Option<LessSafeKey> {
+        UnboundKey::new(&AES_256_GCM, &self.0).ok().map(LessSafeKey::new)
     }
 
     /// What tells keys apart without telling anything of them.
@@ -95,10 +99,16 @@ impl Vault {
         let keys = self.keys()?;
         let key = keys.first().ok_or_else(failed)?;
         let mut sealed = secret.as_bytes().to_vec();
-        let nonce = RandomizedNonceKey::new(&AES_256_GCM, &key.0)
-            .and_then(|it| it.seal_in_place_append_tag(Aad::from(place.bytes()), &mut sealed))
-            .map_err(|_| failed())?;
-        let bytes = [nonce.as_ref().as_slice(), &sealed].concat();
+        // 96 random bits do not repeat for as few secrets as one master key seals.
+        let mut nonce = [0; NONCE_LEN];
+        fill_random(&mut nonce);
+        let unique = Nonce::assume_unique_for_key(nonce);
+        key.cipher()
+            .and_then(|it| {
+                it.seal_in_place_append_tag(unique, Aad::from(place.bytes()), &mut sealed).ok()
+            })
+            .ok_or_else(failed)?;
+        let bytes = [nonce.as_slice(), &sealed].concat();
         Ok(format!("{FORM}.{}.{}", key.id(), URL_SAFE_NO_PAD.encode(bytes)))
     }
 
@@ -111,11 +121,9 @@ impl Vault {
         let mut bytes = URL_SAFE_NO_PAD.decode(body).map_err(|_| NotOpened::Damaged)?;
         let (nonce, sealed) = bytes.split_at_mut_checked(NONCE_LEN).ok_or(NotOpened::Damaged)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| NotOpened::Damaged)?;
-        let opened = RandomizedNonceKey::new(&AES_256_GCM, &key.0)
-            .and_then(|it| {
-                it.open_in_place(nonce, Aad::from(place.bytes()), sealed).map(|it| it.to_vec())
-            })
-            .map_err(|_| NotOpened::Damaged)?;
+        let cipher = key.cipher().ok_or(NotOpened::Damaged)?;
+        let opened = cipher.open_in_place(nonce, Aad::from(place.bytes()), sealed);
+        let opened = opened.map_err(|_| NotOpened::Damaged)?.to_vec();
         String::from_utf8(opened).map_err(|_| NotOpened::Damaged)
     }
 

@@ -6,8 +6,6 @@
 
 /// The bytes of a point: its y coordinate, little endian, and the sign of x in the last bit.
 const POINT_BYTES: usize = 32;
-/// What precedes the point in a DER-encoded SubjectPublicKeyInfo.
-const SPKI_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
 const SIGN: u8 = 0x80;
 
 /// The y coordinates of the points of order 8; the others are -1, 0 and 1.
@@ -38,11 +36,6 @@ pub(super) fn is_weak(key: &[u8]) -> bool {
     is_small || is_high || ORDER_8.contains(&y)
 }
 
-/// The same of what is not known to be an Ed25519 key.
-pub(super) fn is_weak_spki(der: &[u8]) -> bool {
-    der.strip_prefix(&SPKI_PREFIX).is_some_and(|point| point.len() == POINT_BYTES && is_weak(point))
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use base64::Engine as _;
@@ -51,6 +44,9 @@ pub(super) mod tests {
 
     use super::super::keys::PublicKey;
     use super::*;
+
+    /// What precedes the point in a DER-encoded SubjectPublicKeyInfo.
+    const SPKI_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
 
     fn hex(text: &str) -> [u8; POINT_BYTES] {
         let byte = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap();

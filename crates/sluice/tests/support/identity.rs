@@ -4,10 +4,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use aws_lc_rs::hmac;
 use jsonwebtoken::crypto::{CryptoProvider, JwtSigner, KeyUtils};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, errors};
 use reqwest::Method;
+use ring::hmac;
 use serde_json::{Value, json};
 
 use super::support::Server;

@@ -203,7 +203,7 @@ impl Drop for Server {
 
 /// A client that uses no proxy, whatever the environment says.
 pub(crate) fn http() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap()
+    sluice_web::client_builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap()
 }
 
 /// A submission to the demo survey.

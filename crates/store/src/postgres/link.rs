@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::tls_stream::MakeRustlsConnect;
 use deadpool_postgres::Connect;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::tls::TlsStream;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, Socket};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::connect::ConnectError;
 use super::dsn::Dsn;

@@ -37,6 +37,7 @@ mod schema;
 mod skip_index;
 mod stall;
 mod tls;
+mod tls_stream;
 mod transaction;
 
 use std::sync::Arc;

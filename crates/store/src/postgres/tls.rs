@@ -7,11 +7,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::tls_stream::MakeRustlsConnect;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::dsn::Dsn;
 
@@ -21,7 +21,7 @@ pub(super) fn connector(dsn: &Dsn) -> Result<MakeRustlsConnect, String> {
         (None, true) => from_system(),
         (None, false) => RootCertStore::empty(),
     };
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -60,16 +59,29 @@ impl From<Unread> for Refused {
 pub(super) type Reply = Result<Response, Refused>;
 
 pub(super) fn ok(body: impl Serialize) -> Reply {
-    Ok(Json(body).into_response())
+    Ok(json(StatusCode::OK, &body))
 }
 
 /// What was asked for has begun, and continues after the reply.
 pub(super) fn accepted(body: impl Serialize) -> Reply {
-    Ok((StatusCode::ACCEPTED, Json(body)).into_response())
+    Ok(json(StatusCode::ACCEPTED, &body))
 }
 
 pub(super) fn created(body: impl Serialize) -> Reply {
-    Ok((StatusCode::CREATED, Json(body)).into_response())
+    Ok(json(StatusCode::CREATED, &body))
+}
+
+fn json(status: StatusCode, body: &impl Serialize) -> Response {
+    match serde_json::to_vec(body) {
+        Ok(bytes) => {
+            let media_type = HeaderValue::from_static("application/json");
+            (status, [(header::CONTENT_TYPE, media_type)], bytes).into_response()
+        }
+        Err(error) => {
+            tracing::error!(%error, "a reply cannot be written as JSON");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
 }
 
 /// A CSV file that was made of what was created.
@@ -155,7 +167,7 @@ impl IntoResponse for Refused {
             errors: errors.into_iter().map(FaultOut::from).collect(),
         };
         let media_type = HeaderValue::from_static("application/problem+json");
-        let mut response = (status, Json(problem)).into_response();
+        let mut response = json(status, &problem);
         response.headers_mut().insert(header::CONTENT_TYPE, media_type);
         response.headers_mut().extend(extra);
         response

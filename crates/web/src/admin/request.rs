@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use axum::extract::{FromRequest, FromRequestParts, Query as Pairs, RawPathParams, Request};
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
@@ -20,6 +20,7 @@ use super::pointer;
 use super::reply::Refused;
 use crate::Limits;
 use crate::body::{self, Unread};
+use crate::query;
 
 /// The longest body of the admin API, in bytes: a definition of 1 MiB.
 pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -175,7 +176,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
-        Ok(Self(read_query(pairs(parts)?, Vec::new(), "")?))
+        Ok(Self(read_query(pairs(parts), Vec::new(), "")?))
     }
 }
 
@@ -193,7 +194,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for FilteredQuery<
         let (mut tags, mut answers) = (Vec::new(), Vec::new());
         let mut others = Vec::new();
         let mut faults = Vec::new();
-        for (name, value) in pairs(parts)? {
+        for (name, value) in pairs(parts) {
             match (name.strip_prefix(TAG_PREFIX), name.strip_prefix(ANSWER_PREFIX)) {
                 (Some(""), _) => {
                     faults.push(parameter_fault(&name, "must name a tag after the dot"))
@@ -222,7 +223,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for TagQuery<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
         let (mut tag, mut others, mut faults) = (None, Vec::new(), Vec::new());
-        for (name, value) in pairs(parts)? {
+        for (name, value) in pairs(parts) {
             match name.strip_prefix(TAG_PREFIX) {
                 Some("") => faults.push(parameter_fault(&name, "must name a tag after the dot")),
                 Some(_) if tag.is_some() => {
@@ -236,17 +237,14 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for TagQuery<T> {
     }
 }
 
-fn pairs(parts: &Parts) -> Result<Vec<(String, String)>, Refused> {
-    let Pairs(pairs) = Pairs::try_from_uri(&parts.uri).map_err(|_| {
-        let message = "must be name=value pairs in percent-encoded UTF-8".to_owned();
-        AdminError::Invalid(vec![Fault { pointer: String::new(), message }])
-    })?;
-    Ok(pairs)
+fn pairs(parts: &Parts) -> impl Iterator<Item = (String, String)> {
+    let pairs = query::pairs(parts.uri.query().unwrap_or_default());
+    pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
 }
 
 /// Reads the parameters; `besides` is what the list of known ones is to name on top of the type's own.
 fn read_query<T: DeserializeOwned>(
-    pairs: Vec<(String, String)>,
+    pairs: impl IntoIterator<Item = (String, String)>,
     mut faults: Vec<Fault>,
     besides: &str,
 ) -> Result<T, Refused> {

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use governor::Quota;
 use http::HeaderMap;
 use sha2::{Digest as _, Sha256};
+use sluice_engine::bucket::Quota;
 use sluice_flow::id::UserId;
 
 use super::reply::Refused;

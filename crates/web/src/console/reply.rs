@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use std::io::Write as _;
 
 use axum::body::Body;
+use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::Stream;
@@ -128,12 +128,10 @@ pub(super) fn sent_file((headers, body): (HeaderMap, Body)) -> Response {
 
 /// Events as they happen.
 pub(super) fn events(
-    events: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+    events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
 ) -> Response {
-    let mut response = Response::new(Body::from_stream(events));
+    let mut response = Sse::new(events).into_response();
     guard(response.headers_mut());
-    let media_type = HeaderValue::from_static("text/event-stream");
-    response.headers_mut().insert(CONTENT_TYPE, media_type);
     response.headers_mut().insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
     response
 }

@@ -154,8 +154,8 @@ fn code(secret: &str, millis: i64) -> String {
             key.push((bits >> count & 0xff) as u8);
         }
     }
-    let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &key);
-    let tag = aws_lc_rs::hmac::sign(&key, &(millis / 30_000).to_be_bytes());
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &key);
+    let tag = ring::hmac::sign(&key, &(millis / 30_000).to_be_bytes());
     let tag = tag.as_ref();
     let at = usize::from(tag[19] & 15);
     let number = u32::from_be_bytes([tag[at] & 127, tag[at + 1], tag[at + 2], tag[at + 3]]);

@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use axum::body::Body;
-use governor::Quota;
 use http::Method;
 use serde_json::{Value, json};
 use sluice_engine::Rates;
+use sluice_engine::bucket::Quota;
 use sluice_web::{App, HostedOptions, Limits};
 
 use crate::browser::{Browser, READ, one, path, published, stored};

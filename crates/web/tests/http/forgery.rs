@@ -81,7 +81,7 @@ async fn gate(signer: Option<Signer>) -> Gate {
 
 fn another_of(signer: &Signer) -> Signer {
     match signer {
-        Signer::Rsa(_) => Signer::rsa(),
+        Signer::Rsa(_) => Signer::another_rsa(),
         Signer::P256(_) => Signer::p256(),
         Signer::Ed25519(_) => Signer::ed25519(),
         Signer::Secret(_) | Signer::Nothing => Signer::Secret(b"another secret".to_vec()),

@@ -233,7 +233,7 @@ async fn hostile_tokens_under_public_keys_are_refused_with_their_code() {
         let trimmed = Signer::Secret(signer.pem().trim().as_bytes().to_vec());
         let jwk = Signer::Secret(signer.jwk("one").to_string().into_bytes());
         let stranger = match signer {
-            Signer::Rsa(_) => Signer::rsa(),
+            Signer::Rsa(_) => Signer::another_rsa(),
             Signer::P256(_) => Signer::p256(),
             _ => Signer::ed25519(),
         };

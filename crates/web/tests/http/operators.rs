@@ -56,7 +56,7 @@ async fn metrics_on_a_listener_of_their_own_are_nowhere_else_and_nothing_else_is
     let server = tokio::spawn(async move {
         sluice_web::serve(listener, metrics, &limits, &[], std::future::pending()).await
     });
-    let client = reqwest::Client::new();
+    let client = sluice_web::client_builder().build().unwrap();
     for (path, token, status) in [
         ("/metrics", TOKEN, 200),
         ("/metrics", "wrong", 401),

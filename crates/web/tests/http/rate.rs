@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use governor::Quota;
 use http::Method;
 use serde_json::{Value, json};
+use sluice_engine::bucket::Quota;
 use sluice_engine::{AppPatch, LimitsPatch, Rates};
 use sluice_web::Limits;
 

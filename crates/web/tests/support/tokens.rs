@@ -1,15 +1,22 @@
 //! Tokens of any kind, right or wrong, signed by keys that a test makes.
 
-use aws_lc_rs::encoding::AsDer as _;
-use aws_lc_rs::hmac;
-use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::rsa::{KeyPair as RsaKeyPair, KeySize};
-use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256,
-};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::hmac;
+use ring::rand::SystemRandom;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256,
+    RsaKeyPair,
+};
 use serde_json::{Value, json};
+
+/// RSA keys of 2048 bits in PKCS #8, which `openssl genpkey` made for these tests: they protect nothing.
+const RSA_ONE: &[u8] = include_bytes!("keys/rsa-one.der");
+const RSA_ANOTHER: &[u8] = include_bytes!("keys/rsa-another.der");
+/// What precedes the key in a SubjectPublicKeyInfo: RSA of 2048 bits with an exponent of three bytes, P-256, Ed25519.
+const RSA_PREFIX: &[u8] = b"\x30\x82\x01\x22\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00\x03\x82\x01\x0f\x00";
+const P256_PREFIX: &[u8] = b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00";
+const ED25519_PREFIX: &[u8] = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 
 /// What a token is signed with.
 pub(crate) enum Signer {
@@ -21,16 +28,25 @@ pub(crate) enum Signer {
 }
 
 impl Signer {
+    /// Always the same key, since making one takes long.
     pub(crate) fn rsa() -> Self {
-        Self::Rsa(Box::new(RsaKeyPair::generate(KeySize::Rsa2048).unwrap()))
+        Self::Rsa(Box::new(RsaKeyPair::from_pkcs8(RSA_ONE).unwrap()))
+    }
+
+    /// Always the same key, and not the one of [`Self::rsa`].
+    pub(crate) fn another_rsa() -> Self {
+        Self::Rsa(Box::new(RsaKeyPair::from_pkcs8(RSA_ANOTHER).unwrap()))
     }
 
     pub(crate) fn p256() -> Self {
-        Self::P256(EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap())
+        let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let made = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
+        Self::P256(EcdsaKeyPair::from_pkcs8(algorithm, made.as_ref(), &random).unwrap())
     }
 
     pub(crate) fn ed25519() -> Self {
-        Self::Ed25519(Ed25519KeyPair::generate().unwrap())
+        let made = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
+        Self::Ed25519(Ed25519KeyPair::from_pkcs8(made.as_ref()).unwrap())
     }
 
     pub(crate) fn algorithm(&self) -> &'static str {
@@ -51,7 +67,7 @@ impl Signer {
                 hmac::sign(&key, message).as_ref().to_vec()
             }
             Self::Rsa(key) => {
-                let mut signature = vec![0; key.public_modulus_len()];
+                let mut signature = vec![0; key.public().modulus_len()];
                 key.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature).unwrap();
                 signature
             }
@@ -80,9 +96,9 @@ impl Signer {
 
     fn der(&self) -> Vec<u8> {
         match self {
-            Self::Rsa(key) => key.public_key().as_der().unwrap().as_ref().to_vec(),
-            Self::P256(key) => key.public_key().as_der().unwrap().as_ref().to_vec(),
-            Self::Ed25519(key) => key.public_key().as_der().unwrap().as_ref().to_vec(),
+            Self::Rsa(key) => [RSA_PREFIX, key.public_key().as_ref()].concat(),
+            Self::P256(key) => [P256_PREFIX, key.public_key().as_ref()].concat(),
+            Self::Ed25519(key) => [ED25519_PREFIX, key.public_key().as_ref()].concat(),
             Self::Secret(_) | Self::Nothing => panic!("it has no public key"),
         }
     }

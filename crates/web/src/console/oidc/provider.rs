@@ -14,6 +14,7 @@ use sluice_flow::time::Timestamp;
 use tokio::time::Instant;
 
 use super::NotSignedIn;
+use crate::outbound;
 
 const WELL_KNOWN: &str = "/.well-known/openid-configuration";
 /// How long an exchange with the provider may take.
@@ -125,7 +126,7 @@ struct UserInfo {
 
 impl Provider {
     pub(in super::super) fn new(options: OidcOptions) -> Self {
-        let client = Client::builder()
+        let client = outbound::client_builder()
             .redirect(Policy::none())
             .no_proxy()
             .timeout(EXCHANGE_MAX)
@@ -302,8 +303,7 @@ fn escaped(text: &str) -> String {
 }
 
 fn form_of(pairs: &[(&str, &str)]) -> String {
-    let pairs = pairs.iter().map(|(name, value)| format!("{name}={}", escaped(value)));
-    pairs.collect::<Vec<_>>().join("&")
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
 /// Sends a request and reads its answer within the limits.

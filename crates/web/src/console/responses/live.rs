@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use bytes::Bytes;
-use futures_util::stream::{self, Stream};
+use axum::response::sse::Event;
+use futures_util::stream::{self, Stream, StreamExt as _};
 use http::HeaderMap;
 use serde_json::json;
 use sluice_engine::Asked;
@@ -31,8 +31,8 @@ use crate::console::session::{self, Unattended};
 /// Where nothing arrives, a sign that the stream is still there.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 const LIFE: Duration = Duration::from_secs(10 * 60);
-/// How long a browser waits before it asks again, in milliseconds.
-const RETRY_MILLIS: u32 = 3_000;
+/// How long a browser waits before it asks again.
+const RETRY: Duration = Duration::from_secs(3);
 
 /// Where a page finds the arrivals after those that it shows. One that shows none begins at the time of its making.
 pub(super) fn address(
@@ -90,41 +90,54 @@ struct Live {
 }
 
 impl Live {
-    /// What to send next.
-    async fn next(&mut self) -> AdminResult<String> {
+    /// The events to send next.
+    async fn next(&mut self) -> AdminResult<Vec<Event>> {
         let rows = tokio::time::timeout(HEARTBEAT, self.watch.next()).await;
         let engine = &self.console.engine;
         let session = engine.accounts().session_unused(&self.secret).await?;
         let actor = session.map(|session| session.actor);
         let actor = actor.ok_or(AdminError::NotFound(Missing::Flow))?;
         engine.flow(&actor, Scope::Read, self.flow).await?;
-        let Ok(rows) = rows else { return Ok(":\n\n".to_owned()) };
+        let Ok(rows) = rows else { return Ok(vec![heartbeat()]) };
         let columns = Columns::of(&self.asked);
         let events = rows?.into_iter().map(|row| {
             let markup = table::row(self.flow, &columns, &self.view, &row).into_string();
-            let told = json!({"id": row.response_id, "row": markup});
-            format!("event: response\nid: {}\ndata: {told}\n\n", row.response_id)
+            let data = json!({"id": row.response_id, "row": markup});
+            let id = row.response_id.to_string();
+            Event::default().event("response").id(id).data(data.to_string())
         });
-        let events: String = events.collect();
-        // A page that is looked at is not made anew under its reader's eyes; it only says so.
-        let many = if self.watch.is_behind() { "event: many\ndata: 1\n\n" } else { "" };
-        Ok(events + many)
+        let mut events: Vec<Event> = events.collect();
+        // A page that somebody is reading is not loaded again; it only shows that there is more.
+        if self.watch.is_behind() {
+            events.push(named("many"));
+        }
+        Ok(events)
     }
+}
+
+/// A comment, which keeps the connection open.
+fn heartbeat() -> Event {
+    Event::default().comment("")
+}
+
+/// An event whose name is all that it has to say.
+fn named(name: &str) -> Event {
+    Event::default().event(name).data("1")
 }
 
 fn events(
     mut live: Live,
     stopping: tokio::sync::watch::Receiver<bool>,
-) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    // A page that was away for long is better made anew.
-    let behind = if live.watch.is_behind() { "event: behind\ndata: 1\n\n" } else { ":\n\n" };
-    let hello = stream::iter([Ok(Bytes::from(format!("retry: {RETRY_MILLIS}\n\n{behind}")))]);
+) -> impl Stream<Item = Result<Event, Infallible>> {
+    // After a long absence it is better to load the page again.
+    let first = if live.watch.is_behind() { named("behind") } else { heartbeat() };
+    let hello = stream::iter([vec![Event::default().retry(RETRY), first]]);
     let rest = stream::unfold((live, stopping), async |(mut live, mut stopping)| {
-        let told = tokio::select! {
-            told = live.next() => told.ok()?,
+        let events = tokio::select! {
+            events = live.next() => events.ok()?,
             _ = stopping.wait_for(|stopping| *stopping) => return None,
         };
-        (Instant::now() < live.until).then(|| (Ok(Bytes::from(told)), (live, stopping)))
+        (Instant::now() < live.until).then_some((events, (live, stopping)))
     });
-    futures_util::StreamExt::chain(hello, rest)
+    hello.chain(rest).flat_map(|events| stream::iter(events.into_iter().map(Ok)))
 }
