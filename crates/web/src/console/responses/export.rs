@@ -58,9 +58,9 @@ pub(super) fn button() -> Markup {
 /// The dialog. Without a script it stands open at the end of the page, and the button leads there.
 pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
     let words = |format: ExportFormat| match format {
-        ExportFormat::Csv => ("CSV", "for everything that reads text"),
-        ExportFormat::Xlsx => ("Excel", "up to 1,048,575 responses, and a sheet of the questions"),
-        ExportFormat::Jsonl => ("JSON Lines", "one response a line, as the API shows it"),
+        ExportFormat::Csv => ("CSV", "for any program that reads text"),
+        ExportFormat::Xlsx => ("Excel", "up to 1,048,575 responses, with a sheet of questions"),
+        ExportFormat::Jsonl => ("JSON Lines", "one response per line, as in the API"),
         ExportFormat::Parquet => ("Parquet", "typed columns, for analysis"),
     };
     let plain = view.with_part(Part::Newest);
@@ -69,8 +69,8 @@ pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
             form.form method="get" action={ "/console/flows/" (flow) "/responses/export" } data-export {
                 h2 id="export-title" { "Export responses" }
                 p.muted {
-                    @if view.is_filtered() { "Only the responses that pass the filters above, over all pages, oldest first." }
-                    @else { "All responses, over all versions, oldest first." }
+                    @if view.is_filtered() { "Only responses that match the filters above, from all pages, oldest first." }
+                    @else { "All responses to all versions, oldest first." }
                 }
                 @for (name, value) in plain.pairs() { input type="hidden" name=(name) value=(value); }
                 fieldset {
@@ -85,10 +85,10 @@ pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
                 }
                 label.check {
                     input type="checkbox" name="headings" value=(Headings::Texts.word());
-                    span { "Questions as column names " span.muted { "in CSV and Excel, with their ids behind them" } }
+                    span { "Questions as column names " span.muted { "in CSV and Excel, followed by their IDs" } }
                 }
                 div data-progress hidden {
-                    progress.bar aria-label="Progress of the export" {}
+                    progress.bar aria-label="Export progress" {}
                     p.hint data-progress-words role="status" {}
                 }
                 div.buttons {

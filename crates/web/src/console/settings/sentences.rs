@@ -10,52 +10,57 @@ pub(super) fn told(row: &AuditRow) -> String {
     let count = |name: &str| detail[name].as_u64().unwrap_or_default();
     let quoted = |name: &str| format!("“{}”", text(name));
     match row.action.as_str() {
-        "app.created" => format!("made the app {}", quoted("name")),
+        "app.created" => format!("created the app {}", quoted("name")),
         "app.updated" => format!("changed the app’s settings: {}", names(&detail)),
-        "key.created" => "made an API key".to_owned(),
+        "key.created" => "created an API key".to_owned(),
         "key.revoked" => "revoked an API key".to_owned(),
-        "identity_key.created" => "made a key for identity tokens".to_owned(),
+        "identity_key.created" => "created a key for identity tokens".to_owned(),
         "identity_key.revoked" => "revoked a key for identity tokens".to_owned(),
-        "identity_key.resealed" => "sealed a signing secret anew".to_owned(),
-        "flow.created" => format!("made the flow {}", quoted("name")),
+        "identity_key.resealed" => "re-encrypted a signing secret".to_owned(),
+        "flow.created" => format!("created the flow {}", quoted("name")),
         "flow.updated" => format!("changed a flow’s {}", names(&detail)),
         "flow.archived" => "archived a flow".to_owned(),
         "flow.published" => format!("published version {} of a flow", count("number")),
         "flow.republished" => {
-            format!("went back to an earlier version, as version {}", count("number"))
+            format!("republished an earlier version as version {}", count("number"))
         }
-        "flow_version.retired" => format!("withdrew version {} of a flow", count("number")),
+        "flow_version.retired" => format!("retired version {} of a flow", count("number")),
         "draft.saved" => "edited a draft".to_owned(),
-        "draft.discarded" => "threw a draft away".to_owned(),
+        "draft.discarded" => "discarded a draft".to_owned(),
         "response.deleted" => "deleted a response".to_owned(),
         "responses.exported" => "exported responses".to_owned(),
-        "respondent.exported" => "exported what is kept of a respondent".to_owned(),
+        "respondent.exported" => "exported the data of a respondent".to_owned(),
         "respondent.erased" => format!("erased a respondent{}", answers(&text("answers"))),
-        "invitee.exported" => "exported what is kept of somebody who was invited".to_owned(),
-        "invitee.erased" => format!("erased somebody who was invited{}", answers(&text("answers"))),
-        "invitations.created" => format!("invited {} people", count("count")),
-        "invitation.revoked" => "withdrew an invitation".to_owned(),
+        "invitee.exported" => "exported the data of an invited person".to_owned(),
+        "invitee.erased" => format!("erased an invited person{}", answers(&text("answers"))),
+        "invitations.created" => match count("count") {
+            1 => "invited 1 person".to_owned(),
+            people => format!("invited {people} people"),
+        },
+        "invitation.revoked" => "revoked an invitation".to_owned(),
         "retention.enforced" => {
-            format!("deleted {} responses that were kept long enough", count("responses"))
+            format!("deleted {} expired responses", count("responses"))
         }
-        "token.created" => format!("made the admin token {}", quoted("name")),
+        "token.created" => format!("created the admin token {}", quoted("name")),
         "token.revoked" => format!("revoked the admin token {}", quoted("name")),
         "user.created" => format!("added {} as {}", text("email"), text("role")),
         "user.updated" => format!("renamed {} to {}", text("email"), quoted("name")),
         "user.disabled" => format!("disabled {}", text("email")),
         "user.enabled" => format!("enabled {}", text("email")),
         "user.role_changed" => role(&detail),
-        "user.link_made" => format!("made a link for {} to set a password", text("email")),
+        "user.link_made" => format!("created a link for {} to set a password", text("email")),
         "user.second_factor_enabled" => "turned on their second factor".to_owned(),
         "user.second_factor_disabled" => "turned off their second factor".to_owned(),
         "user.second_factor_reset" => format!("reset the second factor of {}", text("email")),
-        "user.second_factor_resealed" => "sealed a second factor with a new master key".to_owned(),
-        "session.code_used" => format!("used a code of the second factor ({})", text("by")),
+        "user.second_factor_resealed" => {
+            "re-encrypted a second factor with a new master key".to_owned()
+        }
+        "session.code_used" => format!("used a second-factor code ({})", text("by")),
         "user.password_set" => "set a password".to_owned(),
         "user.subject_bound" => {
-            "signed in by the organisation’s sign-in for the first time".to_owned()
+            "signed in with the organisation account for the first time".to_owned()
         }
-        "session.started" => format!("signed in by {}", means(&text("by"))),
+        "session.started" => format!("signed in with {}", means(&text("by"))),
         "session.ended" => "signed out".to_owned(),
         other => other.replace(['.', '_'], " "),
     }
@@ -74,10 +79,10 @@ fn role(detail: &Value) -> String {
 fn means(by: &str) -> &'static str {
     match by {
         "password" => "password",
-        "token" => "admin token",
+        "token" => "an admin token",
         "link" => "a link to set a password",
-        "openid" => "the organisation’s sign-in",
-        _ => "other means",
+        "openid" => "the organisation account",
+        _ => "another method",
     }
 }
 
@@ -111,7 +116,7 @@ mod tests {
     #[test]
     fn an_entry_is_told_as_a_sentence() {
         for (action, detail, expected) in [
-            ("app.created", r#"{"name":"Shop"}"#, "made the app “Shop”"),
+            ("app.created", r#"{"name":"Shop"}"#, "created the app “Shop”"),
             (
                 "app.updated",
                 r#"{"retentionDays":3,"name":"x"}"#,
@@ -127,7 +132,7 @@ mod tests {
                 r#"{"email":"a@b.c","role":null,"before":"viewer","appId":"app_1"}"#,
                 "took the role viewer from a@b.c",
             ),
-            ("session.started", r#"{"by":"token"}"#, "signed in by admin token"),
+            ("session.started", r#"{"by":"token"}"#, "signed in with an admin token"),
             ("something.new_here", "{}", "something new here"),
         ] {
             let row = AuditRow {

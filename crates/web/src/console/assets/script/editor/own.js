@@ -1,6 +1,6 @@
 /*
- * The fields that only some types have. Which type has which comes from the server, so that a type that is new there
- * has its form here; a field that is new needs a line in the table below.
+ * Fields that only some types have. The server sends which type has which field, so a new type gets its form without
+ * changes here; a new field needs a line in the table below.
  */
 
 import { choicesEditor } from "./choices.js";
@@ -8,22 +8,22 @@ import { el, field, select, tick } from "./dom.js";
 
 const count = (label, hint) => ({ kind: "number", label, hint, step: 1, min: 0 });
 
-/** By the name of the field, or by type and field where it means something else there. */
+/** By field name, or by type and field if the meaning differs. */
 const OWN = {
-  minLength: count("Shortest answer", "In characters"),
-  maxLength: count("Longest answer", "In characters"),
-  minSelected: count("Fewest choices"),
-  maxSelected: count("Most choices"),
-  "number.min": { kind: "number", label: "Lowest number", step: "any" },
-  "number.max": { kind: "number", label: "Highest number", step: "any" },
-  "date.min": { kind: "date", label: "Earliest day" },
-  "date.max": { kind: "date", label: "Latest day" },
-  "rating.max": { kind: "number", label: "How many marks", hint: "3 to 10; without a number there are 5", step: 1, min: 3, max: 10 },
+  minLength: count("Minimum length", "In characters"),
+  maxLength: count("Maximum length", "In characters"),
+  minSelected: count("Minimum choices"),
+  maxSelected: count("Maximum choices"),
+  "number.min": { kind: "number", label: "Minimum", step: "any" },
+  "number.max": { kind: "number", label: "Maximum", step: "any" },
+  "date.min": { kind: "date", label: "Earliest date" },
+  "date.max": { kind: "date", label: "Latest date" },
+  "rating.max": { kind: "number", label: "Number of steps", hint: "3 to 10; default 5", step: 1, min: 3, max: 10 },
   integer: { kind: "tick", label: "Whole numbers only" },
-  allowOther: { kind: "tick", label: "Offer “Other”, with an answer of one's own" },
-  shape: { kind: "words", label: "Marks look like", words: { star: "Stars", number: "Numbers", emoji: "Faces" } },
-  lowLabel: { kind: "text", label: "Words at the low end" },
-  highLabel: { kind: "text", label: "Words at the high end" },
+  allowOther: { kind: "tick", label: "Offer “Other” with free text" },
+  shape: { kind: "words", label: "Style", words: { star: "Stars", number: "Numbers", emoji: "Faces" } },
+  lowLabel: { kind: "text", label: "Label of the low end" },
+  highLabel: { kind: "text", label: "Label of the high end" },
   options: { kind: "choices", label: "Options" },
   rows: { kind: "choices", label: "Rows" },
   columns: { kind: "choices", label: "Columns" },
@@ -50,7 +50,7 @@ function one(draft, at, name, own) {
   }
   const { kind: type, step, min, max } = own;
   const input = el("input", { className: "input", type, step, min, max, value: value ?? "" });
-  // What is no number is kept as it was typed, so that the fault can be told.
+  // Keep invalid numbers as typed, so that the fault can be shown.
   const read = () => (type !== "number" || input.value === "" ? input.value : Number(input.value));
   input.addEventListener("input", () => set(read()));
   return field(own.label, input, { path, hint: own.hint });

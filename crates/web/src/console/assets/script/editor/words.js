@@ -1,11 +1,11 @@
 /*
  * A condition in plain English, as crates/flow/src/logic/words.rs has it; both pass
- * crates/flow/tests/condition_words.json. Here it is said of a draft, which may name what is not there.
+ * crates/flow/tests/condition_words.json. A draft may refer to missing questions or options.
  */
 
 const NAME_CHARS_MAX = 60;
 
-/** What conditions may ask of an answer, by the type of its question. */
+/** The kind of comparison by question type. */
 const KINDS = {
   shortText: "text", longText: "text", email: "text", url: "text", phone: "text",
   number: "number", rating: "number", nps: "number", date: "date",
@@ -24,10 +24,10 @@ const TESTS = {
 
 export const kindOf = (question) => KINDS[question?.type] ?? "presence";
 
-/** The comparisons that fit a question, in the order in which they are offered. */
+/** The comparisons for a question, in menu order. */
 export const testsFor = (question) => TESTS[kindOf(question)];
 
-/** The comparison that a condition makes. */
+/** The comparison of a condition. */
 export const testOf = (condition) => Object.keys(condition).find((key) => key !== "question") ?? "answered";
 
 export function quoted(text) {
@@ -35,7 +35,7 @@ export function quoted(text) {
   return letters.length > NAME_CHARS_MAX ? `“${letters.slice(0, NAME_CHARS_MAX).join("").trimEnd()}…”` : `“${letters.join("")}”`;
 }
 
-/** The words of a condition about these questions. */
+/** A condition about these questions in plain English. */
 export function inWords(condition, questions, inner = false) {
   const joined = (conditions, word) => {
     const isOne = conditions.length === 1;
@@ -81,7 +81,7 @@ function operand(value, question) {
   if (value === undefined || value === "") return "…";
   if (typeof value === "number" || kind === "date" || kind === "words") return String(value);
   if (kind !== "one" && kind !== "some") return quoted(value);
-  return value === "other" && question.allowOther ? "an answer of their own" : label(question.options, value);
+  return value === "other" && question.allowOther ? "a free-text answer" : label(question.options, value);
 }
 
 const label = (choices, id) => quoted((choices ?? []).find((choice) => choice.id === id)?.label ?? id);
