@@ -123,9 +123,9 @@ def pages(app, flow, first, last):
         "responses, admitted": f"{responses}?admission=admitted",
         "responses, a tag of a third": f"{responses}?tag.plan=pro",
         "responses, a tag of one in 10,000": f"{responses}?tag.seldom=yes",
-        "responses, a tag that nobody has": f"{responses}?tag.plan=none",
+        "responses, a tag without responses": f"{responses}?tag.plan=none",
         "responses, an answer": f"{responses}?answer.nps=10",
         "responses, a search": f"{responses}?search=spreadsheet",
-        "responses, a search for what nobody wrote": f"{responses}?search=zebra",
+        "responses, a search without matches": f"{responses}?search=zebra",
         "one response": f"{responses}/{last['responseId']}",
     }

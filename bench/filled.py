@@ -61,7 +61,7 @@ def filled(bench, name, rows):
 
 def fill(one, rows):
     about = dict(one.about)
-    new = {"definition": {**sent.DEFINITION, "title": "Measured anew"}}
+    new = {"definition": {**sent.DEFINITION, "title": "Measured again"}}
     contestants.admin(one.url, "PUT", f"/flows/{about['flowId']}/draft", new["definition"])
     second = contestants.admin(one.url, "POST", f"/flows/{about['flowId']}/publish")["flowVersionId"]
     versions = [about["flowVersionId"], second]

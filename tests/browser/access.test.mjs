@@ -1,4 +1,4 @@
-// axe-core finds nothing to object to: every question type, every state, both themes, both sizes.
+// axe-core reports no violations: every question type, every state, both themes, both sizes.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -33,7 +33,7 @@ for (const look of LOOKS) {
     }
   });
 
-  test(`the form as the server makes it, without its script (${look})`, async () => {
+  test(`the server-rendered form, without JavaScript (${look})`, async () => {
     const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question) });
     const page = await world.visit("/healthz", look);
     await page.route("**/f/assets/*", (route) => route.abort());
@@ -46,7 +46,7 @@ for (const look of LOOKS) {
     }
   });
 
-  test(`right to left, with a logo and an accent (${look})`, async () => {
+  test(`right to left, with a logo and an accent colour (${look})`, async () => {
     const hosted = { accentColor: "#ffd400", logo: logo() };
     const flow = await world.flow({ ...SHORT, defaultLocale: "ar", title: "رأيك" }, { app: { hosted } });
     const page = await world.visit(flow.path, look);
@@ -94,8 +94,8 @@ for (const look of [...LOOKS, ...OTHER_LOOKS]) {
   });
 }
 
-test("a form that was answered already, and one whose version has changed", async () => {
-  // A server that takes more than one form a minute.
+test("a form that was already answered, and one whose version has changed", async () => {
+  // A server that accepts more than one form per minute.
   const other = await openWorld();
   const answers = [["nps", "9"], ["name", "Ada"]];
   const send = (page) => page.locator(".actions [value=send]").click();
@@ -124,7 +124,7 @@ test("a form that was answered already, and one whose version has changed", asyn
   }
 });
 
-test("too many sends from one address: the form stays, with its answers, and says when to try again", async () => {
+test("too many sends from one address: the form keeps its answers and shows when to try again", async () => {
   const flow = await world.flow(SHORT);
   for (const script of [true, false]) {
     const page = await world.visit(flow.path, { script });
@@ -136,5 +136,5 @@ test("too many sends from one address: the form stays, with its answers, and say
     await becomes(() => page.locator("#q-name .text").inputValue(), "Ada");
     return;
   }
-  assert.fail("nobody was told to wait");
+  assert.fail("no page asked the sender to wait");
 });

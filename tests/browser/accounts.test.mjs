@@ -1,4 +1,4 @@
-// One's own account at the console: the second factor, recovery codes, sessions, and confirming who one is; each page looked at by axe.
+// The user's own account in the console: second factor, recovery codes, sessions, and confirming the identity; axe checks each page.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -18,7 +18,7 @@ const THEMES = ["light", "dark"];
 const world = await openWorld({ args: ["--sign-ins-per-minute", "0"] });
 after(() => world.close());
 
-/** What an authenticator app shows (RFC 6238: SHA-1, six digits, 30 seconds). A code works once, so each is of a later step. */
+/** What an authenticator app shows (RFC 6238: SHA-1, six digits, 30 seconds). A code works once, so each is for a later step. */
 class Authenticator {
   #key;
   #step = 0;
@@ -38,7 +38,7 @@ class Authenticator {
   }
 }
 
-/** A page as it stands, on a phone and on a desktop, light and dark. */
+/** Checks the current page on a phone and a desktop, light and dark. */
 async function assertGood(page, what) {
   for (const width of WIDTHS) {
     for (const colorScheme of THEMES) {
@@ -51,7 +51,7 @@ async function assertGood(page, what) {
   await page.setViewportSize({ width: 1440, height: 900 });
 }
 
-/** A new browser that was asked for the code, after the password. */
+/** A new browser at the prompt for the code, after the password. */
 async function askedForCode() {
   const page = await world.visit(`/console/sign-in?to=${encodeURIComponent(ACCOUNT)}`);
   await page.locator("#email").fill(EMAIL);
@@ -66,11 +66,11 @@ async function signInWith(page, code) {
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-test("a second factor is turned on, asked for, replaced by a recovery code, and other sessions are ended", async () => {
+test("a second factor is turned on, requested, replaced by a recovery code, and other sessions are ended", async () => {
   const { link } = await world.server.admin("POST", "/users", { email: EMAIL, name: "Ann", role: "owner", instance: true });
   const page = await world.visit(new URL(link).pathname + new URL(link).hash);
   await page.locator("#password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Set the password" }).click();
+  await page.getByRole("button", { name: "Set password" }).click();
   await page.getByText("Your password is set").waitFor();
 
   await page.goto(world.address(ACCOUNT));
@@ -112,7 +112,7 @@ test("a second factor is turned on, asked for, replaced by a recovery code, and 
   await matches(() => first.url(), /\/console\/sign-in/);
   const used = await askedForCode();
   await signInWith(used, recovery[0]);
-  await matches(() => used.locator(".errors").innerText(), /used already/);
+  await matches(() => used.locator(".errors").innerText(), /already used/);
 
   await second.setViewportSize({ width: 390, height: 900 });
   await second.goto(world.address(ACCOUNT));

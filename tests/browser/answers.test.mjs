@@ -1,4 +1,4 @@
-// Every question type, answered by clicking and typing, is stored as the contract says.
+// Every question type, answered by clicking and typing, is stored as the API specifies.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -24,11 +24,11 @@ for (const way of WAYS) {
     assert.deepEqual(others, []);
   });
 
-  test(`logic leads past a question and back to it (${way})`, async () => {
+  test(`logic hides a question and shows it again (${way})`, async () => {
     const flow = await world.flow(SHORT);
     const page = await world.visit(flow.path, way);
     await walk(page, [["nps", "3"], ["why", "Too slow"], ["name", "Ada"]], { send: false });
-    // On second thoughts: the question is gone, and so is what was said to it.
+    // The respondent changes an answer: the question disappears, and so does its answer.
     for (const id of ["why", "nps"]) {
       await goBack(page);
       await page.locator(`#q-${id}`).waitFor();
@@ -40,7 +40,7 @@ for (const way of WAYS) {
     assert.deepEqual(answers, { nps: "9", name: "Ada" });
   });
 
-  test(`a wrong answer is named beside its question and above it, and what was given is kept (${way})`, async () => {
+  test(`a wrong answer is reported next to its question and at the top, and is kept (${way})`, async () => {
     const questions = [
       { id: "team", type: "number", prompt: "How many are you?", min: 1, max: 500, integer: true, required: true },
       { id: "mail", type: "email", prompt: "Your address", required: true },
@@ -72,14 +72,14 @@ for (const way of WAYS) {
   });
 }
 
-test("what only the server finds wrong is shown at its question", async () => {
+test("a problem that only the server finds is shown at its question", async () => {
   const questions = [
     { id: "mail", type: "email", prompt: "Your address" },
     { id: "name", type: "shortText", prompt: "Your name" },
   ];
   const flow = await world.flow({ questions, respondentAnalytics: "never" });
   const page = await world.visit(flow.path);
-  // Loose enough for the script, not for the server.
+  // Valid for the script, but not for the server.
   await walk(page, [["mail", "ada@-example-.com"], ["name", "Ada"]], { send: false });
   await press(page, "send");
   await page.locator("#q-mail .error").waitFor();

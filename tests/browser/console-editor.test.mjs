@@ -1,4 +1,4 @@
-// The editor in a real browser: every type, every way to move, autosave, conflicts, faults, preview, publishing.
+// The editor in a real browser: every type, all ways to move questions, autosave, conflicts, faults, preview, publishing.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -26,7 +26,7 @@ const SURVEY = {
   ],
 };
 
-/** An app with a flow that is a draft, and its editor. */
+/** An app with a draft flow, and its editor. */
 async function edit(definition = SURVEY, look = {}) {
   const { appId } = await world.server.createApp("Shop");
   const { flowId } = await world.server.createFlow(appId, "Lunch", definition, { publish: false });
@@ -37,7 +37,7 @@ async function edit(definition = SURVEY, look = {}) {
 
 const ready = (page) => page.locator(".editor[data-ready]").waitFor();
 const saved = (page) => page.locator("#saving[data-state=saved]").waitFor();
-/** Does something that changes the draft, and waits until that is saved. */
+/** Runs an action that changes the draft, and waits until it is saved. */
 async function changing(page, doing) {
   const stored = page.waitForResponse((reply) => reply.url().endsWith("/draft") && reply.request().method() === "POST");
   await doing();
@@ -52,7 +52,7 @@ const at = (page, pointer) => page.locator(`[data-pointer="${pointer}"]`);
 const show = (page, name) => page.locator(`[data-shows-section=${name}]`).click();
 const look = (page) => page.frameLocator("#look iframe");
 
-test("conditions are said as the shared table says", async () => {
+test("conditions are described as in the shared table", async () => {
   const { page } = await edit();
   know(JSON.parse(await page.locator("#editor").getAttribute("data-about")).types);
   const { questions, cases } = JSON.parse(readFileSync(`${ROOT}/crates/flow/tests/condition_words.json`, "utf8"));
@@ -62,14 +62,14 @@ test("conditions are said as the shared table says", async () => {
 test("from a template to the first result in four clicks", async () => {
   const { appId } = await world.server.createApp("First");
   const page = await openConsole(world, `/console/apps/${appId}`);
-  await page.getByRole("button", { name: "Use this: Customer satisfaction" }).click();
+  await page.getByRole("button", { name: "Use template: Customer satisfaction" }).click();
   await ready(page);
   await page.getByRole("button", { name: "Publish" }).click();
   await page.getByText("Version 1 is live.").waitFor();
-  const [form] = await Promise.all([page.waitForEvent("popup"), page.getByRole("link", { name: "Answer it" }).click()]);
+  const [form] = await Promise.all([page.waitForEvent("popup"), page.getByRole("link", { name: "Answer", exact: true }).click()]);
   await form.locator("#q-satisfaction").waitFor();
   await form.close();
-  await page.getByRole("link", { name: "See the results" }).click();
+  await page.getByRole("link", { name: "View results" }).click();
   await page.waitForURL(/\/results/);
 });
 
@@ -78,7 +78,7 @@ test("a question of every type is added, edited and stored", async () => {
   const types = await page.locator(".kind").evaluateAll((all) => all.map(({ dataset }) => dataset.type));
   assert.equal(types.length, 17);
   for (const [n, type] of types.entries()) {
-    await page.getByRole("button", { name: "+ Add a question" }).click();
+    await page.getByRole("button", { name: "+ Add question" }).click();
     await page.locator(`.kind[data-type=${type}]`).click();
     await at(page, `/questions/${n}/prompt`).fill(`What about ${type}?`);
     await at(page, `/questions/${n}/help`).fill("Some help");
@@ -98,7 +98,7 @@ test("a question of every type is added, edited and stored", async () => {
     nps: { lowLabel: "No", highLabel: "Yes" }, singleChoice: { allowOther: true }, multipleChoice: { minSelected: 1, maxSelected: 2 },
   };
   for (const [type, fields] of Object.entries(wanted)) for (const [field, value] of Object.entries(fields)) if (value !== false) await set(type, field, value);
-  // Options: another one by Enter, another order, one less; ids come from the words.
+  // Options: add one with Enter, reorder, remove one; ids come from the labels.
   const single = types.indexOf("singleChoice");
   if ((await item(page, single).locator(".body").count()) === 0) await open(page, single);
   await at(page, `/questions/${single}/options/0/label`).fill("Red");
@@ -107,7 +107,7 @@ test("a question of every type is added, edited and stored", async () => {
   await at(page, `/questions/${single}/options/2/label`).fill("Blue");
   await at(page, `/questions/${single}/options/2/label`).press("Alt+ArrowUp");
   await page.getByRole("button", { name: "Remove option 1" }).click();
-  // The last change is the last to be saved.
+  // Saves happen in the order of changes.
   const options = [{ id: "blue", label: "Blue" }, { id: "dark-green", label: "Dark green" }];
   await becomes(async () => (await draftOf(flowId)).questions[single].options, options);
   await saved(page);
@@ -120,25 +120,25 @@ test("a question of every type is added, edited and stored", async () => {
   }
   assert.equal(draft.questions[0].id, "what-about-shorttext");
   await becomes(() => page.locator("#faults").isVisible(), false);
-  await changing(page, async () => { await open(page, 0); await page.getByText("Type and id").click(); await at(page, "/questions/0/type").selectOption("email") });
+  await changing(page, async () => { await open(page, 0); await page.getByText("Type and ID").click(); await at(page, "/questions/0/type").selectOption("email") });
   await becomes(async () => (await draftOf(flowId)).questions[0].type, "email");
 });
 
-test("questions are moved by keyboard, by buttons and by dragging, and it is said", async () => {
+test("questions are moved by keyboard, buttons and dragging, and the move is announced", async () => {
   const { page, flowId } = await edit();
   const said = page.locator("#said");
   await changing(page, () => item(page, 0).locator(".open").press("Alt+ArrowDown"));
   await becomes(() => prompts(flowId), ["Which plan?", "How was it?", "Why?"]);
   await becomes(() => said.textContent(), "“How was it?” is now question 2 of 3.");
-  // The focus went along.
+  // The focus moves along.
   await changing(page, () => page.keyboard.press("Alt+ArrowDown"));
   await becomes(() => prompts(flowId), ["Which plan?", "Why?", "How was it?"]);
   await changing(page, () => page.getByRole("button", { name: "Move question 3 up" }).click());
   await becomes(() => prompts(flowId), ["Which plan?", "How was it?", "Why?"]);
-  // Folded, all three are in view.
+  // Collapsed, all three are in view.
   await page.locator(".item.chosen .open").click();
   await changing(page, async () => {
-    // A hover waits until the grip stands still.
+    // A hover waits until the grip stops moving.
     await item(page, 2).locator(".grip").hover();
     const grip = await item(page, 2).locator(".grip").boundingBox();
     const top = await item(page, 0).boundingBox();
@@ -150,7 +150,7 @@ test("questions are moved by keyboard, by buttons and by dragging, and it is sai
   await becomes(() => prompts(flowId), ["Why?", "Which plan?", "How was it?"]);
 });
 
-test("a question is duplicated, deleted and brought back", async () => {
+test("a question is duplicated, deleted and restored", async () => {
   const definition = { ...SURVEY, translations: { de: { questions: { plan: { prompt: "Welcher Tarif?" } } } } };
   const { page, flowId } = await edit(definition);
   await open(page, 1);
@@ -166,19 +166,19 @@ test("a question is duplicated, deleted and brought back", async () => {
   await becomes(async () => (await draftOf(flowId)).translations.de.questions.plan.prompt, "Welcher Tarif?");
 });
 
-test("logic is written in words", async () => {
+test("logic is edited in plain English", async () => {
   const { page, flowId } = await edit();
   await open(page, 2);
   const logic = item(page, 2).locator(".logic");
-  await changing(page, () => logic.getByLabel("When it is asked").selectOption("if"));
+  await changing(page, () => logic.getByLabel("Show this question").selectOption("if"));
   await becomes(async () => (await draftOf(flowId)).questions[2].visibleIf, { question: "plan", equals: "free" });
   await changing(page, () => logic.getByLabel("Value").selectOption("pro"));
   await changing(page, () => logic.getByRole("button", { name: "+ Condition" }).click());
   await logic.getByLabel("Question", { exact: true }).nth(1).selectOption("taste");
   await changing(page, () => logic.getByLabel("Value").nth(1).fill("2"));
-  await becomes(() => logic.locator(".sentence").textContent(), "Asked only if “Which plan?” is “Pro” and “How was it?” is less than 2.");
-  await changing(page, () => logic.getByLabel("How they are joined").selectOption("any"));
-  await changing(page, () => logic.getByRole("button", { name: "Not: it is not true that" }).first().click());
+  await becomes(() => logic.locator(".sentence").textContent(), "Shown only if “Which plan?” is “Pro” and “How was it?” is less than 2.");
+  await changing(page, () => logic.getByLabel("Match").selectOption("any"));
+  await changing(page, () => logic.getByRole("button", { name: "Not: negate this condition" }).first().click());
   await becomes(async () => (await draftOf(flowId)).questions[2].visibleIf,
     { any: [{ not: { question: "plan", equals: "pro" } }, { question: "taste", lessThan: 2 }] });
   await changing(page, () => logic.getByRole("button", { name: "+ Group" }).click());
@@ -187,17 +187,17 @@ test("logic is written in words", async () => {
     const { any } = (await draftOf(flowId)).questions[2].visibleIf;
     return [any.length, any[1]];
   }, [3, { question: "taste", in: [2] }]);
-  await changing(page, () => logic.getByLabel("When it is asked").selectOption(""));
+  await changing(page, () => logic.getByLabel("Show this question").selectOption(""));
   await becomes(async () => (await draftOf(flowId)).questions[2].visibleIf, undefined);
-  // An id that changes takes the conditions along.
-  await changing(page, () => logic.getByLabel("When it is asked").selectOption("if"));
+  // Renaming an id updates the conditions.
+  await changing(page, () => logic.getByLabel("Show this question").selectOption("if"));
   await open(page, 1);
-  await page.getByText("Type and id").click();
+  await page.getByText("Type and ID").click();
   await changing(page, async () => { await at(page, "/questions/1/id").fill("tariff"); await at(page, "/questions/1/id").press("Tab") });
   await becomes(async () => (await draftOf(flowId)).questions[2].visibleIf.question, "tariff");
 });
 
-test("texts are translated side by side, and what is missing is counted", async () => {
+test("texts are translated side by side, and missing texts are counted", async () => {
   const { page, flowId } = await edit();
   await show(page, "languages");
   await page.getByLabel("Add a language").fill("de");
@@ -231,7 +231,7 @@ test("the title, the ending and the consent are edited", async () => {
     { title: "Dinner", description: "Two minutes.", respondentAnalytics: "ask", ending: { title: "Bye", redirectUrl: "https://example.com/" } });
 });
 
-test("the JSON and the forms are one", async () => {
+test("the JSON and the forms show the same draft", async () => {
   const { page, flowId } = await edit();
   await show(page, "json");
   const area = page.locator("#definition");
@@ -239,7 +239,7 @@ test("the JSON and the forms are one", async () => {
   assert.deepEqual(Object.keys(json), ["title", "questions"]);
   assert.deepEqual(Object.keys(json.questions[1]), ["id", "type", "prompt", "options"]);
   await area.fill("{ \"title\": \n oops");
-  await page.getByText("It cannot be read").waitFor();
+  await page.getByText("This is not valid JSON").waitFor();
   json.title = "By hand";
   json.questions.reverse();
   await changing(page, () => area.fill(JSON.stringify(json)));
@@ -248,7 +248,7 @@ test("the JSON and the forms are one", async () => {
   await matches(() => item(page, 0).textContent(), /Why\?/);
 });
 
-test("what was written survives a reload, and a server that is away", async () => {
+test("changes survive a reload and a server outage", async () => {
   const { page, flowId } = await edit();
   await changing(page, () => at(page, "/questions/0/prompt").fill("How did it taste?"));
   await page.reload();
@@ -257,19 +257,19 @@ test("what was written survives a reload, and a server that is away", async () =
   await page.context().setOffline(true);
   await at(page, "/questions/0/prompt").fill("Written on the train");
   await page.locator("#saving[data-state=offline]").waitFor();
-  await matches(() => page.locator("#said").textContent(), /saved as soon as it can/);
+  await matches(() => page.locator("#said").textContent(), /saved when it is back/);
   await checkAccess(page, "offline");
   await page.context().setOffline(false);
   await saved(page);
   await becomes(async () => (await prompts(flowId))[0], "Written on the train");
 });
 
-test("whoever is signed out signs in elsewhere and goes on, and nothing is lost", async () => {
+test("a signed-out user signs in in another tab and continues without losing changes", async () => {
   const { page, flowId } = await edit();
   await page.context().clearCookies();
   await at(page, "/questions/0/prompt").fill("Written too late");
   await page.locator("#saving[data-state=signed-out]").waitFor();
-  await matches(() => page.locator("#saving").textContent(), /Sign in in another tab, then go on here/);
+  await matches(() => page.locator("#saving").textContent(), /Sign in in another tab, then continue here/);
   await checkAccess(page, "signed out");
   const [other] = await Promise.all([page.waitForEvent("popup"), page.locator("#bar a", { hasText: "Sign in" }).click()]);
   await other.locator("[name=token]").fill(ADMIN_TOKEN);
@@ -281,7 +281,7 @@ test("whoever is signed out signs in elsewhere and goes on, and nothing is lost"
   await becomes(async () => (await prompts(flowId))[0], "Written in time");
 });
 
-test("what the server refuses is kept, and the next change is tried", async () => {
+test("a refused draft is kept, and the next change is saved again", async () => {
   const { page, flowId } = await edit();
   await page.route("**/draft", (route) => route.fulfill({ status: 403, body: "no" }));
   await at(page, "/questions/0/prompt").fill("Refused");
@@ -293,35 +293,35 @@ test("what the server refuses is kept, and the next change is tried", async () =
   await becomes(async () => (await prompts(flowId))[0], "Taken");
 });
 
-test("a long draft is saved whatever its letters are", async () => {
+test("a long draft is saved in any script", async () => {
   const { page, flowId } = await edit({ ...SURVEY, description: "ж".repeat(40_000) });
   await changing(page, () => at(page, "/questions/0/prompt").fill("Как вам?"));
   await becomes(async () => (await prompts(flowId))[0], "Как вам?");
 });
 
-test("JSON that cannot be read is kept and said not to be applied", async () => {
+test("invalid JSON is kept and reported as not applied", async () => {
   const { page, flowId } = await edit();
   await show(page, "json");
   const area = page.locator("#definition");
   const broken = '{ "title": "Half", ';
   await area.fill(broken);
-  await page.getByText("not applied until it can be read").waitFor();
+  await page.getByText("applied when the JSON is valid").waitFor();
   await show(page, "questions");
   await changing(page, () => at(page, "/questions/0/prompt").fill("By the form"));
   await show(page, "json");
   await becomes(() => area.inputValue(), broken);
-  await page.getByText("The draft was changed elsewhere meanwhile").waitFor();
+  await page.getByText("The draft was changed elsewhere in the meantime").waitFor();
   await checkAccess(page, "JSON that cannot be read");
   const [dialog] = await Promise.all([page.waitForEvent("dialog"), page.close({ runBeforeUnload: true })]);
   assert.equal(dialog.type(), "beforeunload");
   await dialog.dismiss();
-  await page.getByRole("button", { name: "Drop what is typed here" }).click();
+  await page.getByRole("button", { name: "Discard my edits" }).click();
   await becomes(async () => JSON.parse(await area.inputValue()).questions[0].prompt, "By the form");
   await becomes(() => page.locator("#json-wrong").isVisible(), false);
   await becomes(async () => (await draftOf(flowId)).title, "Lunch");
 });
 
-test("a condition about a question that is gone can be changed", async () => {
+test("a condition about a removed question can be changed", async () => {
   const definition = structuredClone(SURVEY);
   definition.questions[2].visibleIf = { question: "gone", equals: "x" };
   const { page, flowId } = await edit(definition);
@@ -330,7 +330,7 @@ test("a condition about a question that is gone can be changed", async () => {
   await becomes(async () => (await draftOf(flowId)).questions[2].visibleIf, { question: "gone", answered: true });
 });
 
-test("two tabs do not overwrite each other in silence", async () => {
+test("two tabs do not silently overwrite each other", async () => {
   const { page, flowId } = await edit();
   const other = await page.context().newPage();
   await other.goto(page.url());
@@ -352,15 +352,15 @@ test("two tabs do not overwrite each other in silence", async () => {
   await becomes(async () => (await prompts(flowId))[0], "In peace");
 });
 
-test("faults are listed, lead to their fields, and keep from publishing", async () => {
+test("faults are listed, link to their fields, and prevent publishing", async () => {
   const { page } = await edit();
   await changing(page, () => at(page, "/questions/0/prompt").fill(""));
-  await page.getByText("One thing keeps this from being published").waitFor();
+  await page.getByText("One problem needs fixing before you can publish").waitFor();
   await matches(() => item(page, 0).locator(".field").first().textContent(), /Is missing\./);
-  await matches(() => item(page, 0).locator(".head").textContent(), /To mend/);
+  await matches(() => item(page, 0).locator(".head").textContent(), /Needs fixing/);
   await show(page, "texts");
   await changing(page, () => at(page, "/ending/redirectUrl").fill("nowhere"));
-  await page.getByText("2 things keep this from being published").waitFor();
+  await page.getByText("2 problems need fixing before you can publish").waitFor();
   await checkAccess(page, "faults");
   await page.getByRole("link", { name: /^Question 1/ }).click();
   await becomes(() => page.evaluate(() => document.activeElement.dataset.pointer), "/questions/0/prompt");
@@ -369,7 +369,7 @@ test("faults are listed, lead to their fields, and keep from publishing", async 
   await becomes(() => page.getByText("is live").count(), 0);
 });
 
-test("the preview follows the draft, keeps its place and its answers, and stores nothing", async () => {
+test("the preview follows the draft, keeps its position and its answers, and stores nothing", async () => {
   const definition = structuredClone(SURVEY);
   definition.respondentAnalytics = "never";
   definition.questions[2].visibleIf = { question: "taste", lessThan: 3 };
@@ -379,18 +379,18 @@ test("the preview follows the draft, keeps its place and its answers, and stores
   await look(page).getByRole("button", { name: "Next" }).click();
   await look(page).getByRole("heading", { name: "Which plan?" }).waitFor();
   await look(page).getByText("Pro", { exact: true }).click();
-  // A change elsewhere: the preview stays where it is, with what was picked.
+  // A change elsewhere: the preview keeps its position and its selection.
   await changing(page, () => at(page, "/questions/0/prompt").fill("How did it taste?"));
   await look(page).getByRole("heading", { name: "Which plan?" }).waitFor();
   await becomes(() => look(page).locator("input[value=pro]").isChecked(), true);
   await look(page).getByRole("button", { name: "Back" }).click();
   await look(page).getByRole("heading", { name: "How did it taste?" }).waitFor();
-  // A question that is chosen is shown, though the answers do not lead to it.
+  // A selected question is shown even if no answer leads to it.
   await open(page, 2);
   await look(page).getByRole("heading", { name: "Why?" }).waitFor();
   await becomes(() => page.evaluate(() => document.activeElement.className), "open", "the focus stays in the editor");
   await look(page).getByRole("button", { name: "Send" }).click();
-  await look(page).getByText("Preview: nothing was stored.").waitFor();
+  await look(page).getByText("Preview: answers are not saved.").waitFor();
   assert.deepEqual(await world.responses({ flowId }), []);
   await page.getByRole("button", { name: "Phone" }).click();
   await until(async () => {
@@ -412,64 +412,64 @@ test("a later version is reviewed, published, and rolled back", async () => {
   await page.getByRole("button", { name: "Publish version 2" }).click();
   await page.getByText("Version 2 is live.").waitFor();
   await page.getByRole("link", { name: "History" }).click();
-  await page.getByText("In grace until").waitFor();
+  await page.getByText("In grace window until").waitFor();
   await checkAccess(page, "history");
   page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("button", { name: "Publish again" }).click();
-  await page.getByText("an older version again").waitFor();
+  await page.getByText("a republished older version").waitFor();
   page.once("dialog", (dialog) => dialog.accept());
-  await page.locator(".version").nth(1).getByRole("button", { name: "Withdraw" }).click();
-  await page.getByText("Withdrawn", { exact: true }).waitFor();
-  await page.getByRole("link", { name: "See its questions" }).last().click();
+  await page.locator(".version").nth(1).getByRole("button", { name: "Retire" }).click();
+  await page.getByText("Retired", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "View questions" }).last().click();
   await page.getByText("Which plan?").first().waitFor();
   await checkAccess(page, "a version");
   assert.equal((await world.server.admin("GET", `/flows/${flowId}/versions`)).items.length, 3);
 });
 
-test("the live window is set in the reader's own zone", async () => {
+test("the live window is set in the reader's time zone", async () => {
   const { page, flowId } = await edit();
   await show(page, "schedule");
   await page.getByText("Europe/Berlin").waitFor();
-  await page.getByLabel("Takes answers from").fill("2026-12-01T09:00");
-  await page.getByText("For this flow:").click();
-  await page.getByLabel("So many").fill("2");
+  await page.getByLabel("Starts").fill("2026-12-01T09:00");
+  await page.getByText("Only for this flow:").click();
+  await page.getByLabel("Amount").fill("2");
   await page.getByLabel("Unit").selectOption("days");
-  await page.getByRole("button", { name: "Save the schedule" }).click();
+  await page.getByRole("button", { name: "Save schedule" }).click();
   await page.getByText("Saved.", { exact: true }).waitFor();
   await ready(page);
   const flow = await world.server.admin("GET", `/flows/${flowId}`);
   assert.equal(flow.liveWindow.startsAt, "2026-12-01T08:00:00.000Z");
   assert.equal(flow.graceWindowSeconds, 172_800);
-  await becomes(() => page.getByLabel("Takes answers from").inputValue(), "2026-12-01T09:00");
+  await becomes(() => page.getByLabel("Starts").inputValue(), "2026-12-01T09:00");
 });
 
-test("without a script the draft is written as JSON", async () => {
+test("without JavaScript the draft is edited as JSON", async () => {
   const { appId } = await world.server.createApp("Plain");
   const { flowId } = await world.server.createFlow(appId, "Plain", SURVEY, { publish: false });
   const page = await openConsole(world, `/console/flows/${flowId}/edit`, { script: false });
   const json = JSON.parse(await page.locator("#definition").inputValue());
   json.title = "By hand";
   await page.locator("#definition").fill(JSON.stringify(json));
-  await page.getByRole("button", { name: "Save the draft" }).click();
+  await page.getByRole("button", { name: "Save draft" }).click();
   await becomes(async () => (await draftOf(flowId)).title, "By hand");
   await page.getByRole("button", { name: "Publish" }).click();
   await page.getByText("Version 1 is live.").waitFor();
 });
 
 for (const [theme, size] of [["light", "desktop"], ["dark", "desktop"], ["light", "phone"], ["dark", "phone"]]) {
-  test(`axe finds nothing in any part of the editor (${theme}, ${size})`, async () => {
+  test(`axe reports no violations in any section of the editor (${theme}, ${size})`, async () => {
     const { page, flowId, appId } = await edit({ ...SURVEY, translations: { de: { title: "Mittag" } } }, { theme, size });
     for (const [n] of SURVEY.questions.entries()) {
       if (n > 0) await open(page, n);
       await checkAccess(page, `question ${n + 1}`);
     }
-    await item(page, 2).getByLabel("When it is asked").selectOption("if");
+    await item(page, 2).getByLabel("Show this question").selectOption("if");
     await item(page, 2).getByRole("button", { name: "+ Group" }).click();
     await checkAccess(page, "logic");
-    await page.getByRole("button", { name: "+ Add a question" }).click();
+    await page.getByRole("button", { name: "+ Add question" }).click();
     await checkAccess(page, "palette");
     await page.locator(".kind[data-type=matrix]").click();
-    await page.getByRole("button", { name: "Show ids" }).first().click();
+    await page.getByRole("button", { name: "Show IDs" }).first().click();
     await checkAccess(page, "matrix");
     await item(page, 3).getByRole("button", { name: "Delete" }).click();
     await checkAccess(page, "undo");
@@ -481,7 +481,7 @@ for (const [theme, size] of [["light", "desktop"], ["dark", "desktop"], ["light"
       await page.getByRole("button", { name: "Preview", exact: true }).click();
       await checkAccess(page, "preview on a phone");
     }
-    // What was added and deleted is saved, or the page would ask before it is left.
+    // Wait for the save; otherwise the page asks before it is closed.
     await becomes(async () => (await draftOf(flowId)).questions.length, SURVEY.questions.length);
     await becomes(async () => Boolean((await draftOf(flowId)).questions[2].visibleIf), true);
     await saved(page);

@@ -1,5 +1,5 @@
-// Pages of the console that nobody is meant to see often: questions before a deed, refusals, and what went wrong. Each is
-// looked at by axe, on a phone in the dark and on a desktop in the light.
+// Rare pages of the console: confirmations, refusals and errors. axe checks each on a phone in the dark theme and on a
+// desktop in the light theme.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -14,7 +14,7 @@ const LUNCH = { title: "Lunch", questions: [{ id: "taste", type: "rating", promp
 const FAULTY = { title: "Lunch", questions: [{ id: "taste", type: "rating", prompt: "" }, { id: "taste", type: "rating" }] };
 
 const world = await openWorld({ args: ["--sign-ins-per-minute", "0"] });
-// One attempt a minute, and a provider that does not answer.
+// One attempt per minute, and a provider that does not respond.
 const strict = await startServer({ args: ["--sign-ins-per-minute", "1"] });
 const alone = await startServer({
   args: ["--oidc-issuer", "http://127.0.0.1:9", "--oidc-client-id", "sluice", "--sign-ins-per-minute", "0"],
@@ -41,7 +41,7 @@ before(async () => {
   guest = await signedIn(token);
 });
 
-/** Where somebody with this token is signed in. */
+/** A browser context that is signed in with this token. */
 async function signedIn(token) {
   const page = await world.visit("/console/sign-in?with=token");
   await post(page, "/console/sign-in", { token });
@@ -50,7 +50,7 @@ async function signedIn(token) {
   return { open: (path, look) => desk.open(path, { ...look, storageState }) };
 }
 
-/** Sends a form from the page, and gives the status of what it leads to. */
+/** Sends a form from the page, and returns the status of the resulting page. */
 async function post(page, path, fields) {
   const [reply] = await Promise.all([
     page.waitForNavigation(),
@@ -66,14 +66,14 @@ async function post(page, path, fields) {
 
 const at = (flowId, part) => `/console/flows/${flowId}/${part}`;
 
-/** A page that is opened, and the status that it is to have. */
+/** Opens a page and checks its status. */
 const opened = (who, path, status) => async (look) => {
   const page = await who().open("/console", look);
   assert.equal((await page.goto(world.address(path))).status(), status, path);
   return page;
 };
 
-/** The answer to a form. */
+/** The reply to a form. */
 const sent = (from, path, fields, status) => async (look) => {
   const page = await desk.open(from(), look);
   assert.equal(await post(page, path(), await fields(page)), status, path());
@@ -81,18 +81,18 @@ const sent = (from, path, fields, status) => async (look) => {
 };
 
 const PAGES = {
-  "the question before a flow is archived": (look) => opened(() => desk, at(flow, "archive"), 200)(look),
-  "a page that a guest may not see": opened(() => guest, "/console/settings/users", 403),
-  "a page that is not there": opened(() => desk, "/console/nothing", 404),
-  "a flow that is not there": opened(() => desk, "/console/flows/fl_nothing/edit", 404),
-  "a change of a flow that is archived": sent(
+  "the confirmation before a flow is archived": (look) => opened(() => desk, at(flow, "archive"), 200)(look),
+  "a page without permission": opened(() => guest, "/console/settings/users", 403),
+  "a missing page": opened(() => desk, "/console/nothing", 404),
+  "a missing flow": opened(() => desk, "/console/flows/fl_nothing/edit", 404),
+  "a change of an archived flow": sent(
     () => at(flow, "edit"), () => at(archived, "schedule"), () => ({ name: "New", startsAt: "", endsAt: "", grace: "inherited" }), 409),
-  "a draft that somebody else has saved meanwhile": sent(
+  "a draft that someone else saved in the meantime": sent(
     () => at(flow, "edit"), () => at(flow, "edit"), () => ({ tag: "old", definition: JSON.stringify(LUNCH) }), 422),
-  "not published: changed since it was looked at": sent(() => at(flow, "edit"), () => at(flow, "publish"), () => ({ tag: "old" }), 409),
-  "not published: something is to be mended": sent(
+  "not published: changed since the review": sent(() => at(flow, "edit"), () => at(flow, "publish"), () => ({ tag: "old" }), 409),
+  "not published: problems to fix": sent(
     () => at(faulty, "edit"), () => at(faulty, "publish"), async (page) => ({ tag: await page.locator("#editor").getAttribute("data-tag") }), 422),
-  "a schedule that cannot be read": sent(
+  "an invalid schedule": sent(
     () => at(flow, "edit"), () => at(flow, "schedule"), () => ({ name: "", startsAt: "soon", endsAt: "?", grace: "own", amount: "", unit: "days" }), 422),
   "too many attempts to sign in": async (look) => {
     const page = await world.visit(`${strict.url}/console/sign-in`, asSeen(look));
@@ -101,12 +101,12 @@ const PAGES = {
     assert.equal(await post(page, "/console/sign-in", wrong), 429);
     return page;
   },
-  "a provider that does not answer": async (look) => {
+  "a provider that does not respond": async (look) => {
     const page = await world.visit(`${alone.url}/console/sign-in`, asSeen(look));
     assert.equal((await page.goto(`${alone.url}/console/oidc`)).status(), 503);
     return page;
   },
-  "an answer of a provider that nobody asked": async (look) => {
+  "an unrequested reply of a provider": async (look) => {
     const page = await world.visit(`${alone.url}/console/sign-in`, asSeen(look));
     assert.equal((await page.goto(`${alone.url}/console/oidc/callback?error=access_denied&state=x`)).status(), 422);
     return page;
@@ -133,12 +133,12 @@ for (const look of LOOKS) {
   }
 }
 
-test("a schedule that cannot be read shows what is wrong at its fields, in the reader's zone", async () => {
+test("an invalid schedule shows the problems at its fields, in the reader's time zone", async () => {
   const page = await desk.open(at(flow, "edit"));
   await page.locator("[data-shows-section=schedule]").click();
   await page.locator("#startsAt").fill("2030-07-01T12:00");
   await page.locator("#endsAt").fill("2030-06-01T12:00");
-  await page.getByRole("button", { name: "Save the schedule" }).click();
+  await page.getByRole("button", { name: "Save schedule" }).click();
   await page.locator(".errors").waitFor();
   await becomes(() => page.locator("#endsAt").getAttribute("aria-invalid"), "true");
   await matches(() => page.locator("#endsAt-error").innerText(), /must be after/);
@@ -147,15 +147,15 @@ test("a schedule that cannot be read shows what is wrong at its fields, in the r
   await page.context().close();
 });
 
-test("a window that was not touched is not moved by an hour that the clock shows twice", async () => {
-  // In Berlin both are half past two, on the night when the clock goes back.
+test("an unchanged window is not moved by an hour that occurs twice", async () => {
+  // In Berlin both are 2:30 on the night when the clocks go back.
   for (const [name, startsAt] of [["First", "2030-10-27T00:30:15.000Z"], ["Second", "2030-10-27T01:30:15.000Z"]]) {
     await world.server.admin("PATCH", `/flows/${flow}`, { liveWindow: { startsAt, endsAt: null } });
     const page = await desk.open(at(flow, "edit"));
     await page.locator("[data-shows-section=schedule]").click();
     await becomes(() => page.locator("#startsAt").inputValue(), "2030-10-27T02:30");
     await page.locator("#name").fill(name);
-    await page.getByRole("button", { name: "Save the schedule" }).click();
+    await page.getByRole("button", { name: "Save schedule" }).click();
     await page.waitForURL(/done=saved/);
     const saved = await world.server.admin("GET", `/flows/${flow}`);
     assert.deepEqual([saved.name, saved.liveWindow.startsAt], [name, startsAt]);

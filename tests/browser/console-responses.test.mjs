@@ -1,4 +1,4 @@
-// The responses in the console: the table, a panel, filters, arrivals and exports, with and without a script.
+// The responses in the console: the table, a panel, filters, live updates and exports, with and without JavaScript.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ const QUESTIONS = [
 const world = await openWorld();
 after(() => world.close());
 
-// One person has five live pages at most, so those of a test end with it.
+// A user has at most five live pages, so each test closes its own.
 const opened = [];
 afterEach(async () => {
   for (const page of opened.splice(0)) await page.context().close();
@@ -47,7 +47,7 @@ async function respond(number, more = {}) {
   return result.data.responseId;
 }
 
-/** A browser that is signed in and looks at an address. */
+/** A signed-in browser that has opened an address. */
 async function signedIn(path, options = {}) {
   const page = await world.visit("/console/sign-in", { acceptDownloads: true, ...options });
   opened.push(page);
@@ -62,7 +62,7 @@ async function signedIn(path, options = {}) {
 const rows = (page) => page.locator("tbody tr[data-id]");
 
 for (const [theme, size] of [["light", "desktop"], ["dark", "phone"]]) {
-  test(`axe finds nothing in the table, the panel, the page and the dialog (${theme}, ${size})`, async () => {
+  test(`axe reports no violations in the table, the panel, the page and the dialog (${theme}, ${size})`, async () => {
     const page = await signedIn(list, { theme, size });
     await checkAccess(page, "the table");
     await page.locator("summary", { hasText: "Add filter" }).click();
@@ -87,7 +87,7 @@ async function idOf(page) {
   return page.locator("#panel article").getAttribute("data-id");
 }
 
-test("a row opens beside the table, and the keyboard goes on", async () => {
+test("a row opens in the panel, and the arrow keys move to the next", async () => {
   const page = await signedIn(list);
   await becomes(() => rows(page).count(), 50);
   await rows(page).nth(3).locator("td").nth(2).click();
@@ -104,7 +104,7 @@ test("a row opens beside the table, and the keyboard goes on", async () => {
   await becomes(() => page.evaluate(() => document.activeElement.closest("tr")?.dataset.id), ids[3]);
 });
 
-test("no script that was typed as an answer runs", async () => {
+test("a script in an answer does not run", async () => {
   const page = await signedIn(`${list}?search=onerror`);
   let ran = false;
   page.on("dialog", (dialog) => { ran = true; dialog.dismiss(); });
@@ -117,7 +117,7 @@ test("no script that was typed as an answer runs", async () => {
 });
 
 for (const script of [true, false]) {
-  test(`filters are added by the form and taken off by their chips (${script ? "with" : "without"} script)`, async () => {
+  test(`filters are added by the form and removed by their chips (${script ? "with" : "without"} script)`, async () => {
     const page = await signedIn(list, { script });
     await page.locator("summary", { hasText: "Add filter" }).click();
     await page.locator("#question").selectOption("use");
@@ -143,7 +143,7 @@ for (const script of [true, false]) {
   });
 }
 
-test("a response that arrives appears at the top, if it passes the filter", async () => {
+test("a new response appears at the top if it matches the filter", async () => {
   const page = await signedIn(`${list}?tag.plan=live`);
   await page.locator("[data-live-state]", { hasText: "appear" }).waitFor();
   await respond(100);
@@ -155,7 +155,7 @@ test("a response that arrives appears at the top, if it passes the filter", asyn
   await becomes(() => rows(page).evaluateAll((all) => all.map((row) => row.dataset.id)), [second, id]);
 });
 
-test("a flow without responses becomes a table with the first", async () => {
+test("the first response replaces the empty state with a table", async () => {
   const empty = await world.flow({ questions: QUESTIONS }, { name: "Empty" });
   const page = await signedIn(`/console/flows/${empty.flowId}/responses`);
   await page.locator("h2", { hasText: "No responses yet" }).waitFor();
@@ -164,7 +164,7 @@ test("a flow without responses becomes a table with the first", async () => {
   await rows(page).first().waitFor();
 });
 
-/** Has a page believe that nobody, or somebody, looks at it. */
+/** Makes a page believe that it is hidden or visible. */
 const look = (page, isSeen) => page.evaluate((hidden) => {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange"));
@@ -172,21 +172,21 @@ const look = (page, isSeen) => page.evaluate((hidden) => {
 const watching = (page) => page.locator("[data-live-state]", { hasText: "appear" }).waitFor();
 const idsOf = (page) => rows(page).evaluateAll((all) => all.map((row) => row.dataset.id));
 
-test("what arrived while nobody looked is there when the page is seen again", async () => {
+test("responses that arrived while the page was hidden appear when it is visible again", async () => {
   const tagged = { metadata: { tags: { plan: "unseen" } } };
   const first = await respond(110, tagged);
   const page = await signedIn(`${list}?tag.plan=unseen`);
   await watching(page);
   await look(page, false);
   const second = await respond(111, tagged);
-  // Longer than any look goes back by itself.
+  // Longer than the page looks back.
   await page.waitForTimeout(10_500);
   await look(page, true);
   await page.locator(`tr[data-id="${second}"]`).waitFor();
   await becomes(() => idsOf(page), [second, first]);
 });
 
-test("a response that is told late takes its own place, and is there once", async () => {
+test("a late response is inserted in order, and only once", async () => {
   const tagged = { metadata: { tags: { plan: "late" } } };
   const shown = await respond(115, tagged);
   const late = `${shown.slice(0, -8)}00000000`;
@@ -199,7 +199,7 @@ test("a response that is told late takes its own place, and is there once", asyn
   await becomes(() => idsOf(page), [shown, late]);
 });
 
-test("a page that missed more than the stream tells is made anew", async () => {
+test("a page that missed more than the stream sends is reloaded", async () => {
   const tagged = { metadata: { tags: { plan: "many" } } };
   await respond(120, tagged);
   const page = await signedIn(`${list}?tag.plan=many`);
@@ -211,7 +211,7 @@ test("a page that missed more than the stream tells is made anew", async () => {
   await becomes(() => idsOf(page), ids.reverse().slice(0, 50));
 });
 
-test("rows that arrivals push out of the table begin the next page", async () => {
+test("rows pushed out by new responses start the next page", async () => {
   const tagged = { metadata: { tags: { plan: "full" } } };
   const ids = [await respond(130, tagged)];
   const page = await signedIn(`${list}?tag.plan=full`);
@@ -228,9 +228,9 @@ test("rows that arrivals push out of the table begin the next page", async () =>
   await becomes(() => idsOf(page), ids.slice(200));
 });
 
-test("an export whose progress another node knows is not said to have failed", async () => {
+test("an export whose progress only another node knows is not reported as failed", async () => {
   const page = await signedIn(`${list}?tag.plan=pro`);
-  // The page asks more often than it would, so that nobody waits for it.
+  // The page polls more often than usual, to keep the test short.
   await page.evaluate(() => {
     const own = window.setTimeout;
     window.setTimeout = (doing, ms, ...more) => own(doing, ms === 300 ? 1 : ms, ...more);
@@ -242,13 +242,13 @@ test("an export whose progress another node knows is not said to have failed", a
     const isKnown = asked % 40 === 0;
     if (asked % 40 === 39) words.push(await page.locator("[data-progress-words]").textContent());
     if (!isKnown) return route.fulfill({ status: 404, body: "" });
-    const told = { rows: asked, total: 120, ended: asked === 120, running: true };
-    return route.fulfill({ status: 200, contentType: "application/json", body: JSON.stringify(told) });
+    const progress = { rows: asked, total: 120, ended: asked === 120, running: true };
+    return route.fulfill({ status: 200, contentType: "application/json", body: JSON.stringify(progress) });
   });
   await page.locator("a.button", { hasText: "Export" }).click();
   await Promise.all([page.waitForEvent("download"), page.locator("form[data-export] button[type=submit]").click()]);
   await page.locator("[data-progress-words]", { hasText: "Done: 120 responses." }).waitFor();
-  assert.deepEqual(words, ["Downloading …", "40 of 120 responses", "80 of 120 responses"]);
+  assert.deepEqual(words, ["Downloading…", "40 of 120 responses", "80 of 120 responses"]);
 });
 
 for (const script of [true, false]) {
@@ -266,11 +266,11 @@ for (const script of [true, false]) {
   });
 }
 
-test("a response is deleted from its page, and the list says so", async () => {
+test("a response is deleted on its page, and the list confirms it", async () => {
   const id = await respond(200, { metadata: { tags: { plan: "gone" } } });
   const page = await signedIn(`${list}/${id}?tag.plan=gone`);
-  await page.locator("summary", { hasText: "Delete this response" }).click();
-  await page.locator("button", { hasText: "Delete for good" }).click();
+  await page.locator("summary", { hasText: "Delete response" }).click();
+  await page.locator("button", { hasText: "Delete permanently" }).click();
   await page.waitForURL(/done=deleted/);
   await page.locator(".flash", { hasText: "Deleted." }).waitFor();
   await becomes(() => rows(page).count(), 0);

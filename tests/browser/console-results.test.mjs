@@ -1,4 +1,4 @@
-// The results of real submissions: what the page shows is counted here by hand, and can be taken away and printed.
+// The results of real submissions: the test counts the expected numbers itself, downloads charts and prints the report.
 
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -32,7 +32,7 @@ const ORDERS = [["speed", "care", "price"], ["speed", "price", "care"], ["price"
 const WHY = ["The export is slow", "A faster export would help", HOSTILE, "Nothing, thank you"];
 const COUNT = 40;
 
-/** The answers of one person; every third says nothing about the documentation. */
+/** The answers of one respondent; every third skips the question about the documentation. */
 function answersOf(at) {
   return {
     nps: String([10, 9, 8, 3, 10, 7, 9, 0][at % 8]),
@@ -48,13 +48,13 @@ function answersOf(at) {
   };
 }
 
-let world, desk, flow, told;
+let world, desk, flow, answered;
 before(async () => {
   world = await openWorld();
   desk = await atDesk(world);
   flow = await world.flow(FEEDBACK, { name: "Product feedback" });
-  told = Array.from({ length: COUNT }, (_, at) => answersOf(at));
-  for (const [at, answers] of told.entries()) await submit(flow, answers, at % 4 ? "free" : "pro");
+  answered = Array.from({ length: COUNT }, (_, at) => answersOf(at));
+  for (const [at, answers] of answered.entries()) await submit(flow, answers, at % 4 ? "free" : "pro");
 });
 after(() => world?.close());
 
@@ -74,17 +74,17 @@ async function submit({ base, flowVersionId }, answers, plan) {
 const results = (query = "") => `/console/flows/${flow.flowId}/results${query}`;
 const card = (page, title) => page.locator("section.result", { has: page.locator("h2", { hasText: title }) });
 
-/** The table behind a chart, as {first cell: the others}. */
+/** The data table of a chart, as {first cell: other cells}. */
 const tableOf = (place) => place.locator("details.chart-table table").first().evaluate((table) =>
   Object.fromEntries([...table.tBodies[0].rows].map((row) => [row.cells[0].textContent, [...row.cells].slice(1).map((cell) => cell.textContent)])));
 
 const share = (part, of) => `${Math.round((100 * part) / of)}%`;
 
-test("every number of the page is the one that was counted by hand", async () => {
+test("every number on the page equals the expected count", async () => {
   const page = await desk.open(results());
   await becomes(() => page.locator(".stat dd.big").first().textContent(), String(COUNT));
 
-  const scores = told.map(({ nps }) => Number(nps));
+  const scores = answered.map(({ nps }) => Number(nps));
   const promoters = scores.filter((score) => score >= 9).length;
   const detractors = scores.filter((score) => score <= 6).length;
   const nps = card(page, "recommend us");
@@ -100,45 +100,45 @@ test("every number of the page is the one that was counted by hand", async () =>
 
   const uses = await tableOf(card(page, "What do you use?"));
   for (const [label, id] of [["The API", "api"], [HOSTILE, "web"]]) {
-    const count = told.filter(({ use }) => use.includes(id)).length;
+    const count = answered.filter(({ use }) => use.includes(id)).length;
     assert.deepEqual(uses[label], [String(count), share(count, COUNT)], label);
   }
 
-  const ratings = told.flatMap(({ docs }) => (docs ? [Number(docs)] : []));
+  const ratings = answered.flatMap(({ docs }) => (docs ? [Number(docs)] : []));
   const docs = card(page, "documentation");
   const mean = (ratings.reduce((sum, it) => sum + it, 0) / ratings.length).toFixed(2).replace(/\.?0+$/, "");
   await becomes(() => docs.locator(".headline .big").textContent(), mean);
   await matches(() => docs.locator(".result-title .hint").textContent(), new RegExp(`answered by ${ratings.length} of ${COUNT}`));
 
   const places = await tableOf(card(page, "What matters most?"));
-  const placeOf = (id) => told.map(({ order }) => order.indexOf(id) + 1);
+  const placeOf = (id) => answered.map(({ order }) => order.indexOf(id) + 1);
   const speed = placeOf("speed");
   const meanPlace = (speed.reduce((sum, it) => sum + it, 0) / COUNT).toFixed(2).replace(/\.?0+$/, "");
   assert.deepEqual(places.Speed, [meanPlace, ...[1, 2, 3].map((place) => String(speed.filter((it) => it === place).length))]);
 
   const grid = await tableOf(card(page, "How far do you agree?"));
-  const easy = ["no", "so", "yes"].map((column) => told.filter((it) => it.grid.includes(`easy:${column}`)).length);
+  const easy = ["no", "so", "yes"].map((column) => answered.filter((it) => it.grid.includes(`easy:${column}`)).length);
   assert.deepEqual(grid["It is easy"], [...easy.map((count) => `${count} (${share(count, COUNT)})`), String(COUNT)]);
 
   const again = await tableOf(card(page, "Once more?"));
-  const yes = told.filter((it) => it.again === "yes").length;
+  const yes = answered.filter((it) => it.again === "yes").length;
   assert.deepEqual(again.Yes, [String(yes), share(yes, COUNT)]);
 
   const months = await tableOf(card(page, "Since when?"));
-  const january = told.filter((it) => it.since.startsWith("2026-01")).length;
+  const january = answered.filter((it) => it.since.startsWith("2026-01")).length;
   assert.equal(months["Jan 2026"][0], String(january));
 
   const numbers = card(page, "How many are you?");
-  const teamMean = told.reduce((sum, it) => sum + Number(it.team), 0) / COUNT;
+  const teamMean = answered.reduce((sum, it) => sum + Number(it.team), 0) / COUNT;
   await becomes(() => numbers.locator(".headline .big").textContent(), String(teamMean));
 
   const words = card(page, "What would make it better?");
-  const exports = told.filter(({ why }) => why.includes("export")).length;
+  const exports = answered.filter(({ why }) => why.includes("export")).length;
   await becomes(async () => (await words.locator(".word", { hasText: "export" }).first().textContent()).trim(), `export ${exports} answers`);
   await becomes(() => words.locator("blockquote").count(), 5);
 });
 
-test("choices are sent at once, stand in the address and narrow what is counted", async () => {
+test("filters apply immediately, are in the address and narrow the counts", async () => {
   const page = await desk.open(results());
   await page.locator("#tag").selectOption({ label: "plan: pro (10)" });
   await page.waitForURL(/tag=plan%3Dpro/);
@@ -153,7 +153,7 @@ test("choices are sent at once, stand in the address and narrow what is counted"
   await becomes(() => nps.locator(".multiple-count").allTextContents(), ["30 answers", "10 answers"]);
 });
 
-test("without script the same form filters by a button", async () => {
+test("without JavaScript a button applies the same form", async () => {
   const page = await desk.open(results(), { script: false });
   await page.locator("#tag").selectOption({ label: "plan: pro (10)" });
   await page.locator(".choices button").click();
@@ -161,7 +161,7 @@ test("without script the same form filters by a button", async () => {
   await becomes(() => page.locator("[data-png]:visible").count(), 0);
 });
 
-test("a chart is taken away as a drawing and as a picture", async () => {
+test("a chart is downloaded as SVG and as PNG", async () => {
   const page = await desk.open(results(), { acceptDownloads: true });
   const uses = card(page, "What do you use?");
   const [svg] = await Promise.all([page.waitForEvent("download"), uses.locator(".chart-tools a").first().click()]);
@@ -171,7 +171,7 @@ test("a chart is taken away as a drawing and as a picture", async () => {
   assert.equal(png.suggestedFilename(), "question-use.png");
   const picture = await readFile(await png.path());
 
-  // Both are opened in an empty page: the drawing stands alone, on white, and the picture is twice as fine.
+  // Both are opened in an empty page: the SVG is self-contained, on white, and the PNG has double resolution.
   const plain = await desk.open("/healthz");
   const read = await plain.evaluate(async ({ drawing, picture }) => {
     const parsed = new DOMParser().parseFromString(drawing, "image/svg+xml");
@@ -205,11 +205,11 @@ test("the page is printed as a report with every table", async () => {
   await until(async () => assert.ok(await page.evaluate(() => window.printed)));
   await page.emulateMedia({ media: "print" });
   await until(async () => assert.ok(await page.locator(".report-head").isVisible()));
-  await matches(() => page.locator(".report-head").textContent(), /Product feedback · All time · plan: pro · 10 responses · made /);
+  await matches(() => page.locator(".report-head").textContent(), /Product feedback · All time · plan: pro · 10 responses · created /);
   for (const hidden of [".side", ".tabs", ".filters", ".chart-tools"]) {
     await until(async () => assert.ok(await page.locator(hidden).first().isHidden(), hidden));
   }
-  // The second table of a score says the same as its first, and is left out.
+  // The second table of a score repeats the first, and is omitted.
   const tables = page.locator(".result details.chart-table:not(.result-side *)");
   const count = await tables.count();
   assert.equal(count, FEEDBACK.questions.length, "one for the responses over time and for each question but the text");
@@ -227,7 +227,7 @@ test("the page is printed as a report with every table", async () => {
   if (process.env.KEEP_PDF) await writeFile(process.env.KEEP_PDF, pdf);
 });
 
-test("nothing that was typed runs, whatever is shown", async () => {
+test("no user input runs as a script", async () => {
   for (const query of ["", "?compare=tag.plan", "?compare=period", "?tag.plan=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"]) {
     const page = await desk.open(results(query));
     page.on("dialog", () => assert.fail("a script ran"));
@@ -237,7 +237,7 @@ test("nothing that was typed runs, whatever is shown", async () => {
 });
 
 for (const look of LOOKS) {
-  test(`axe has nothing to object to, and everything fits (${look.theme}, ${look.width} px)`, async () => {
+  test(`axe reports no violations, and everything fits (${look.theme}, ${look.width} px)`, async () => {
     for (const query of ["", "?compare=tag.plan&period=7d", "?from=2020-01-01&to=2020-01-02"]) {
       const page = await desk.open(results(query), look);
       for (const summary of await page.locator("details.chart-table > summary").all()) await summary.click();

@@ -1,5 +1,5 @@
-// Takes pictures of the console: `node console-screenshots.mjs` renews the three in the README, and
-// `node console-screenshots.mjs FOLDER` puts every page into a folder, in both themes and three sizes, to be looked at.
+// Takes screenshots of the console: `node console-screenshots.mjs` updates the three in the README, and
+// `node console-screenshots.mjs FOLDER` saves every page into a folder, in both themes and three sizes, for review.
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -40,7 +40,7 @@ try {
   await world.close();
 }
 
-/** Answers that look like those of people: more good than bad, and not everything answered. */
+/** Realistic answers: more good than bad, and some questions skipped. */
 async function answer({ base, flowVersionId }, count) {
   for (let n = 0; n < count; n += 1) {
     const nps = [9, 10, 8, 9, 7, 10, 6, 9, 3, 10, 8][(n * 7) % 11];

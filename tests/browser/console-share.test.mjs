@@ -1,4 +1,4 @@
-// Sharing a flow from the console: what is copied works, and people are invited with links of their own.
+// Sharing a flow from the console: copied links and snippets work, and people are invited with personal links.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -27,7 +27,7 @@ after(() => world?.close());
 
 const share = ({ flowId }, query = "") => `/console/flows/${flowId}/share${query}`;
 const withClipboard = { permissions: ["clipboard-read", "clipboard-write"] };
-/** Presses a button that copies, and gives what it has copied. */
+/** Clicks a copy button, and returns the copied text. */
 async function copied(page, button) {
   await page.evaluate(() => navigator.clipboard.writeText(""));
   await button.click();
@@ -38,7 +38,7 @@ async function copied(page, button) {
   });
 }
 
-test("the link is copied, and what is answered there is stored with the tags and the language it says", async () => {
+test("the link is copied, and its responses are stored with its tags and language", async () => {
   const flow = await world.flow(SHORT);
   const page = await desk.open(share(flow), withClipboard);
   assert.equal(await copied(page, page.locator("[data-copy=link]")), world.address(flow.path));
@@ -46,7 +46,7 @@ test("the link is copied, and what is answered there is stored with the tags and
   await page.locator("#locale").selectOption("de");
   await page.locator("#name1").fill("campaign");
   await page.locator("#value1").fill("autumn & <winter>");
-  await page.locator("button", { hasText: "Build the link" }).click();
+  await page.locator("button", { hasText: "Create link" }).click();
   await page.waitForURL(/name1=campaign/);
   const answering = await world.visit(await copied(page, page.locator("[data-copy=link]")));
   await becomes(() => answering.locator("html").getAttribute("lang"), "de");
@@ -58,7 +58,7 @@ test("the link is copied, and what is answered there is stored with the tags and
   assert.equal(stored.context.locale, "de");
 });
 
-test("the three calls store a response as they are pasted, of every question type", async () => {
+test("the three calls store a response without changes, with every question type", async () => {
   const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question) });
   const page = await desk.open(share(flow), withClipboard);
   const { stdout } = await run("bash", ["-euc", await copied(page, page.locator("[data-copy=calls-curl]"))]);
@@ -83,16 +83,16 @@ test("the snippet shows the flow in another page", async () => {
   await host.waitForFunction(() => document.querySelector("iframe").height !== "480");
 });
 
-test("people are invited, their links work once, and one is withdrawn", async () => {
+test("people are invited, their links work once, and one is revoked", async () => {
   const flow = await world.flow(SHORT);
   const page = await desk.open(share(flow), withClipboard);
   await page.locator("#file").setInputFiles({
     name: "people.csv", mimeType: "text/csv", buffer: Buffer.from("email,userId\nada@example.com,7\ngrace@example.com,\n"),
   });
   await page.waitForFunction(() => document.getElementById("people").value.includes("grace"));
-  await page.locator("button", { hasText: "Make the links" }).click();
+  await page.locator("button", { hasText: "Create links" }).click();
   await page.waitForURL(/done=invited/);
-  await becomes(() => page.locator(".flash").textContent(), "Invited. Each person has a link of their own now.");
+  await becomes(() => page.locator(".flash").textContent(), "Invited. Each person has a personal link.");
   const row = (who) => page.locator("tbody tr", { hasText: who });
   const link = await copied(page, row("ada@example.com").locator("button", { hasText: "Copy link" }));
   const answering = await world.visit(link);
@@ -109,19 +109,19 @@ test("people are invited, their links work once, and one is withdrawn", async ()
   await becomes(() => page.locator("tbody tr").count(), 1);
 });
 
-test("what is wrong with the list is told at the top, with what was typed", async () => {
+test("problems with the list are shown at the top, and the input is kept", async () => {
   const flow = await world.flow(SHORT);
   const page = await desk.open(share(flow));
   await page.locator("#people").fill("ada@example.com\nnot@an@address");
-  await page.locator("button", { hasText: "Make the links" }).click();
+  await page.locator("button", { hasText: "Create links" }).click();
   await page.locator(".errors").waitFor();
-  await matches(() => page.locator(".errors").textContent(), /line 2/);
+  await matches(() => page.locator(".errors").textContent(), /Line 2/);
   await becomes(() => page.locator("#people").inputValue(), "ada@example.com\nnot@an@address");
   await checkAccess(page, "with an error");
 });
 
 for (const look of LOOKS) {
-  test(`axe has nothing to object to, and everything fits (${look.theme}, ${look.width} px)`, async () => {
+  test(`axe reports no violations, and everything fits (${look.theme}, ${look.width} px)`, async () => {
     const flow = await world.flow(SHORT);
     await world.server.admin("POST", `/flows/${flow.flowId}/invitations`, { identities: [{ type: "userId", value: "a-rather-long-user-id-of-somebody-0123456789" }] });
     const draft = await world.server.createFlow(flow.appId, "Draft", SHORT, { publish: false });

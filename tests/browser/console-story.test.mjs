@@ -1,5 +1,5 @@
-// The whole story, as somebody lives it who has never seen the product: first start, sign-in, a flow from a template,
-// an edit, a publish, an answer at the hosted link, that answer arriving, its plot, and its files in other people's readers.
+// The whole journey of a new user: first start, sign-in, a flow from a template, an edit, a publish, a response at the
+// hosted link, its arrival, its chart, and its exports read by third-party libraries.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -28,7 +28,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Starts the server on an empty folder with no token given, and reads what it prints. */
+/** Starts the server on an empty folder without a token, and reads its output. */
 async function firstStart() {
   const child = spawn(BINARY, ["serve", "--listen", "127.0.0.1:0", "--data", join(folder, "data")], {
     env: { PATH: process.env.PATH }, stdio: ["ignore", "pipe", "ignore"],
@@ -41,12 +41,12 @@ async function firstStart() {
   }
   child.stdout.resume();
   const text = printed.join("\n");
-  const told = (pattern) => pattern.exec(text)?.[1] ?? assert.fail(`${pattern} in:\n${text}`);
+  const found = (pattern) => pattern.exec(text)?.[1] ?? assert.fail(`${pattern} in:\n${text}`);
   const stop = async () => {
     child.kill("SIGTERM");
     assert.equal((await ended)[0], 0);
   };
-  return { url: told(/listening on (\S+)/), token: told(/^(sluice_\w+)$/m), console: told(/console +(\S+)/), stop };
+  return { url: found(/listening on (\S+)/), token: found(/^(sluice_\w+)$/m), console: found(/console +(\S+)/), stop };
 }
 
 async function person() {
@@ -61,10 +61,10 @@ async function person() {
   return page;
 }
 
-test("from the first start to files that others can read", async () => {
+test("from the first start to exports that third-party libraries read", async () => {
   const author = await person();
 
-  // First start → sign in with the token that was printed.
+  // First start: sign in with the printed token.
   await author.goto(url);
   await author.waitForURL(/\/console\/sign-in/);
   await author.locator("[name=token]").fill(token);
@@ -75,11 +75,11 @@ test("from the first start to files that others can read", async () => {
   await author.getByRole("link", { name: "New flow" }).first().click();
   await author.waitForURL(/\/new/);
   await checkAccess(author, "templates");
-  await author.getByRole("button", { name: "Use this: Net promoter score" }).click();
+  await author.getByRole("button", { name: "Use template: Net promoter score" }).click();
   await author.locator(".editor[data-ready]").waitFor();
   const flow = /flows\/(fl_\w+)/.exec(author.url())[1];
 
-  // An edit, saved by itself.
+  // An edit, saved automatically.
   const prompt = author.locator('[data-pointer="/questions/0/prompt"]');
   if (!(await prompt.isVisible())) await author.locator(".item").first().locator(".open").click();
   const saved = author.waitForResponse((reply) => reply.url().endsWith("/draft") && reply.request().method() === "POST");
@@ -92,11 +92,11 @@ test("from the first start to files that others can read", async () => {
   await author.getByRole("button", { name: "Publish" }).click();
   await author.getByText("Version 1 is live.").waitFor();
 
-  // The responses, before there is any; the page waits for them.
+  // The page of responses, before there are any; it waits for them.
   await author.goto(`${url}/console/flows/${flow}/responses`);
   await checkAccess(author, "no responses");
 
-  // Somebody else answers at the hosted link.
+  // Someone else answers at the hosted link.
   const definition = await (await person()).goto(`${url}/f/${flow}`).then((reply) => reply.text());
   assert.match(definition, /How likely are you to recommend the story\?/);
   const respondent = await person();
@@ -108,26 +108,26 @@ test("from the first start to files that others can read", async () => {
     if (await stored.isVisible()) return;
     const text = question.locator("textarea, input.text");
     if (await text.count()) await text.fill(WHY);
-    // Answers that are sent within the first seconds are asked for again.
+    // A form that is sent within the first seconds must be sent again.
     await respondent.locator("button.primary:visible").first().click({ timeout: 1000 });
     await stored.waitFor({ timeout: 1000 });
   });
 
-  // It arrives without a reload, and is one row.
+  // It arrives without a reload, as one row.
   await author.getByText("because it is").first().waitFor();
   assert.equal(await author.evaluate(() => window.ran), undefined);
   await checkAccess(author, "responses");
 
-  // Its plot: one promoter is a score of 100.
+  // Its chart: one promoter is a score of 100.
   await author.getByRole("link", { name: "Results", exact: true }).click();
   await author.waitForURL(/\/results/);
   await author.getByText("How likely are you to recommend the story?").first().waitFor();
-  // The large figure; the ends of the scale are −100 and +100, too.
+  // The key figure; the ends of the scale are also −100 and +100.
   await becomes(() => author.locator('main svg text[font-size="44"]').first().textContent(), "+100");
   await matches(() => author.locator("main").innerText(), /Responses\s+1\s/);
   await checkAccess(author, "results");
 
-  // Its files, each read by somebody else's library.
+  // Its exports, each read by a third-party library.
   await author.goto(`${url}/console/flows/${flow}/responses`);
   for (const format of ["csv", "jsonl", "parquet", "xlsx"]) {
     await author.getByRole("link", { name: "Export" }).click();
@@ -144,7 +144,7 @@ test("from the first start to files that others can read", async () => {
     assert.equal(rows.length, 1, format);
     assert.equal(String(Number(rows[0].nps)), "9", format);
     assert.ok(Object.values(rows[0]).includes(WHY), `${format}: ${JSON.stringify(rows[0])}`);
-    // Parquet has a list for each tag, since a tag may have several values.
+    // Parquet has a list for each tag, because a tag may have several values.
     assert.deepEqual([rows[0]["tag.plan"]].flat(), ["pro"], format);
     await author.reload();
   }

@@ -1,4 +1,4 @@
-// A flow in a page of another origin: allowed or refused, as high as it needs, and telling what happened.
+// A flow in a page of another origin: allowed or refused, with the right height and messages.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -27,7 +27,7 @@ async function embed(definition, { allowedOrigins, from = host.origin, nth = 0, 
 }
 
 for (const size of ["phone", "desktop"]) {
-  test(`an embedded flow tells its host when it is ready, how high it is and what was stored (${size})`, async () => {
+  test(`an embedded flow sends its host messages when it is ready, resized and stored (${size})`, async () => {
     const { flow, page, frame } = await embed(SHORT, { allowedOrigins: [host.origin], size });
     await frame.locator("#q-nps").waitFor();
     const entries = await page.evaluate(() => history.length);
@@ -56,20 +56,20 @@ test("an embedded flow works without script", async () => {
   assert.equal((await world.responses(flow)).length, 1);
 });
 
-test("an app without a list of origins may be embedded anywhere, and still tells one origin only", async () => {
+test("an app without a list of origins may be embedded anywhere, and sends messages to one origin only", async () => {
   const { page, frame } = await embed(SHORT, { allowedOrigins: [], from: host.otherOrigin });
   await frame.locator("#q-nps").waitFor();
   await becomes(async () => (await messages(page, "sluice:ready")).length, 1);
 });
 
-/** The browser shows an error of its own in the frame, and says why to whoever looks into its console. */
+/** The browser shows its own error in the frame, and logs the reason to its console. */
 async function checkRefused(page) {
   await matches(() => page.frames()[1].url(), /^chrome-error:/);
   assert.deepEqual(await page.evaluate(() => messages), []);
   world.takeFaults();
 }
 
-test("a page of an origin that is not allowed shows nothing and is told nothing", async () => {
+test("a page of an origin that is not allowed shows nothing and gets no messages", async () => {
   const { page } = await embed(SHORT, { allowedOrigins: [host.origin], from: host.otherOrigin });
   await checkRefused(page);
 });
@@ -92,7 +92,7 @@ test("without embed=1 no page may embed a flow", async () => {
   await checkRefused(await world.visit(`${host.origin}/plain`));
 });
 
-test("an ending that leads elsewhere is told to the host, which stays where it is", async () => {
+test("the host gets the redirect URL of an ending in a message, and does not navigate", async () => {
   const redirectUrl = `${host.origin}/elsewhere`;
   const { page, frame } = await embed({ ...SHORT, ending: { title: "Thanks", redirectUrl } }, { allowedOrigins: [host.origin] });
   await walk(frame, [["nps", "9"], ["name", "Ada"]]);
@@ -102,7 +102,7 @@ test("an ending that leads elsewhere is told to the host, which stays where it i
 });
 
 for (const script of [true, false]) {
-  test(`outside an embed the ending leads elsewhere by itself (${script ? "with" : "without"} script)`, async () => {
+  test(`outside an embed the ending redirects automatically (${script ? "with" : "without"} script)`, async () => {
     host.put("/elsewhere", "<p>Elsewhere</p>");
     const flow = await world.flow({ ...SHORT, ending: { title: "Thanks", redirectUrl: `${host.origin}/elsewhere` } });
     const page = await world.visit(flow.path, { script });
@@ -113,7 +113,7 @@ for (const script of [true, false]) {
   });
 }
 
-test("the theme of the address wins over the reader's", async () => {
+test("the theme in the address overrides the reader's", async () => {
   const flow = await world.flow(SHORT);
   const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const dark = await background(await world.visit(flow.path, { theme: "dark" }));

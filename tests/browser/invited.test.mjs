@@ -1,4 +1,4 @@
-// A personal link: opened when somebody opens it, used once, and never by a mail scanner.
+// A personal link: marked as opened by a person and not by a mail scanner, and used once.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -20,7 +20,7 @@ async function invite() {
 }
 
 for (const script of [true, false]) {
-  test(`an invitation is opened, then used, then over (${script ? "with" : "without"} script)`, async () => {
+  test(`an invitation is opened, then used, then completed (${script ? "with" : "without"} script)`, async () => {
     const { flow, state, path } = await invite();
     await fetch(world.address(path));
     assert.equal(await state(), "sent", "fetching the page notes nothing");

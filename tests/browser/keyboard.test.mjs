@@ -1,4 +1,4 @@
-// The whole of a flow by keys alone, with the focus where it can be seen.
+// A whole flow by keyboard only, with a visible focus.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -11,10 +11,10 @@ import { openWorld, WAYS } from "./support/world.mjs";
 const world = await openWorld();
 after(() => world.close());
 
-/** The digits that pick these, with script. */
+/** The digits that select these, with JavaScript. */
 const PICKED = { nps: "10", stars: "4", face: "5", mark: "10", again: "1" };
 
-/** Presses Tab until something that matches has the focus. */
+/** Presses Tab until a matching element has the focus. */
 async function tabTo(page, selector) {
   for (let presses = 0; presses < 60; presses++) {
     if (await page.evaluate((wanted) => document.activeElement.matches(wanted), selector)) return;
@@ -23,7 +23,7 @@ async function tabTo(page, selector) {
   assert.fail(`Tab does not lead to ${selector}`);
 }
 
-/** Whether what has the focus, or what stands for it, has a ring. */
+/** Whether the focused element, or its visual substitute, has a focus ring. */
 const hasRing = (page) => page.evaluate(() => {
   const { activeElement: focused } = document;
   const around = [focused, focused.closest("label"), focused.nextElementSibling].filter(Boolean);
@@ -56,7 +56,7 @@ async function answer(page, { id, type }, value, script) {
   await tabTo(page, first);
   assert.ok(await hasRing(page), `${id} shows its focus`);
   if (script && PICKED[id]) {
-    // Two digits are one number only if they come within a second.
+    // Two digits form one number only within a second.
     await until(async () => {
       for (const digit of PICKED[id]) await page.keyboard.press(digit);
       assert.equal(await page.locator(`#q-${id} input:checked`).inputValue(), value);
@@ -80,7 +80,7 @@ async function answer(page, { id, type }, value, script) {
       await page.keyboard.type(value.slice("other:".length));
     }
   } else if (type === "date") {
-    // Day and month are the same, as browsers disagree about which comes first.
+    // Day and month are equal, because browsers disagree about their order.
     await page.keyboard.type("03032024");
   } else {
     await page.keyboard.type(value);
@@ -88,17 +88,17 @@ async function answer(page, { id, type }, value, script) {
 }
 
 for (const way of WAYS.filter(({ size }) => size === "desktop")) {
-  test(`every question type is answered and sent by keys alone (${way})`, async () => {
+  test(`every question type is answered and sent by keyboard only (${way})`, async () => {
     const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question), respondentAnalytics: "never" });
     const page = await world.visit(flow.path, way);
     for (const [at, [question, value]] of EVERY_TYPE.entries()) {
       await page.locator(`#q-${question.id}`).waitFor();
-      // A focus that the page sets comes before it is loaded.
+      // The page sets the focus before it is loaded.
       await page.waitForLoadState("load");
       await becomes(() => shownId(page), question.id);
       await answer(page, question, value, way.script);
       const isLast = at === EVERY_TYPE.length - 1;
-      // Enter goes on from a field; in a long text it makes a line, and a list keeps it to itself.
+      // Enter continues from a field; in a long text it adds a line, and a list handles it itself.
       const takesEnter = ["longText", "dropdown", "ranking"].includes(question.type) || (value === null && !way.script);
       if (takesEnter) {
         if (way.script && question.type === "longText") {
@@ -117,7 +117,7 @@ for (const way of WAYS.filter(({ size }) => size === "desktop")) {
   });
 }
 
-test("after each step the focus is on the question, and the progress is told in words", async () => {
+test("after each step the focus is on the question, and the progress is announced", async () => {
   const flow = await world.flow({ questions: EVERY_TYPE.slice(0, 3).map(([question]) => question), respondentAnalytics: "never" });
   const page = await world.visit(flow.path);
   await page.keyboard.press("Enter");
@@ -131,7 +131,7 @@ test("after each step the focus is on the question, and the progress is told in 
 test("an item of a ranking can be dragged", async () => {
   const flow = await world.flow({ questions: [EVERY_TYPE.find(([{ type }]) => type === "ranking")[0]], respondentAnalytics: "never" });
   const page = await world.visit(flow.path);
-  // A hover waits until the grip stands still.
+  // A hover waits until the grip stops moving.
   await page.locator("[data-option=care] .grip").hover();
   const top = await page.locator(".ranking li").first().boundingBox();
   await page.mouse.down();

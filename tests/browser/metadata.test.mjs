@@ -1,4 +1,4 @@
-// What the address of the page says reaches the response, and never costs an answer.
+// Parameters in the page's address reach the response, and never cause a refusal.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -24,7 +24,7 @@ for (const way of WAYS) {
     assert.match(context.userAgent, /Chrom/);
   });
 
-  test(`a bad parameter is named in a notice, and the answers are stored (${way})`, async () => {
+  test(`an invalid parameter is named in a notice, and the answers are stored (${way})`, async () => {
     const flow = await world.flow(SHORT);
     const page = await world.visit(`${flow.path}?tags.plan=${"x".repeat(600)}&tags.team=a`, way);
     await matches(() => page.locator(".notice").innerText(), /plan/);
@@ -35,7 +35,7 @@ for (const way of WAYS) {
   });
 
   for (const [ticked, expected] of [[false, "collection_only"], [true, "admitted"]]) {
-    test(`the box, ${ticked ? "ticked" : "left alone"}, means ${expected} (${way})`, async () => {
+    test(`the box, ${ticked ? "ticked" : "not ticked"}, means ${expected} (${way})`, async () => {
       const flow = await world.flow(ASKING);
       const page = await world.visit(`${flow.path}?identities.userId=ada`, way);
       const box = page.locator("[name=analytics]");

@@ -1,4 +1,4 @@
-// Signing in to the console by a real OpenID provider, through its own pages in Chromium.
+// Signing in to the console through a real OpenID provider, through its own pages in Chromium.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -37,20 +37,20 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
       await page.waitForURL((url) => url.origin === provider.issuer);
     }
 
-    /** Through the provider's pages, as somebody; ends where the console says something. */
+    /** Signs in through the provider's pages as an account; ends at the console's reply. */
     async function through(page, login) {
       await toProvider(page);
       await page.locator("input[name=login]").fill(login);
       await page.locator("input[name=password]").fill("anything");
       await page.locator("button[type=submit]").click();
-      // The provider asks once whether the console may know.
+      // The provider asks once for consent.
       await page.waitForURL((url) => url.origin === provider.issuer && url.pathname.startsWith("/interaction/"));
       const back = page.waitForURL((url) => url.origin === new URL(world.server.url).origin);
       await page.locator("button[type=submit]").click();
       await back;
     }
 
-    await t.test("a user comes to the page that they asked for, and is known by more than the address then", async () => {
+    await t.test("a user reaches the requested page, and is then matched by subject, not only by address", async () => {
       const page = await world.visit(`/console/apps/${appId}?x=y`);
       await matches(() => page.url(), /\/console\/sign-in\?to=/);
       let callback;
@@ -66,7 +66,7 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
       const { items } = await world.server.admin("GET", "/users");
       assert.equal(items.find(({ email }) => email === "ann@mail.example").hasOpenId, true);
 
-      // Her address changes at the provider, and another account takes it: she stays herself.
+      // Her address changes at the provider, and another account gets it: she keeps her account.
       addresses.stranger = "ann@mail.example";
       addresses.ann = "ann.lee@mail.example";
       const again = await world.visit("/console/sign-in");
@@ -74,12 +74,12 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
       await becomes(() => again.url(), world.address(`/console/apps/${appId}`));
       const taken = await world.visit("/console/sign-in");
       await through(taken, "stranger");
-      await matches(() => taken.locator("main").innerText(), /nobody with this address|Ask an owner/);
+      await matches(() => taken.locator("main").innerText(), /no access to this console|Ask an owner/);
       addresses.stranger = "stranger@mail.example";
 
-      // The answer opens nothing a second time, neither here nor in another browser.
+      // The reply cannot be used a second time, neither here nor in another browser.
       const elsewhere = await world.visit(callback);
-      await matches(() => elsewhere.locator("main").innerText(), /begun in another browser/);
+      await matches(() => elsewhere.locator("main").innerText(), /started in another browser/);
       const replayed = await world.visit("/console/sign-in");
       await toProvider(replayed);
       const state = (await replayed.context().cookies(world.server.url))
@@ -87,14 +87,14 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
       const used = new URL(callback);
       used.searchParams.set("state", state);
       await replayed.goto(used.href);
-      await matches(() => replayed.locator("main").innerText(), /did not let you in/);
+      await matches(() => replayed.locator("main").innerText(), /refused the sign-in/);
       world.takeFaults();
     });
 
-    await t.test("what needs a fresh sign-in asks the provider to sign in again, and the provider says when that was", async () => {
+    await t.test("actions that need a recent sign-in ask the provider to sign in again, and the provider reports the time", async () => {
       const page = await world.visit("/console/sign-in");
       await through(page, "ann");
-      // The provider does not say without being asked when she signed in there.
+      // The provider reports the sign-in time only on request.
       await page.goto(world.address("/console/settings/account/second-factor"));
       await matches(() => page.url(), /\/console\/confirm/);
       await toProvider(page);
@@ -105,17 +105,17 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
       await page.getByRole("img", { name: "QR code for the authenticator app" }).waitFor();
     });
 
-    await t.test("an answer to another question is refused", async () => {
+    await t.test("a reply to another request is refused", async () => {
       const page = await world.visit("/console/sign-in");
       await toProvider(page);
       await page.goto(world.address("/console/oidc/callback?code=x&state=wrong"));
-      await matches(() => page.locator("main").innerText(), /begun in another browser/);
+      await matches(() => page.locator("main").innerText(), /started in another browser/);
       const cookies = await page.context().cookies(world.server.url);
       assert.ok(!cookies.some(({ name }) => name === "__Host-sluice"));
       world.takeFaults();
     });
 
-    await t.test("whoever is no user is told whom to ask, and whose address is not verified what is missing", async () => {
+    await t.test("an unknown user learns whom to ask, and an unverified address is reported", async () => {
       const stranger = await world.visit("/console/sign-in");
       await through(stranger, "stranger");
       await matches(() => stranger.locator("main").innerText(), /stranger@mail\.example[^]*Ask an owner/);
@@ -125,13 +125,13 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
       world.takeFaults();
     });
 
-    await t.test("whoever cancels at the provider is not signed in", async () => {
+    await t.test("a user who cancels at the provider is not signed in", async () => {
       const page = await world.visit("/console/sign-in");
       await toProvider(page);
       const back = page.waitForURL((url) => url.origin === new URL(world.server.url).origin);
       await page.getByRole("link", { name: /cancel/i }).click();
       await back;
-      await matches(() => page.locator("main").innerText(), /did not let you in/);
+      await matches(() => page.locator("main").innerText(), /refused the sign-in/);
       world.takeFaults();
     });
   });

@@ -1,4 +1,4 @@
-// One person, one response: whatever they press, and whatever the network does.
+// One person, one response, whatever they click and whatever the network does.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -14,7 +14,7 @@ after(() => world.close());
 
 const ANSWERS = [["nps", "9"], ["name", "Ada"]];
 const sendButton = (page) => page.locator(".actions [value=send]");
-/** The ending is shown, and is what a reload shows again. */
+/** The ending is shown, and a reload shows it again. */
 async function stored(page) {
   await page.locator("main[data-state=stored]").waitFor();
   await page.waitForURL("**/done?*");
@@ -53,7 +53,7 @@ for (const way of WAYS) {
     await stored(page);
     await page.goBack();
     if (way.script) {
-      // The steps are not places to go back to any more: one press leaves the survey.
+      // The steps are no longer in the history: one press of Back leaves the survey.
       await becomes(() => new URL(page.url()).pathname, "/healthz");
       await page.goForward();
       await stored(page);
@@ -77,7 +77,7 @@ test("the browser's Back and Forward go from question to question", async () => 
   await checkOne(flow);
 });
 
-test("a draft outlives a reload and a closed tab, and is gone once it is stored", async () => {
+test("a draft survives a reload and a closed tab, and is removed when it is stored", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
   await walk(page, ANSWERS, { send: false });
@@ -96,7 +96,7 @@ test("a draft outlives a reload and a closed tab, and is gone once it is stored"
   await becomes(() => tab.locator(":checked").count(), 0);
 });
 
-test("starting again forgets the draft", async () => {
+test("starting over discards the draft", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
   await walk(page, ANSWERS, { send: false });
@@ -129,7 +129,7 @@ test("offline, the answers are kept, and sent when the connection is back", asyn
   await checkOne(flow);
 });
 
-test("a reply that is lost after storing is asked for again, and one response is stored", async () => {
+test("a submission whose reply is lost is retried, and one response is stored", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
   await walk(page, ANSWERS, { send: false });
@@ -165,7 +165,7 @@ test("a reload while the reply is outstanding, and sending again, stores one res
   await checkOne(flow);
 });
 
-test("the server killed while somebody answers, and started again, stores one response", async () => {
+test("a server that is killed and restarted during a submission stores one response", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
   await walk(page, ANSWERS, { send: false });
@@ -177,7 +177,7 @@ test("the server killed while somebody answers, and started again, stores one re
   await checkOne(flow);
 });
 
-test("the same key with other answers says that it was answered already", async () => {
+test("the same key with other answers is reported as already answered", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
   const copy = await page.context().newPage();
@@ -189,14 +189,14 @@ test("the same key with other answers says that it was answered already", async 
   await sendButton(copy).click();
   await copy.locator("main[data-state=answered]").waitFor();
   await checkOne(flow);
-  // Whoever wants to answer anew can: neither the used key nor the draft is in the way.
+  // Answering again works: neither the used key nor the draft prevents it.
   await copy.locator("main[data-state=answered] a").click();
   await walk(copy, [["nps", "10"], ["name", "Bob"]]);
   await stored(copy);
   assert.equal((await world.responses(flow)).length, 2);
 });
 
-test("a form that is sent at once is asked for again, and nothing is lost", async () => {
+test("a form that is sent too quickly must be sent again, and no answers are lost", async () => {
   const flow = await world.flow(SHORT, { app: { hosted: { spamProtection: true } } });
   for (const script of [true, false]) {
     const page = await world.visit(flow.path, { script });

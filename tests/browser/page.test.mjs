@@ -1,4 +1,4 @@
-// What the page weighs, what it asks for, what it lets run; and its logic beside the server's.
+// The page's size, requests and content security policy, and its logic compared with the server's.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -24,7 +24,7 @@ test("the page with script, style and logo is at most 15 KB and three requests",
   await world.server.admin("PATCH", `/apps/${appId}`, { hosted: { accentColor: "#0a7d4f", logo: logo() } });
   const page = await world.visit("/healthz");
   const finished = new Map();
-  // By address: the logo is the icon of the page as well, which the browser takes from its cache.
+  // By address: the logo is also the icon of the page, which the browser takes from its cache.
   page.on("requestfinished", (request) => finished.has(request.url()) || finished.set(request.url(), request.sizes()));
   await page.goto(world.address(`/f/${flowId}`), { waitUntil: "networkidle" });
   const replies = (await Promise.all(finished.values())).map(({ responseBodySize }) => responseBodySize);
@@ -34,7 +34,7 @@ test("the page with script, style and logo is at most 15 KB and three requests",
   assert.ok(replies.length <= REQUESTS_MAX, `${replies.length} requests`);
 });
 
-test("visibleIf in the browser holds as the table says that the server passes", async () => {
+test("visibleIf in the browser passes the same table as the server", async () => {
   const { questions, cases } = JSON.parse(readFileSync(resolve(ROOT, "crates/flow/tests/visible_if.json"), "utf8"));
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
@@ -50,7 +50,7 @@ test("visibleIf in the browser holds as the table says that the server passes", 
 const HOSTILE = `"><script>hit = 1</script><img src=x onerror="hit = 1">'`;
 
 for (const script of [true, false]) {
-  test(`what an author or a respondent writes is text and never runs (${script ? "with" : "without"} script)`, async () => {
+  test(`text from authors and respondents never runs as a script (${script ? "with" : "without"} script)`, async () => {
     const questions = [
       { id: "name", type: "shortText", prompt: `Name ${HOSTILE}`, help: HOSTILE },
       { id: "pick", type: "singleChoice", prompt: "Pick", options: [{ id: "a", label: HOSTILE }], allowOther: true },
@@ -86,7 +86,7 @@ test("the policy of the page allows no inline script, no other origin and no plu
   assert.doesNotMatch(reply.headers.get("set-cookie") ?? "", /./);
 });
 
-test("on a phone nothing is cut off, and what is pressed is at least 44 px high", async () => {
+test("on a phone nothing is cut off, and targets are at least 44 px high", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path, { size: "phone" });
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -97,7 +97,7 @@ test("on a phone nothing is cut off, and what is pressed is at least 44 px high"
   }
 });
 
-test("the reader's language is spoken, by the address or by the browser", async () => {
+test("the page uses the reader's language, from the address or the browser", async () => {
   const translations = { de: { title: "Kurz", questions: { nps: { prompt: "Würden Sie uns empfehlen?" } } } };
   const flow = await world.flow({ ...SHORT, translations });
   for (const [path, locale, lang, prompt] of [

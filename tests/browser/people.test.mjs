@@ -1,4 +1,4 @@
-// People at the console: the link that sets a password, signing in and out, and every page of settings, looked at by axe.
+// Users of the console: the password link, signing in and out, and every settings page, checked by axe.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -23,28 +23,28 @@ const visit = (path, { width = 1440, ...more } = {}) =>
 
 let appId, respondentId, storageState;
 
-test("a link sets a password and leads into the console, and leaves the address bar at once", async () => {
+test("a link sets a password, opens the console, and leaves the address bar immediately", async () => {
   ({ appId } = await world.server.createApp("Shop"));
   const { link } = await world.server.admin("POST", "/users", { email: "ann@mail.example", name: "Ann", role: "owner", instance: true });
   const page = await world.visit(new URL(link).pathname + new URL(link).hash);
   await becomes(() => new URL(page.url()).hash, "");
-  await becomes(() => page.locator("#code").isVisible(), false, "nobody need see the secret");
+  await becomes(() => page.locator("#code").isVisible(), false, "the secret is not visible");
   await page.locator("#password").fill("short");
-  await page.getByRole("button", { name: "Set the password" }).click();
+  await page.getByRole("button", { name: "Set password" }).click();
   await page.locator(".errors").waitFor();
   await assertGood(page, "a password that is too short");
   await page.locator("#password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Set the password" }).click();
+  await page.getByRole("button", { name: "Set password" }).click();
   await page.getByText("Your password is set").waitFor();
   storageState = await page.context().storageState();
   const again = await world.visit(new URL(link).pathname + new URL(link).hash);
   await again.locator("#password").fill(PASSWORD);
-  await again.getByRole("button", { name: "Set the password" }).click();
+  await again.getByRole("button", { name: "Set password" }).click();
   await matches(() => again.locator(".errors").innerText(), /works once/);
   world.takeFaults();
 });
 
-test("without a script the link can be pasted", async () => {
+test("without JavaScript the link can be pasted", async () => {
   const { link } = await world.server.admin("POST", "/users", { email: "bob@mail.example", name: "Bob", role: "viewer", appId });
   const page = await visit("/console/welcome", { script: false });
   await page.locator("#code").fill(link);
@@ -53,12 +53,12 @@ test("without a script the link can be pasted", async () => {
   await matches(() => page.url(), new RegExp(`/console/apps/${appId}`));
 });
 
-test("signing in comes back to the page that was asked for, and signing out ends it", async () => {
+test("signing in returns to the requested page, and signing out ends the session", async () => {
   const page = await visit(`/console/apps/${appId}/settings/keys`);
   await page.locator("#email").fill("ann@mail.example");
   await page.locator("#password").fill("wrong password");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await matches(() => page.locator(".errors").innerText(), /do not match/);
+  await matches(() => page.locator(".errors").innerText(), /password is wrong/);
   await becomes(() => page.locator("#email").inputValue(), "ann@mail.example");
   await page.locator("#password").fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -72,7 +72,7 @@ test("signing in comes back to the page that was asked for, and signing out ends
 });
 
 for (const look of LOOKS) {
-  test(`every page of signing in and of settings is accessible and fits (${look.theme}, ${look.width} px)`, async () => {
+  test(`every sign-in and settings page is accessible and fits (${look.theme}, ${look.width} px)`, async () => {
     if (!respondentId) await fillUp();
     for (const path of ["/console/sign-in", "/console/sign-in?with=token", "/console/welcome"]) {
       const page = await visit(path, look);
@@ -93,7 +93,7 @@ for (const look of LOOKS) {
     await page.locator("#email").fill("ann@mail.example");
     await page.locator("#name").fill("Ann again");
     await page.locator("#appId").selectOption("all");
-    await page.getByRole("button", { name: "Add the user" }).click();
+    await page.getByRole("button", { name: "Add user" }).click();
     await page.locator(".errors").waitFor();
     await assertGood(page, "an address that is taken");
     await page.context().close();
@@ -101,7 +101,7 @@ for (const look of LOOKS) {
   });
 }
 
-/** One of everything that settings show. */
+/** One of every object that the settings show. */
 async function fillUp() {
   const flow = await world.server.createFlow(appId, "Feedback", { title: "Feedback", questions: [{ id: "why", type: "longText", prompt: "Why?" }] });
   await world.server.admin("POST", `/apps/${appId}/identity-keys`, { type: "hs256" });

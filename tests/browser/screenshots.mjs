@@ -1,5 +1,5 @@
-// Takes pictures of the hosted page: `npm run screenshots` renews the two in the README, and
-// `npm run screenshots -- FOLDER` puts every page and state into a folder, to be looked at.
+// Takes screenshots of the hosted page: `npm run screenshots` updates the two in the README, and
+// `npm run screenshots -- FOLDER` saves every page and state into a folder, for review.
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";

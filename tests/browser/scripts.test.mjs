@@ -1,5 +1,5 @@
-// Nothing that somebody typed runs as a script: every text there is holds one, and every page of the console that a link leads to
-// is opened and searched for it. The world notes each breach of a page's policy as a fault.
+// User input never runs as a script: every text contains one, and the test opens every linked page of the console and searches
+// for it. The world records each violation of a page's policy as a fault.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -7,20 +7,20 @@ import { after, test } from "node:test";
 import { openWorld } from "./support/world.mjs";
 
 const SCRIPT = `"'></title></textarea><script>window.pwned = 1</script><img src="x" onerror="window.pwned = 1">{{7*7}}`;
-/** Where no space may be. */
+/** For fields that allow no spaces. */
 const WORD = `"'><img/src="x"/onerror="window.pwned=1">`;
 const PAGES_MAX = 400;
 
 const world = await openWorld({ args: ["--sign-ins-per-minute", "0"] });
 after(() => world.close());
 
-test("no text of anybody runs as a script on any page of the console", async () => {
+test("no user input runs as a script on any page of the console", async () => {
   const { flowId } = await fillUp();
   const { link } = await world.server.admin("POST", "/users", { email: "ann@mail.example", name: SCRIPT, role: "owner", instance: true });
   const page = await world.visit(new URL(link).pathname + new URL(link).hash);
   page.on("dialog", (dialog) => { world.faults.push(`a dialog: ${dialog.message()}`); dialog.dismiss(); });
   await page.locator("#password").fill("correct horse battery");
-  await page.getByRole("button", { name: "Set the password" }).click();
+  await page.getByRole("button", { name: "Set password" }).click();
   await page.waitForURL(/\/console\/apps/);
 
   const seen = new Set();
@@ -33,7 +33,7 @@ test("no text of anybody runs as a script on any page of the console", async () 
     seen.add(path);
     assert.ok(seen.size <= PAGES_MAX, "there is no end to the pages");
     const reply = await page.goto(world.address(path)).catch((error) => {
-      // A file that is kept, and not shown.
+      // A download, not a page.
       if (/Download is starting/.test(String(error))) return null;
       throw error;
     });
@@ -57,17 +57,17 @@ test("no text of anybody runs as a script on any page of the console", async () 
     }
   }
   assert.ok(shown > 15, `only ${shown} of ${seen.size} pages showed what was typed`);
-  // What a page asks for with a reply of 4xx or 5xx is noted nowhere, and all else that went wrong would be here.
+  // Replies of 4xx or 5xx are not recorded; all other faults would be here.
   assert.deepEqual(world.takeFaults(), []);
 });
 
-/** A page is visited once whatever the words for what was done; of the pages of a list only the first few. */
+/** Visits a page once, ignoring its `done` parameter, and only the first few pages of a list. */
 function shortened(url) {
   url.searchParams.delete("done");
   return url.pathname + url.search;
 }
 
-/** An app in which every text that can be is a script. */
+/** An app in which every possible text is a script. */
 async function fillUp() {
   const { appId, base } = await world.server.createApp(SCRIPT);
   const option = (id) => ({ id, label: SCRIPT });

@@ -1,4 +1,4 @@
-// Under `enforce`, a token says who answers: from the fragment of the address, or from the host.
+// With `enforce`, a token identifies the respondent: from the fragment of the address, or from the host.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -43,7 +43,7 @@ async function answer(page) {
   await page.locator(".consent label").click();
 }
 
-test("without a token nothing of the flow is shown, and the page says what is missing", async () => {
+test("without a token nothing of the flow is shown, and the page explains what is missing", async () => {
   const flow = await enforced();
   for (const script of [true, false]) {
     const page = await world.visit(flow.path, { script });
@@ -52,7 +52,7 @@ test("without a token nothing of the flow is shown, and the page says what is mi
   }
 });
 
-test("a token in the fragment is taken out of the address, and proves who answers", async () => {
+test("a token in the fragment is removed from the address, and verifies the respondent", async () => {
   const flow = await enforced();
   const page = await world.visit(`${flow.path}#token=${sign(flow)}`);
   await page.locator("#q-nps").waitFor();
@@ -64,7 +64,7 @@ test("a token in the fragment is taken out of the address, and proves who answer
   await checkStored(flow);
 });
 
-test("the form is in the flow's own language and direction, whatever the page before it was in", async () => {
+test("the form has the flow's language and direction, whatever the previous page had", async () => {
   const flow = await enforced({ ...ASKING, defaultLocale: "he" });
   const page = await world.visit(`${flow.path}#token=${sign(flow)}`);
   await page.locator("#q-nps").waitFor();
@@ -76,7 +76,7 @@ test("the form is in the flow's own language and direction, whatever the page be
 });
 
 for (const [title, token] of [["expired", (flow) => sign(flow, { age: 4000 })], ["invalid", () => "no.such.token"]]) {
-  test(`a token that is ${title} shows words, not the flow`, async () => {
+  test(`a token that is ${title} shows a message, not the flow`, async () => {
     const flow = await enforced();
     const page = await world.visit(`${flow.path}#token=${token(flow)}`);
     await page.locator("main[data-state=token]").waitFor();
@@ -85,9 +85,9 @@ for (const [title, token] of [["expired", (flow) => sign(flow, { age: 4000 })], 
   });
 }
 
-test("a host gives the token when it is asked for, and a fresh one when that has expired", async () => {
+test("a host sends the token on request, and a new one when it has expired", async () => {
   const flow = await enforced();
-  // The document's snippet asks the host's own server for a token; here the page has two in a row.
+  // The documented snippet fetches a token from the host's server; here the page has two tokens in a row.
   host.put("/token", snippet(1, world.server.url, flow.flowId));
   const tokens = [sign(flow), sign(flow)];
   const page = await world.visit("/healthz");
@@ -108,7 +108,7 @@ test("a host gives the token when it is asked for, and a fresh one when that has
   await checkStored(flow);
 });
 
-test("a token is taken from the host alone, not from any window that sends one", async () => {
+test("a token is accepted only from the host, not from any other window", async () => {
   const flow = await enforced();
   host.put("/other", `<iframe src="${world.address(flow.path)}?embed=1"></iframe><iframe name="other"></iframe>`);
   const page = await world.visit(`${host.origin}/other`);
@@ -117,7 +117,7 @@ test("a token is taken from the host alone, not from any window that sends one",
   await main.evaluate(() => { window.delivered = new Promise((done) => addEventListener("message", done, { once: true })); });
   let asked = 0;
   page.on("request", () => (asked += 1));
-  // A frame beside it, which has the same origin as the host and is not the host.
+  // A sibling frame that has the host's origin but is not the host.
   const post = (token) => frames[0].postMessage({ type: "sluice:token", token }, "*");
   await page.frame("other").evaluate((token) => parent.frames[0].postMessage({ type: "sluice:token", token }, "*"), sign(flow));
   await main.evaluate(() => window.delivered.then(() => null));

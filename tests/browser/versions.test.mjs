@@ -1,4 +1,4 @@
-// A version published, a window passed, a flow withdrawn: while somebody has the page open, or before.
+// A version is published, a window ends, a flow is archived: while the page is open, or before.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -18,7 +18,7 @@ const NEWER = {
 };
 
 for (const way of WAYS) {
-  test(`a version published meanwhile, in its grace: the answers are stored under the old one (${way})`, async () => {
+  test(`a version published meanwhile, with a grace window: the response is stored for the old one (${way})`, async () => {
     const flow = await world.flow(SHORT);
     const page = await world.visit(flow.path, way);
     await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
@@ -29,7 +29,7 @@ for (const way of WAYS) {
     assert.equal(flowVersionId, flow.flowVersionId);
   });
 
-  test(`a version published meanwhile, without grace: the answers are carried to the new one (${way})`, async () => {
+  test(`a version published meanwhile, without a grace window: the answers are carried over to the new one (${way})`, async () => {
     const flow = await world.flow(SHORT);
     await world.server.admin("PATCH", `/flows/${flow.flowId}`, { graceWindowSeconds: 0 });
     const page = await world.visit(flow.path, way);
@@ -39,7 +39,7 @@ for (const way of WAYS) {
     await page.locator(".notice").waitFor();
     assert.deepEqual(await world.responses(flow), []);
     await shown(page).waitFor();
-    // From wherever the server starts again, to the question that is new.
+    // From the step where the server restarts, to the new question.
     for (const id of ["nps", "city", "name"]) {
       if (!(await page.locator(`#q-${id}`).isVisible())) continue;
       if (id === "city") await page.locator("#q-city .text").fill("London");
@@ -63,7 +63,7 @@ for (const [title, state, arrange] of [
   ["a flow that opens tomorrow", "scheduled", { liveWindow: { startsAt: soon.toISOString(), endsAt: null } }],
   ["a flow that has closed", "closed", { liveWindow: { startsAt: null, endsAt: before.toISOString() } }],
 ]) {
-  test(`${title} says when, in the reader's zone`, async () => {
+  test(`${title} shows the time in the reader's time zone`, async () => {
     const flow = await world.flow(SHORT);
     await world.server.admin("PATCH", `/flows/${flow.flowId}`, arrange);
     const time = state === "scheduled" ? soon : before;
@@ -77,7 +77,7 @@ for (const [title, state, arrange] of [
   });
 }
 
-test("a survey that closes while it is answered says so", async () => {
+test("a survey that closes while it is answered shows that it is closed", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
   await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
@@ -87,7 +87,7 @@ test("a survey that closes while it is answered says so", async () => {
   assert.deepEqual(await world.responses(flow), []);
 });
 
-test("a flow that does not exist, or was archived, is a page with words", async () => {
+test("a flow that does not exist, or was archived, shows a page with an explanation", async () => {
   const flow = await world.flow(SHORT);
   await world.server.admin("DELETE", `/flows/${flow.flowId}`);
   for (const path of [flow.path, "/f/fl_0000000000000000000000", "/f/nothing"]) {
@@ -96,7 +96,7 @@ test("a flow that does not exist, or was archived, is a page with words", async 
   }
 });
 
-test("nothing is stored by a GET, whatever its address says", async () => {
+test("a GET never stores anything, whatever its address", async () => {
   const flow = await world.flow(SHORT);
   await world.visit(`${flow.path}?answers.nps=9&go=send&version=${flow.flowVersionId}&key=f_1`);
   assert.deepEqual(await world.responses(flow), []);

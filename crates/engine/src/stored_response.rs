@@ -143,7 +143,7 @@ pub static FIELDS: &[ResponseField] = &[
         name: "flowAssignmentId",
         schema: || json!({"type": ["string", "null"]}),
         example: || Value::Null,
-        label: Some("Assignment"),
+        label: Some("Invitation"),
         write: |row, out| Ok(serde_json::to_writer(out, &row.flow_assignment_id)?),
     },
 ];
@@ -285,7 +285,7 @@ pub(crate) mod tests {
         assert_eq!(value["metadata"], json!({"tags": {"plan": ["a", "b"]}}));
         assert_eq!(value["context"], json!({"locale": "en"}));
         assert_eq!(value["flowAssignmentId"], "a \"b\"");
-        assert_eq!(labelled_values(&row), [("Assignment", "a \"b\"".to_owned())]);
+        assert_eq!(labelled_values(&row), [("Invitation", "a \"b\"".to_owned())]);
         assert_eq!(serde_json::to_value(ResponseJson::new(&row).unwrap()).unwrap(), value);
     }
 

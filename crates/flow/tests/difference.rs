@@ -8,7 +8,7 @@ use sluice_flow::definition::{ChangeKind, check, difference};
 /// A survey that the cases change in one place each.
 fn survey() -> Value {
     json!({
-        "title": "Lunch", "description": "Two minutes.",
+        "title": "Lunch", "description": "Two minutes.", "respondentAnalytics": "ask",
         "questions": [
             {"id": "taste", "type": "rating", "prompt": "How was it?", "lowLabel": "Bad"},
             {"id": "plan", "type": "singleChoice", "prompt": "Which plan?",
@@ -69,14 +69,14 @@ fn the_flows_own_texts_and_settings_are_told() {
                 json!({"title": "Bye", "body": "See you.", "redirectUrl": "https://a.example/"})
         },
         &[
-            (Ending, None, "The title of the ending now reads “Bye”", false),
-            (Ending, None, "New text of the ending: “See you.”", false),
-            (Ending, None, "The ending now leads to “https://a.example/”", false),
+            (Ending, None, "The ending title now reads “Bye”", false),
+            (Ending, None, "New ending text: “See you.”", false),
+            (Ending, None, "The ending now redirects to “https://a.example/”", false),
         ],
     );
     changed(
         |it| it["defaultLocale"] = json!("fr"),
-        &[(Flow, None, "The language of the texts is now fr", false)],
+        &[(Flow, None, "The default language is now fr", false)],
     );
 }
 
@@ -116,7 +116,7 @@ fn a_question_with_another_id_is_the_same_to_its_author_and_another_to_results()
             it["questions"][0]["id"] = json!("score");
             it["questions"][2]["visibleIf"]["question"] = json!("score");
         },
-        &[(Renamed, Some("score"), "“How was it?” has another id: score instead of taste", true)],
+        &[(Renamed, Some("score"), "“How was it?” has a new ID: score instead of taste", true)],
     );
 }
 
@@ -141,19 +141,19 @@ fn texts_rules_and_types_of_a_question_are_told() {
     );
     changed(
         set(0, "max", json!(10)),
-        &[(Rule, Some("taste"), "“How was it?”: the highest answer now 10", true)],
+        &[(Rule, Some("taste"), "“How was it?”: maximum now 10", true)],
     );
     changed(
         set(0, "lowLabel", json!(null)),
-        &[(Rule, Some("taste"), "“How was it?”: the label of the low end no longer set", false)],
+        &[(Rule, Some("taste"), "“How was it?”: label of the low end no longer set", false)],
     );
     changed(
         set(2, "maxLength", json!(500)),
-        &[(Rule, Some("why"), "“Why?”: the longest answer now 500", false)],
+        &[(Rule, Some("why"), "“Why?”: maximum length now 500", false)],
     );
     changed(
         set(1, "allowOther", json!(true)),
-        &[(Rule, Some("plan"), "“Which plan?”: an answer of one's own now on", false)],
+        &[(Rule, Some("plan"), "“Which plan?”: “Other” with free text now on", false)],
     );
     changed(
         set(1, "type", json!("dropdown")),
@@ -164,20 +164,20 @@ fn texts_rules_and_types_of_a_question_are_told() {
         &[(
             Logic,
             Some("why"),
-            "“Why?” is now asked if “Which plan?” is “Pro”; it was asked if “How was it?” is less than 3",
+            "“Why?” is now shown if “Which plan?” is “Pro”; it was shown if “How was it?” is less than 3",
             false,
         )],
     );
     changed(
         set(2, "visibleIf", json!(null)),
-        &[(Logic, Some("why"), "“Why?” is now always asked", false)],
+        &[(Logic, Some("why"), "“Why?” is now always shown", false)],
     );
     changed(
         set(1, "visibleIf", json!({"question": "taste", "answered": true})),
         &[(
             Logic,
             Some("plan"),
-            "“Which plan?” is now asked only if “How was it?” is answered",
+            "“Which plan?” is now shown only if “How was it?” is answered",
             false,
         )],
     );
@@ -204,7 +204,7 @@ fn options_come_go_change_and_move() {
     );
     changed(
         |it| options(it, 1, json!([pro, free])),
-        &[(Choices, Some("plan"), "“Which plan?”: options in another order", false)],
+        &[(Choices, Some("plan"), "“Which plan?”: options reordered", false)],
     );
     changed(
         |it| {
@@ -215,7 +215,7 @@ fn options_come_go_change_and_move() {
             (
                 Choices,
                 Some("plan"),
-                "“Which plan?”: option “Free” has another id: gratis instead of free",
+                "“Which plan?”: option “Free” has a new ID: gratis instead of free",
                 true,
             ),
             (Translation, None, "de: 1 text new or changed", false),

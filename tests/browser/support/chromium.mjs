@@ -1,12 +1,12 @@
-// Which Chromium the tests drive: the one that `CHROMIUM` names, else the first that is installed.
+// The Chromium that the tests use: the one named by `CHROMIUM`, or the first that is installed.
 //
-// The headless shell is Chromium's own engine without the windows around it; it opens pages in half the time.
+// The headless shell is Chromium without its user interface; it opens pages in half the time.
 
 import { existsSync } from "node:fs";
 import { chromium } from "playwright-core";
 
 const INSTALLED = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
-// Without these Chromium looks for its maker's servers; as root it has no sandbox.
+// Without these Chromium contacts its vendor's servers; as root it has no sandbox.
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",

@@ -1,4 +1,4 @@
-// Somebody who is signed in to the console, and what axe says of a page.
+// Signed-in console users, and axe checks of a page.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -19,11 +19,11 @@ export async function openConsole(world, path, look = {}) {
   return page;
 }
 
-/** What axe finds in a page that is loaded whole. */
+/** The axe violations of a completely loaded page. */
 export async function checkAccess(page, what) {
   await page.waitForLoadState("load");
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
-  // The frame of the preview is the hosted page, which has tests of its own.
+  // The preview frame is the hosted page, which has its own tests.
   const { violations } = await page.evaluate((tags) => axe.run({ exclude: ["iframe"] }, { runOnly: { type: "tag", values: tags }, iframes: false }), TAGS);
   const found = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
   assert.deepEqual(found, [], what);
@@ -35,13 +35,13 @@ export const LOOKS = [
   { theme: "light", width: 390 },
 ];
 
-/** Somebody who stays signed in over many pages: attempts to sign in are limited, so this is done once. */
+/** A user who stays signed in over many pages: sign-in attempts are limited, so this happens once. */
 export async function atDesk(world) {
   const page = await openConsole(world, "/console");
   const storageState = await page.context().storageState();
   await page.context().close();
   return {
-    /** A page of the console in a look of {theme, width}, or with any option of `world.visit`. */
+    /** A page of the console with {theme, width}, or with any option of `world.visit`. */
     open: (path, { width = 1440, ...more } = {}) =>
       world.visit(path, { size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 }, storageState, ...more }),
   };

@@ -2,7 +2,7 @@
 
 const options = (...ids) => ids.map((id) => ({ id, label: `Option ${id}` }));
 
-/** One question of each type, with an answer to each as the contract stores it. */
+/** One question of each type, with an answer to each as it is stored. */
 export const EVERY_TYPE = [
   [{ id: "intro", type: "statement", prompt: "Welcome", help: "This takes two minutes." }, null],
   [{ id: "nps", type: "nps", prompt: "Would you recommend us?", required: true, lowLabel: "No", highLabel: "Yes" }, "10"],
@@ -28,7 +28,7 @@ export const EVERY_TYPE = [
   [{ id: "terms", type: "consent", prompt: "I accept the house rules.", required: true }, "accepted"],
 ];
 
-/** Two questions and a third that appears; nobody is asked for consent. */
+/** Two questions and a conditional third; no consent. */
 export const SHORT = {
   title: "Short",
   respondentAnalytics: "never",
@@ -40,14 +40,14 @@ export const SHORT = {
   ending: { title: "Thank you", body: "We read every answer." },
 };
 
-/** One question, and whether the answer may be connected with a person. */
+/** One question, and the consent question. */
 export const ASKING = {
   title: "Asking",
   respondentAnalytics: "ask",
   questions: [{ id: "nps", type: "nps", prompt: "Would you recommend us?" }],
 };
 
-/** A logo: a bar in a colour that a style of its own sets. */
+/** A logo: a bar in a colour set by its own style. */
 export function logo(colour = "#c2185b") {
   const drawing = `<svg xmlns="http://www.w3.org/2000/svg" width="96" height="32">
     <style>rect { fill: ${colour} }</style><rect width="96" height="32"/></svg>`;

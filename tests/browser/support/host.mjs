@@ -1,4 +1,4 @@
-// A page of another origin that embeds a flow with the snippet that docs/embed.md tells authors to paste.
+// A page of another origin that embeds a flow with the snippet of docs/embed.md.
 
 import { createServer } from "node:http";
 import { once } from "node:events";
@@ -7,13 +7,13 @@ import { resolve } from "node:path";
 
 const DOCUMENT = readFileSync(resolve(import.meta.dirname, "../../../docs/embed.md"), "utf8");
 
-/** The snippets of the document, of which `nth` is the wanted one, with real addresses in them. */
+/** The `nth` snippet of the document, with real addresses. */
 export function snippet(nth, server, flowId) {
   const found = [...DOCUMENT.matchAll(/```html\n(.*?)```/gs)].map(([, text]) => text);
   return found[nth].replaceAll("https://feedback.example.com", server).replaceAll("fl_…", flowId);
 }
 
-/** Serves pages by path on a free port. `localhost` and `127.0.0.1` are two origins of it. */
+/** Serves pages by path on a free port. `localhost` and `127.0.0.1` are two different origins. */
 export async function startHost(world) {
   const pages = new Map();
   const http = createServer((request, reply) => {
@@ -26,7 +26,7 @@ export async function startHost(world) {
   const origin = `http://localhost:${http.address().port}`;
   const otherOrigin = `http://127.0.0.1:${http.address().port}`;
   world.hosts.add(origin).add(otherOrigin);
-  /** A page with this body that keeps all messages, with their origins, in `messages`. */
+  /** A page with this body that stores all messages, with their origins, in `messages`. */
   const put = (path, body) => pages.set(path, `<!doctype html><html lang="en"><title>Host</title>
     <script>messages = []; addEventListener("message", ({ origin, data }) => messages.push({ origin, data }))</script>
     <h1>Host</h1>${body}</html>`);

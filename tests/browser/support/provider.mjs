@@ -1,6 +1,6 @@
-// A real OpenID provider (panva's, certified) that the console can be told to trust, with its own pages.
+// A real OpenID provider (panva's, certified) for the console, with its own pages.
 //
-// Whoever types a name on its login page is that account; what the account claims of itself is up to the test.
+// The name entered on its login page selects the account; the test defines the account's claims.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -10,7 +10,7 @@ import Provider from "oidc-provider";
 export const CLIENT_ID = "sluice";
 export const CLIENT_SECRET = "a secret: of the client & 100% odd";
 
-/** Listens on a free port. `serve` says what it answers, once the address of its client is known. */
+/** Listens on a free port. `serve` configures it when the address of its client is known. */
 export async function startProvider() {
   const server = createServer();
   server.listen(0, "127.0.0.1");

@@ -1,14 +1,14 @@
-// Waiting for what a page comes to show. A page goes on after the call that made it change has returned: on a busy
-// machine a value that is read once may be the one from before.
+// Waits for the state of a page. A page continues to change after the call that changed it has returned: on a busy
+// machine, a single read may return the old value.
 
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** The longest that anything is waited for, here and by Playwright. Long enough for a machine that is busy. */
+/** The maximum wait, here and in Playwright. Long enough for a busy machine. */
 export const WAIT_MS_MAX = 30_000;
 const PAUSE_MS = 25;
 
-/** Repeats a check until it passes and returns its value; at the deadline, throws what it threw last. */
+/** Repeats a check until it passes and returns its value; at the deadline, throws its last error. */
 export async function until(check) {
   for (const deadline = Date.now() + WAIT_MS_MAX; ;) {
     try {

@@ -1,6 +1,6 @@
-// Answering a flow as a person does: one question after the other, by clicking and typing.
+// Answers a flow as a person does: one question after the other, by clicking and typing.
 //
-// The same steps with and without script: in both, one question is shown and a button leads on.
+// The steps are the same with and without JavaScript: one question is shown, and a button continues.
 
 /** The question that is shown. */
 export const shown = (page) => page.locator(".question[data-id]:visible");
@@ -22,7 +22,7 @@ export const goOn = (page) => press(page, "next");
 
 export const goBack = (page) => press(page, "back");
 
-/** Without script every step is a page, which may look the same as the one before it. */
+/** Without JavaScript every step is a page, which may look the same as the previous one. */
 export async function press(page, go) {
   const click = page.locator(`.actions [value=${go}]`).click();
   await (page.isScripted === false ? Promise.all([page.waitForEvent("framenavigated"), click]) : click);
@@ -33,7 +33,7 @@ export async function sendAll(page) {
   await page.locator("main[data-state=stored]").waitFor();
 }
 
-/** Gives an answer, written as it will be stored; `null` leaves the question alone. */
+/** Enters an answer, given in its stored form; `null` skips the question. */
 export async function fill(section, answer) {
   if (answer === null) return;
   const type = await section.getAttribute("data-type");
@@ -61,7 +61,7 @@ export async function fill(section, answer) {
   }
 }
 
-/** With script by its buttons, without by the lists of positions. */
+/** With JavaScript by the buttons, without it by the position lists. */
 async function order(section, wanted) {
   const selects = section.locator("select");
   if (await selects.first().isVisible()) {

@@ -1,7 +1,7 @@
-// One real server and one real Chromium for a file of tests, and what went wrong in either.
+// One real server and one real Chromium per test file, and the faults of either.
 //
-// Every page that a test opens is watched: an error in the script, a breach of the page's own content
-// security policy, or a request to anybody but the server is a fault, and `close` throws with all of them.
+// Every page that a test opens is monitored: a script error, a violation of the page's content security
+// policy, or a request to another server is a fault, and `close` throws all of them.
 
 import { startServer } from "../../clients/server.mjs";
 import { launch } from "./chromium.mjs";
@@ -9,11 +9,11 @@ import { WAIT_MS_MAX } from "./until.mjs";
 
 export const SIZES = { phone: { width: 390, height: 780 }, desktop: { width: 1280, height: 800 } };
 
-/** With and without script, on a phone and on a desktop. */
+/** With and without JavaScript, on a phone and on a desktop. */
 export const WAYS = [true, false].flatMap((script) =>
   Object.keys(SIZES).map((size) => ({ script, size, toString: () => `${size}, ${script ? "with" : "without"} script` })));
 
-/** Options are those of `startServer`; unless told otherwise, one address may send as much as it likes. */
+/** Options are those of `startServer`; by default, there is no limit of sends per address. */
 export async function openWorld(options = {}) {
   const server = await startServer({ args: ["--hosted-sends-per-minute", "0"], ...options });
   const browser = await launch();
@@ -22,7 +22,7 @@ export async function openWorld(options = {}) {
 
 class World {
   faults = [];
-  /** Origins other than the server's that pages may ask: those of the tests' own hosts. */
+  /** Origins other than the server's that pages may call: those of the test hosts. */
   hosts = new Set();
 
   constructor(server, browser) {
@@ -30,7 +30,7 @@ class World {
     this.browser = browser;
   }
 
-  /** A published flow of an app of its own, which does not mind how quickly its form is sent. */
+  /** A published flow of a new app without spam protection. */
   async flow(definition, { app = {}, name = "Flow" } = {}) {
     const { appId, base } = await this.server.createApp(name);
     const hosted = { spamProtection: false, ...app.hosted };
@@ -39,7 +39,7 @@ class World {
     return { appId, base, flowId, flowVersionId, path: `/f/${flowId}` };
   }
 
-  /** Publishes another version of a flow, and gives its id. */
+  /** Publishes another version of a flow, and returns its id. */
   async publish({ flowId }, definition) {
     await this.server.admin("PUT", `/flows/${flowId}/draft`, definition);
     return (await this.server.admin("POST", `/flows/${flowId}/publish`)).flowVersionId;
@@ -49,7 +49,7 @@ class World {
     return (await this.server.admin("GET", `/flows/${flowId}/responses?limit=100`)).items;
   }
 
-  /** A new browser, as far as storage is concerned, that has opened a path of the server or an address. */
+  /** A new browser context that has opened a path of the server or an address. */
   async visit(path, { script = true, size = "desktop", theme = "light", ...more } = {}) {
     const context = await this.browser.newContext({
       javaScriptEnabled: script, viewport: SIZES[size], colorScheme: theme, reducedMotion: "reduce",
@@ -70,7 +70,7 @@ class World {
   watch(page) {
     page.on("pageerror", (error) => this.faults.push(`${page.url()}: ${error.stack}`));
     page.on("console", (message) => {
-      // A reply of 4xx or a lost connection is reported as well; those the tests bring about.
+      // 4xx replies and lost connections are reported as well; tests cause them deliberately.
       const isNetwork = /Failed to load resource|net::ERR_/.test(message.text());
       if (message.type() === "error" && !isNetwork) this.faults.push(`${page.url()}: ${message.text()}`);
     });
@@ -81,7 +81,7 @@ class World {
     });
   }
 
-  /** The faults so far, which are forgiven: for a test that brings them about. */
+  /** Returns and clears the faults so far, for a test that causes them deliberately. */
   takeFaults() {
     return this.faults.splice(0);
   }

@@ -225,7 +225,7 @@ fn operand(comparable: Comparable<'_>, value: &Value) -> Result<Operand, String>
 }
 
 fn option_rule(options: &[Choice], other: bool) -> String {
-    let other = if other { ", or other for an answer of their own" } else { "" };
+    let other = if other { ", or other for a free-text answer" } else { "" };
     format!("must be an option of that question: {}{other}", listed(options))
 }
 

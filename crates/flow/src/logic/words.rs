@@ -96,7 +96,7 @@ impl Asked<'_> {
         match operand {
             Operand::Number(number) => number.to_string(),
             Operand::Date(date) => date.clone(),
-            Operand::Other => "an answer of their own".to_owned(),
+            Operand::Other => "a free-text answer".to_owned(),
             Operand::Text(text) => match self.comparable() {
                 Some(Comparable::OneOf { options, .. } | Comparable::SomeOf { options, .. }) => {
                     label(options, text)

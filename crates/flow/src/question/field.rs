@@ -86,7 +86,7 @@ pub(super) fn schemas(fields: &[Field]) -> Map<String, Value> {
 impl Options {
     pub(super) fn fields(allowed: RangeInclusive<usize>) -> Vec<Field> {
         let (min, max) = (*allowed.start(), *allowed.end());
-        let other = "Offer “Other”, with an answer of one's own";
+        let other = "Offer “Other” with free text";
         vec![
             Field::new("options", "Options", FieldKind::Choices { min, max }),
             Field::new("allowOther", other, FieldKind::Flag),

@@ -50,8 +50,8 @@ impl Length {
     pub(super) fn fields() -> Vec<Field> {
         let count = |min| FieldKind::Count { min, max: ANSWER_CHARS_MAX, default: None };
         vec![
-            Field::new("minLength", "Shortest answer", count(0)).hint("In characters"),
-            Field::new("maxLength", "Longest answer", count(1)).hint("In characters"),
+            Field::new("minLength", "Minimum length", count(0)).hint("In characters"),
+            Field::new("maxLength", "Maximum length", count(1)).hint("In characters"),
         ]
     }
 }

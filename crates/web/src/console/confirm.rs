@@ -76,7 +76,7 @@ async fn confirm(
         Err(Refusal::LinkOver) => Err(Refused::SignedOut { back: back.to_owned() }),
         Err(Refusal::Wrong(_) | Refusal::CodeNeeded(_) | Refusal::Invalid(_)) => {
             sign_in::log_failure(&console, &from, &headers, &account);
-            let error = "That does not match.";
+            let error = "This is not correct. Try again.";
             page(&console, &visitor, Kind::Unfinished, back, Some(error)).await
         }
     }
@@ -104,9 +104,9 @@ async fn page(
     let provider = console.provider.as_ref().filter(|_| visitor.user_id.is_some());
     let content = html! {
         h1 { "Confirm it’s you" }
-        p { "You signed in a while ago. Admin tokens, owners, links to set a password and second factors can be changed for "
-            (FRESH_MINUTES) " minutes after you confirm who you are." }
-        p { strong { "Nothing has been changed yet." } " You come back to the page where you were, and can do it again there." }
+        p { "Changing admin tokens, owners, password links and second factors requires a recent sign-in. After you confirm, you can change them for "
+            (FRESH_MINUTES) " minutes." }
+        p { strong { "Nothing has been changed yet." } " You return to the previous page and can repeat the change there." }
         @if let Some(error) = error { div.errors role="alert" tabindex="-1" { p { (error) } } }
         @if let Some(provider) = provider.map(Provider::button) {
             p.buttons { a.button href=(oidc::address_again(back)) { (provider) } }

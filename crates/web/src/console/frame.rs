@@ -117,7 +117,7 @@ impl<'f> Frame<'f> {
 
     pub(super) fn page(self, kind: Kind, content: Markup) -> Response {
         let body = html! {
-            a.skip href="#content" { "Skip to the content" }
+            a.skip href="#content" { "Skip to content" }
             div.frame {
                 (self.side())
                 main.content id="content" tabindex="-1" {
@@ -279,7 +279,7 @@ pub(super) fn failure(kind: Kind, title: &str, text: &str) -> Response {
     let content = html! {
         h1 { (title) }
         p { (text) }
-        p.buttons { a.button.primary href="/console" { "To the console" } }
+        p.buttons { a.button.primary href="/console" { "Open console" } }
     };
     reply::page(kind, bare(title, None, &["base.js"], content), false)
 }
@@ -316,22 +316,22 @@ fn sentence_of(word: &str) -> Option<Cow<'static, str>> {
     }
     let sentence = match word {
         "saved" => "Saved.",
-        "published" => "Published. New visitors get this version from now on.",
+        "published" => "Published. New visitors now get this version.",
         "created" => "Created.",
-        "duplicated" => "Duplicated. This is the copy; nothing of it is published yet.",
+        "duplicated" => "Duplicated. This is the copy; it is not published yet.",
         "archived" => "Archived. Its responses and results are kept.",
-        "withdrawn" => "Withdrawn. Nobody can open or send it any more; its responses are kept.",
+        "withdrawn" => "Retired. The version is closed; its responses are kept.",
         "deleted" => "Deleted.",
-        "ended" => "Revoked. It is refused from now on.",
-        "erased" => "Erased, for good.",
+        "ended" => "Revoked.",
+        "erased" => "Erased permanently.",
         "erasing" => {
-            "The erasure has begun. There is a lot to erase, so the server continues by itself."
+            "The erasure has started. It takes a while; the server continues in the background."
         }
         "added" => "Added.",
-        "password" => "Your password is changed, and every other browser is signed out.",
-        "invited" => "Invited. Each person has a link of their own now.",
-        "invited-already" => "Nobody was invited: all of them have an open invitation already.",
-        "revoked" => "Withdrawn. The link takes no answer any more.",
+        "password" => "Your password was changed. All other browsers are signed out.",
+        "invited" => "Invited. Each person has a personal link.",
+        "invited-already" => "No one was invited: all of them already have an open invitation.",
+        "revoked" => "Revoked. The link no longer works.",
         "welcome" => "Your password is set, and you are signed in.",
         _ => return None,
     };
@@ -343,12 +343,12 @@ fn invited(counts: &str) -> Option<Cow<'static, str>> {
     let (made, left) = counts.split_once('.')?;
     let (made, left) = (made.parse::<u32>().ok()?, left.parse::<u32>().ok()?);
     let people = |count: u32| match count {
-        1 => "1 person was".to_owned(),
-        _ => format!("{count} people were"),
+        1 => "1 person".to_owned(),
+        _ => format!("{count} people"),
     };
     Some(
         format!(
-            "{} invited, each by a link of their own. {} left out: invited already, or on an earlier line.",
+            "{} invited. {} skipped: already invited, or on an earlier line.",
             people(made),
             people(left)
         )

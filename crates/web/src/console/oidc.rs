@@ -77,17 +77,17 @@ pub(super) enum NotSignedIn {
 impl NotSignedIn {
     pub(super) fn told(&self) -> String {
         match self {
-            Self::Away => "The sign-in service of your organisation does not answer. Try again shortly.".into(),
-            Self::Stale => "This sign-in was begun in another browser, or too long ago. Begin again on the sign-in page.".into(),
-            Self::Refused => "Your organisation's sign-in service did not let you in, or you cancelled. Begin again on the sign-in page.".into(),
-            Self::NotProven => "The answer of the sign-in service does not prove who you are, so you are not signed in. If this happens again, tell whoever runs this service.".into(),
+            Self::Away => "Your organisation's sign-in service does not respond. Try again shortly.".into(),
+            Self::Stale => "This sign-in was started in another browser or too long ago. Start again on the sign-in page.".into(),
+            Self::Refused => "Your organisation's sign-in service refused the sign-in, or you cancelled it. Start again on the sign-in page.".into(),
+            Self::NotProven => "The reply of the sign-in service could not be verified, so you are not signed in. If this happens again, contact the administrator of this service.".into(),
             Self::Unknown(Some(email)) => format!(
-                "You are known to your organisation as {email}, but nobody with this address may use this console. Ask an owner of this console to add you."
+                "Your organisation knows you as {email}, but this address has no access to this console. Ask an owner to add you."
             ),
             Self::NotConfirmed => format!(
-                "The sign-in service of your organisation did not say that you signed in there within the last {FRESH_MINUTES} minutes (auth_time), so nothing is confirmed and nothing was changed. Try again; if this happens again, tell the people who run this service."
+                "Your organisation's sign-in service did not confirm a sign-in within the last {FRESH_MINUTES} minutes (auth_time), so nothing was changed. Try again. If this happens again, contact the administrator of this service."
             ),
-            Self::Unknown(None) => "Your organisation did not say which of your e-mail addresses is verified, so you cannot be found here. Ask whoever runs the sign-in service, or sign in with a password.".into(),
+            Self::Unknown(None) => "Your organisation did not report a verified e-mail address for you, so your account could not be found. Contact the administrator of the sign-in service, or sign in with a password.".into(),
         }
     }
 }

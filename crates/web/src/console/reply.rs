@@ -308,30 +308,30 @@ impl Refused {
         match self {
             Self::Admin(error) => told(error),
             Self::SignedOut { .. } => {
-                (Kind::SignedOut, "Sign in first", "This page is for those who are signed in.".into())
+                (Kind::SignedOut, "Sign in first", "You must be signed in to see this page.".into())
             }
             Self::ForeignOrigin => (
                 Kind::Forbidden,
-                "Not sent from here",
-                "This change was not sent from a page of this console, so nothing was done. Open the console and try again there.".into(),
+                "Request refused",
+                "The request did not come from a page of this console, so nothing was changed. Open the console and try again.".into(),
             ),
             Self::NoSuchPage => {
-                (Kind::Missing, "There is no such page", "The address may be mistyped, or the page is gone.".into())
+                (Kind::Missing, "Page not found", "The address may be mistyped, or the page no longer exists.".into())
             }
             Self::WrongMethod => (
                 Kind::WrongMethod,
-                "That is not possible here",
-                "The address is right, but it takes another kind of request. Go back and use the page's own buttons.".into(),
+                "Method not allowed",
+                "This address does not accept this kind of request. Go back and use the buttons on the page.".into(),
             ),
             Self::TooLarge => (
                 Kind::TooLarge,
-                "That is too large",
-                "What was sent is larger than 1 MiB, so nothing was done. Send it in smaller parts.".into(),
+                "Request too large",
+                "The request is larger than 1 MiB, so nothing was changed. Send it in smaller parts.".into(),
             ),
             Self::Unreadable => (
                 Kind::Unfinished,
-                "That could not be read",
-                "What was sent is not a form, or the connection broke. Nothing was done; go back and try again.".into(),
+                "Invalid request",
+                "The request is not a valid form, or the connection was lost. Nothing was changed. Go back and try again.".into(),
             ),
             Self::Limited(seconds) => (
                 Kind::Limited(*seconds),
@@ -339,7 +339,7 @@ impl Refused {
                 format!("Try again in {seconds} seconds."),
             ),
             Self::TooManyWatches(detail) => {
-                (Kind::Limited(WATCH_RETRY_SECONDS), "Too many pages watch at once", sentence(detail))
+                (Kind::Limited(WATCH_RETRY_SECONDS), "Too many live pages", sentence(detail))
             }
             Self::Provider(why) => {
                 let kind = match why {
@@ -355,8 +355,8 @@ impl Refused {
             }
             Self::Busy => (
                 Kind::Away,
-                "Too many at once",
-                "Too many people sign in at this moment. Try again in a few seconds.".into(),
+                "Server busy",
+                "Too many people are signing in. Try again in a few seconds.".into(),
             ),
         }
     }
@@ -368,25 +368,25 @@ fn told(error: &AdminError) -> (Kind, &'static str, String) {
         AdminError::NotFound(what) => (
             Kind::Missing,
             "Not found",
-            format!("There is no such {}, or you may not see it.", what.word()),
+            format!("This {} does not exist, or you do not have access to it.", what.word()),
         ),
         AdminError::NotFresh => {
-            (Kind::Forbidden, "Confirm it’s you", "Confirm who you are, and try again.".into())
+            (Kind::Forbidden, "Confirm it’s you", "Confirm your identity and try again.".into())
         }
         AdminError::Forbidden { .. } | AdminError::BoundToApp => (
             Kind::Forbidden,
-            "You may not do this",
-            "Your role does not allow it. Ask an owner of this app, or sign in with another account.".into(),
+            "Permission denied",
+            "Your role does not allow this. Ask an owner of this app, or sign in with another account.".into(),
         ),
-        AdminError::Conflict { detail, .. } => (Kind::Conflict, "Not possible now", sentence(detail)),
-        AdminError::Invalid(faults) => (Kind::Unfinished, "Something is to be corrected", listed(faults)),
+        AdminError::Conflict { detail, .. } => (Kind::Conflict, "Not possible", sentence(detail)),
+        AdminError::Invalid(faults) => (Kind::Unfinished, "Invalid input", listed(faults)),
         AdminError::Store(error) => {
             let source = std::error::Error::source(error).map(ToString::to_string);
             tracing::warn!(%error, source, "the console could not reach the store");
             (
                 Kind::Away,
-                "Not available at the moment",
-                "The service cannot reach its store. Nothing was lost; try again shortly.".into(),
+                "Service unavailable",
+                "The service cannot reach its database. No data was lost. Try again shortly.".into(),
             )
         }
     }
@@ -414,6 +414,6 @@ pub(crate) fn failed(failure: Failure) -> Response {
         Failure::TimedOut => Kind::Away,
         Failure::Panicked => Kind::Failed,
     };
-    let text = "Something went wrong on our side. Nothing was lost; try again shortly.";
-    frame::failure(kind, "That did not work", text)
+    let text = "An internal error occurred. No data was lost. Try again shortly.";
+    frame::failure(kind, "Something went wrong", text)
 }

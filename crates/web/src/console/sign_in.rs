@@ -26,9 +26,8 @@ use crate::negotiate;
 const PAGE: &str = "/console/sign-in";
 const CODE_PAGE: &str = "/console/sign-in/code";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const WRONG_PASSWORD: &str =
-    "This e-mail address and password do not match anybody who may sign in.";
-const WRONG_CODE: &str = "This code is not right, or was used already. Wait for the next one.";
+const WRONG_PASSWORD: &str = "The e-mail address or password is wrong.";
+const WRONG_CODE: &str = "This code is wrong or was already used. Wait for the next one.";
 const WRONG_TOKEN: &str = "This token is not valid. It may be mistyped, revoked or expired.";
 pub(super) const NEEDS_HTTPS: &str = "Your browser reached this page over plain HTTP. The cookie that keeps you signed in is only \
      sent over HTTPS, so signing in cannot work here. Open the console under its https:// address, or, on the machine \
@@ -179,8 +178,8 @@ pub(super) fn code_page(
             (code_field().draw())
             button.button.primary type="submit" { "Sign in" }
         }
-        p.muted { "Lost the app and the recovery codes? An owner can reset your second factor." }
-        p.muted { a href=(address(back)) { "Begin again" } }
+        p.muted { "Lost the app and the recovery codes? Ask an owner to reset your second factor." }
+        p.muted { a href=(address(back)) { "Start over" } }
     };
     let theme = session::theme_of(headers);
     let markup = frame::bare("Second factor", theme, &["base.js"], content);
@@ -281,8 +280,8 @@ fn password_form(typed: Typed) -> Markup {
             (password.draw())
             button class=(look) type="submit" { "Sign in" }
         }
-        p.muted { "Forgotten? An owner can send you a new link." }
-        p.muted { a href=(other(typed.back, "token")) { "Use an admin token instead" } }
+        p.muted { "Forgot your password? Ask an owner for a new link." }
+        p.muted { a href=(other(typed.back, "token")) { "Use an admin token" } }
     }
 }
 
@@ -290,7 +289,7 @@ fn token_form(typed: Typed) -> Markup {
     let token = Field {
         id: "token",
         label: "Admin token",
-        hint: Some("It was printed when the service was started for the first time."),
+        hint: Some("Printed when the server started for the first time."),
         kind: "password",
         required: true,
         autocomplete: Some("current-password"),

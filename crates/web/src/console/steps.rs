@@ -20,16 +20,16 @@ pub(super) fn first_run(around: &Around, state: &FlowState, why: &str) -> Markup
             h2 { "No responses yet" }
             p { (why) }
             ol.first-steps {
-                (step(0, next, "Write it", "Questions from a template or your own.", html! {
-                    a href=(edit) { "Edit the questions" }
+                (step(0, next, "Write", "Use a template or your own questions.", html! {
+                    a href=(edit) { "Edit questions" }
                 }))
-                (step(1, next, "Publish it", "Only what is published can be answered.", html! {
+                (step(1, next, "Publish", "Respondents see only published versions.", html! {
                     a.button.primary href=(edit) { "Review and publish" }
                 }))
-                (step(2, next, "Answer it once yourself", closed(status), html! {
-                    a.button.primary href={ "/f/" (flow) } target="_blank" rel="noopener" { "Send a test answer" }
+                (step(2, next, "Answer", closed(status), html! {
+                    a.button.primary href={ "/f/" (flow) } target="_blank" rel="noopener" { "Send a test response" }
                 }))
-                (step(3, next, "Share it", "Then the results fill up by themselves.", html! {
+                (step(3, next, "Share", "Send the link and watch the results.", html! {
                     a href=(share) { "Link, embed, invitations" }
                 }))
             }
@@ -40,12 +40,10 @@ pub(super) fn first_run(around: &Around, state: &FlowState, why: &str) -> Markup
 /// Why a test answer may not be possible now.
 fn closed(status: Status) -> &'static str {
     match status {
-        Status::Scheduled => "It is published, and opens on its date; then it can be answered.",
-        Status::Closed => {
-            "It is closed now. Change its schedule, or publish it again, to take answers."
-        }
-        Status::Archived => "It is archived and takes no answers.",
-        Status::Draft | Status::Open => "It takes a minute, and shows what respondents see.",
+        Status::Scheduled => "It is published but not open yet.",
+        Status::Closed => "It is closed. Change its schedule to accept responses.",
+        Status::Archived => "It is archived and accepts no responses.",
+        Status::Draft | Status::Open => "It takes a minute and shows what respondents see.",
     }
 }
 

@@ -23,7 +23,7 @@ use super::{Console, frame, parts, session, sign_in};
 use crate::negotiate;
 
 const PAGE: &str = "/console/welcome";
-const PASSWORD_HINT: &str = "At least 10 characters. A few words that you can remember are fine.";
+const PASSWORD_HINT: &str = "At least 10 characters. A few words that you can remember work well.";
 
 pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new().route(PAGE, get(show).post(set))
@@ -59,7 +59,7 @@ async fn set(
         }
         Err(Refusal::LinkOver | Refusal::Wrong(_)) => {
             let text = format!(
-                "is not valid (any more). A link works once, and for {LINK_HOURS} hours; ask whoever sent it for another"
+                "is not valid. A link works once and expires after {LINK_HOURS} hours. Ask the sender for a new one"
             );
             Ok(page(Kind::Unfinished, code, &[fault("code", text)], &headers))
         }
@@ -84,7 +84,7 @@ fn page(kind: Kind, code: &str, faults: &[Fault], headers: &HeaderMap) -> Respon
     };
     let code = Field {
         id: "code",
-        label: "Link, or the part of it behind the #",
+        label: "Link, or its part after the #",
         value: code,
         required: true,
         autocomplete: Some("off"),
@@ -108,7 +108,7 @@ fn page(kind: Kind, code: &str, faults: &[Fault], headers: &HeaderMap) -> Respon
         form.form method="post" action=(PAGE) {
             div data-code { (code.draw()) }
             (password.draw())
-            button.button.primary type="submit" { "Set the password and sign in" }
+            button.button.primary type="submit" { "Set password and sign in" }
         }
     };
     let theme = session::theme_of(headers);

@@ -108,13 +108,17 @@ async fn without_a_script_the_json_is_the_form() {
     let now = tag(&desk, flow).await;
     let wrong = desk.post(&address, &[("tag", &now), ("definition", "{\"title\": <b>")]).await;
     assert_eq!(wrong.status, 422);
-    assert!(wrong.text().contains("cannot be read as JSON"), "{}", wrong.text());
+    assert!(wrong.text().contains("This is not valid JSON"), "{}", wrong.text());
     assert!(wrong.text().contains("{&quot;title&quot;: &lt;b&gt;"), "{}", wrong.text());
     // Somebody else was quicker: nothing is lost, and saving again takes their place.
     let late =
         desk.post(&address, &[("tag", &first), ("definition", "{\"title\":\"Late\"}")]).await;
     assert_eq!(late.status, 422);
-    assert!(late.text().contains("Somebody else has saved meanwhile"), "{}", late.text());
+    assert!(
+        late.text().contains("Someone else saved this draft in the meantime"),
+        "{}",
+        late.text()
+    );
     let again = attribute(&late.text(), "data-tag");
     let done =
         desk.post(&address, &[("tag", &again), ("definition", "{\"title\":\"Late\"}")]).await;
@@ -141,10 +145,10 @@ async fn the_first_version_is_published_from_the_bar_and_later_ones_are_reviewed
     let review = desk.get(&publish).await.text();
     assert!(review.contains("is now Rating; it was Net promoter score"), "{review}");
     assert!(review.contains("“Why?” now reads “Why is that?”"));
-    assert!(review.contains("One change parts the results"));
+    assert!(review.contains("One change splits the results"));
     assert!(review.contains("can still send it for 1 day after you publish"), "{review}");
     site.grace(flow, 0).await;
-    assert!(desk.get(&publish).await.text().contains("can no longer send it once you publish"));
+    assert!(desk.get(&publish).await.text().contains("can no longer send it after you publish"));
     // Only what was looked at is published.
     let stale = desk.post(&publish, &[("tag", &first)]).await;
     assert_eq!(stale.status, 409);
@@ -182,11 +186,11 @@ async fn the_history_tells_what_changed_and_an_older_version_can_be_published_ag
     let page = desk.get(&history).await.text();
     for words in [
         "Version 2",
-        "Current: takes answers",
+        "Current: accepts responses",
         "“What do you use?” was removed",
         "Version 1",
-        "In grace until",
-        "The first version.",
+        "In grace window until",
+        "First version.",
         "by test",
     ] {
         assert!(page.contains(words), "{words}: {page}");
@@ -195,10 +199,10 @@ async fn the_history_tells_what_changed_and_an_older_version_can_be_published_ag
     assert!(old.contains("What do you use?") && old.contains(&format!("preview?version={first}")));
     let done = desk.post(&format!("{history}/{first}/republish"), &[]).await;
     assert_eq!(Desk::led_to(&done), format!("{history}?done=published"));
-    assert!(desk.get(&history).await.text().contains("an older version again"));
+    assert!(desk.get(&history).await.text().contains("a republished older version"));
     let done = desk.post(&format!("{history}/{second}/retire"), &[]).await;
     assert_eq!(done.status, 303);
-    assert!(desk.get(&history).await.text().contains("Withdrawn"));
+    assert!(desk.get(&history).await.text().contains("Retired"));
     // A version of another flow is not this one's.
     let (other, _) = site.published().await;
     let foreign = desk.post(&format!("/console/flows/{other}/history/{first}/retire"), &[]).await;
@@ -285,7 +289,7 @@ async fn a_schedule_that_cannot_be_read_is_refused_at_its_fields_and_changes_not
     // All of it at once.
     let wrong = right.map(|(name, value)| (name, if name == "grace" { value } else { "?" }));
     let page = desk.post(&address, &wrong).await.text();
-    assert!(page.contains("3 things are to be corrected"), "{page}");
+    assert!(page.contains("3 problems need fixing"), "{page}");
     // What is typed beside a grace that is the app's is not looked at.
     let mut inherited = right;
     (inherited[3].1, inherited[4].1) = ("inherited", "");
@@ -331,7 +335,7 @@ async fn who_may_only_read_sees_the_questions_and_no_editor() {
     let viewer = Desk::sign_in(&site, &[Scope::Read], true).await;
     let (flow, version) = site.published().await;
     let page = viewer.get(&format!("/console/flows/{flow}/edit")).await.text();
-    assert!(page.contains("You may read this flow, not change it."), "{page}");
+    assert!(page.contains("You can view this flow, but not edit it."), "{page}");
     assert!(page.contains("What do you use?") && !page.contains("name=\"definition\""));
     let history = viewer.get(&format!("/console/flows/{flow}/history")).await.text();
     assert!(!history.contains(&format!("{version}/retire")), "{history}");

@@ -48,10 +48,10 @@ async fn a_flow_says_what_it_is_and_how_much_came() {
     assert!(desk.get(&list).await.text().contains("never published"));
     let (flow, version) = site.published().await;
     let text = desk.get(&list).await.text();
-    assert!(text.contains("1 version") && text.contains("No answer yet"), "{text}");
+    assert!(text.contains("1 version") && text.contains("No responses yet"), "{text}");
     site.submit(&submission(version)).await.assert_accepted();
     let text = desk.get(&list).await.text();
-    assert!(text.contains("Last answer") && text.contains("2026-11-15T02:00:00.000Z"), "{text}");
+    assert!(text.contains("Last response") && text.contains("2026-11-15T02:00:00.000Z"), "{text}");
     // Newest first.
     let places = [flow, draft].map(|id| text.find(&format!("/console/flows/{id}/edit")).unwrap());
     assert!(places[0] < places[1]);
@@ -93,7 +93,7 @@ async fn a_copy_is_made_and_an_archived_flow_is_kept_apart() {
     let copied = desk.post(&format!("/console/flows/{flow}/duplicate"), &[]).await;
     assert!(Desk::led_to(&copied).ends_with("/edit?done=duplicated"));
     let ask = desk.get(&format!("/console/flows/{flow}/archive")).await;
-    assert!(ask.text().contains("responses, results and history stay"), "{}", ask.text());
+    assert!(ask.text().contains("responses, results and history are kept"), "{}", ask.text());
     let done = desk.post(&format!("/console/flows/{flow}/archive"), &[]).await;
     let list = Desk::led_to(&done);
     let text = desk.get(&list).await.text();

@@ -27,8 +27,8 @@ async fn a_draft_can_be_seen_and_gone_through_and_nothing_is_stored() {
     assert!(refused.text().contains("Answer this question."));
     let ended = desk.post(&address, &[("go", "send"), ("answers.nps", "9")]).await;
     assert_eq!(ended.status, 200);
-    assert!(ended.text().contains("Preview: nothing was stored."), "{}", ended.text());
-    assert!(!ended.text().contains("Your answers are stored"));
+    assert!(ended.text().contains("Preview: answers are not saved."), "{}", ended.text());
+    assert!(!ended.text().contains("Your answers are saved"));
     let paging = Paging { after: None, order: Order::Asc, limit: 10 };
     let stored =
         site.engine.list_responses(&actor(), flow, &ResponseFilter::default(), paging).await;

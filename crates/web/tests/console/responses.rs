@@ -95,7 +95,7 @@ async fn a_flow_without_responses_says_what_to_do_next() {
     assert!(html.contains("No responses yet"));
     let filtered = format!("{}?answer.nps=9", world.list());
     let html = world.as_a(Role::Owner).await.get(&filtered).await.ok();
-    assert!(html.contains("No response passes these filters"));
+    assert!(html.contains("No matching responses"));
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn a_filter_is_a_chip_in_the_address() {
         ("answer.use=other", vec![b], "What do you use?</bdi>: <bdi>other"),
         ("tag.plan=pro", vec![a], "plan</bdi>: <bdi>pro"),
         ("search=slow", vec![b], "“<bdi>slow"),
-        ("admission=admitted", vec![c], "Admitted"),
+        ("admission=admitted", vec![c], "Linked to respondent"),
         ("from=2026-11-15&to=2026-11-15", vec![c, b, a], "From 2026-11-15"),
         ("to=2026-11-14", vec![], "To 2026-11-14"),
         ("answer.nps=3&search=slow", vec![b], "How likely?</bdi>: <bdi>3"),
@@ -249,14 +249,14 @@ async fn one_response_is_a_page_and_a_panel_with_its_neighbours() {
         "u&lt;1&gt;",
         "x, y",
         "/p&lt;q&gt;",
-        "Admitted",
+        "Linked to respondent",
         "← All responses",
     ] {
         assert!(page.contains(text), "{text}");
     }
     assert!(link(&page, "prev").unwrap().contains(&c.to_string()));
     assert!(link(&page, "next").unwrap().contains(&a.to_string()));
-    assert!(!page.contains("Delete this response"), "a viewer is not offered it");
+    assert!(!page.contains("Delete response"), "a viewer is not offered it");
     let panel = viewer.get(&format!("{}/{b}?panel=1&answer.nps=2", world.list())).await.ok();
     assert!(panel.starts_with("<article"), "{panel}");
     assert_eq!(link(&panel, "next"), None, "the filter holds for neighbours, too");

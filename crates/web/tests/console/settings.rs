@@ -151,7 +151,7 @@ async fn a_respondent_is_found_exported_and_erased_after_a_confirmation() {
     for find in ["", "?find=7", "?find=ANN@mail.example"] {
         assert!(owner.get(&format!("{path}{find}")).await.ok().contains(&id.to_string()), "{find}");
     }
-    assert!(owner.get(&format!("{path}?find=8")).await.ok().contains("Nobody found"));
+    assert!(owner.get(&format!("{path}?find=8")).await.ok().contains("No respondent found"));
     let one = format!("{path}/{id}");
     assert!(owner.get(&one).await.ok().contains("ann@mail.example"));
     let file = owner.post(&format!("{one}/export"), &[]).await;
@@ -196,7 +196,7 @@ async fn somebody_is_added_to_an_app_and_signs_in() {
     let form = [("userId", &*id.to_string()), ("role", "none")];
     owner.post(&format!("{path}/role"), &form).await.to();
     assert_eq!(bob.get(&format!("/console/apps/{app}")).await.status, 404);
-    assert!(bob.get("/console/settings/apps").await.ok().contains("no role in any app"));
+    assert!(bob.get("/console/settings/apps").await.ok().contains("No role in any app"));
 }
 
 #[tokio::test]
@@ -250,7 +250,7 @@ async fn users_and_tokens_of_the_instance_are_managed() {
     assert!(site.engine.list_tokens(&actor()).await.unwrap()[0].revoked_at.is_some());
     let log = root.get("/console/settings/audit").await.ok();
     for told in
-        ["made the admin token “ci”", "added bob@mail.example as owner", "Environment token"]
+        ["created the admin token “ci”", "added bob@mail.example as owner", "Environment token"]
     {
         assert!(log.contains(told), "{told}");
     }
@@ -347,7 +347,7 @@ async fn an_answer_that_contradicts_its_token_is_counted_once() {
     }
     let page = root.get(&path).await.ok();
     assert!(page.contains("2 of 3 requests so far would be refused"), "{page}");
-    for (word, count) in [("Verified", 1), ("Contradicting", 2)] {
+    for (word, count) in [("Verified", 1), ("Mismatch", 2)] {
         let row = format!("<th scope=\"row\">{word}</th><td class=\"number\">{count}</td>");
         assert!(page.contains(&row), "{row}: {page}");
     }
@@ -360,8 +360,8 @@ async fn the_page_of_a_user_says_that_the_provider_ended_their_password() {
     let user = site.user("ann@mail.example", Some(app), Role::Viewer).await;
     let root = site.root().await;
     let path = format!("/console/settings/users/{user}");
-    let ended = "the password and the links that they had before ended";
-    let works = "The password that they have works until then.";
+    let ended = "The first such sign-in removed their password and links";
+    let works = "The current password works until then.";
     let page = root.get(&path).await.ok();
     assert!(!page.contains(ended) && page.contains(works), "{page}");
     let claims = IdClaims {

@@ -65,7 +65,7 @@ async fn what_does_not_match_is_told_alike_and_keeps_what_was_typed() {
         reply.text.replace(email, "…")
     };
     let wrong = refused("ann@mail.example", "wrong password").await;
-    assert!(wrong.contains("do not match"), "{wrong}");
+    assert!(wrong.contains("The e-mail address or password is wrong."), "{wrong}");
     assert_eq!(refused("nobody@mail.example", "wrong password").await, wrong);
     let patch = UserPatch { disabled: Some(true), ..UserPatch::default() };
     site.engine.update_user(&actor(), id, &patch).await.unwrap();

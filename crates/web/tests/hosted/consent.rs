@@ -46,7 +46,7 @@ async fn the_box_starts_unticked_and_decides() {
         assert_eq!(rows[0].respondent_id.is_some(), linked, "{setting} {ticked}");
         let address = browser.page.header("location").unwrap();
         let done = site.get(&address, &[]).await.text();
-        let said = if linked { "they are linked to you" } else { "They are not linked to you" };
+        let said = if linked { "they are linked to you" } else { "They are anonymous" };
         assert!(done.contains(said), "{done}");
         assert!(!address.contains("4711"), "{address}");
     }
@@ -57,8 +57,8 @@ async fn the_ending_tells_whoever_came_by_a_link_of_their_own_that_they_are_know
     for (query, ticked, said) in [
         ("flowAssignmentId=crm-7", true, "they are linked to you"),
         ("identities.traits.plan=pro", true, "they are linked to you"),
-        ("identities.traits.plan=pro", false, "They are not linked to you"),
-        ("tags.plan=pro", true, "They are not linked to you"),
+        ("identities.traits.plan=pro", false, "They are anonymous"),
+        ("tags.plan=pro", true, "They are anonymous"),
     ] {
         let site = Site::start().await;
         let flow = published(&site, asks("ask")).await;

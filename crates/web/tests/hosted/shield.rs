@@ -82,7 +82,7 @@ async fn an_address_that_sends_too_often_waits_and_keeps_its_answers() {
             let seconds: u64 = browser.page.header("retry-after").unwrap().parse().unwrap();
             assert!((1..=31).contains(&seconds), "{seconds}");
             assert!(
-                browser.html().contains("Kept.") && browser.html().contains("Nothing was stored.")
+                browser.html().contains("Kept.") && browser.html().contains("yours was not saved")
             );
         }
     }
@@ -116,7 +116,7 @@ async fn beyond_the_bytes_of_the_day_a_form_says_so_and_keeps_its_answers() {
     assert_eq!(browser.page.status, 429);
     let html = browser.html();
     assert!(
-        html.contains("No more answers can be stored today.") && html.contains("Kept."),
+        html.contains("No more responses can be saved today.") && html.contains("Kept."),
         "{html}"
     );
     assert!(!html.contains("your network"));

@@ -144,7 +144,7 @@ impl Changes {
         }
         self.text(kind, "description", before.description(), after.description());
         if before.default_locale != after.default_locale {
-            let text = format!("The language of the texts is now {}", after.default_locale);
+            let text = format!("The default language is now {}", after.default_locale);
             self.plain(kind, text);
         }
         if before.respondent_analytics != after.respondent_analytics {
@@ -162,12 +162,12 @@ impl Changes {
 
     fn of_ending(&mut self, before: &Definition, after: &Definition) {
         let (was, now, kind) = (&before.ending, &after.ending, ChangeKind::Ending);
-        self.text(kind, "title of the ending", was.title.as_deref(), now.title.as_deref());
-        self.text(kind, "text of the ending", was.body.as_deref(), now.body.as_deref());
+        self.text(kind, "ending title", was.title.as_deref(), now.title.as_deref());
+        self.text(kind, "ending text", was.body.as_deref(), now.body.as_deref());
         if was.redirect_url != now.redirect_url {
             let text = match &now.redirect_url {
-                Some(url) => format!("The ending now leads to {}", quoted(url)),
-                None => "The ending no longer leads anywhere else".to_owned(),
+                Some(url) => format!("The ending now redirects to {}", quoted(url)),
+                None => "The ending no longer redirects".to_owned(),
             };
             self.plain(kind, text);
         }

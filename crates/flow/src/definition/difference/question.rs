@@ -8,12 +8,11 @@ use crate::logic::words::quoted;
 use crate::question::choice::{Choice, has};
 use crate::question::{Label, Question};
 
-const NEW_ID: &str = "Results count it as another question: answers from before keep the old id.";
-const NEW_TYPE: &str = "Answers of another kind are counted apart.";
-const NEW_CHOICE_ID: &str = "Answers from before are counted under the old id.";
-const CHOICE_GONE: &str =
-    "Answers that chose it stay in the results; nobody can choose it any more.";
-const OTHER_SCALE: &str = "Marks on another scale do not compare with those before.";
+const NEW_ID: &str = "Results count it as a new question: earlier answers keep the old ID.";
+const NEW_TYPE: &str = "Answers of the new type are counted separately.";
+const NEW_CHOICE_ID: &str = "Earlier answers are counted under the old ID.";
+const CHOICE_GONE: &str = "Answers that chose it stay in the results; it can no longer be chosen.";
+const OTHER_SCALE: &str = "Ratings on another scale are not comparable with earlier ones.";
 
 /// Notes everything that changed of a question.
 pub(super) fn compare(
@@ -23,7 +22,7 @@ pub(super) fn compare(
 ) {
     let name = quoted(&now.prompt);
     if was.id != now.id {
-        let text = format!("{name} has another id: {} instead of {}", now.id, was.id);
+        let text = format!("{name} has a new ID: {} instead of {}", now.id, was.id);
         changes.of(now, ChangeKind::Renamed, text, Some(NEW_ID));
     }
     if was.prompt != now.prompt {
@@ -68,12 +67,12 @@ fn compare_logic(
             if old == new {
                 return;
             }
-            format!("{name} is now asked if {new}; it was asked if {old}")
+            format!("{name} is now shown if {new}; it was shown if {old}")
         }
         (None, Some(new)) => {
-            format!("{name} is now asked only if {}", new.in_words(after.questions()))
+            format!("{name} is now shown only if {}", new.in_words(after.questions()))
         }
-        _ => format!("{name} is now always asked"),
+        _ => format!("{name} is now always shown"),
     };
     changes.of(now, ChangeKind::Logic, text, None);
 }
@@ -136,7 +135,7 @@ fn compare_choices(
         match renamed(choice, &gone) {
             Some(id) => {
                 let text =
-                    format!("{name}: {what} {label} has another id: {} instead of {id}", choice.id);
+                    format!("{name}: {what} {label} has a new ID: {} instead of {id}", choice.id);
                 changes.of(now, kind, text, Some(NEW_CHOICE_ID));
             }
             None => changes.of(now, kind, format!("{name}: new {what} {label}"), scale),
@@ -158,24 +157,24 @@ fn compare_choices(
         both.map(|choice| choice.id.clone()).collect()
     };
     if common(old, new) != common(new, old) {
-        changes.of(now, kind, format!("{name}: {field} in another order"), None);
+        changes.of(now, kind, format!("{name}: {field} reordered"), None);
     }
 }
 
 /// A field of a type, as authors call it.
 fn in_words(field: &str) -> &str {
     match field {
-        "minLength" => "the shortest answer",
-        "maxLength" => "the longest answer",
-        "min" => "the lowest answer",
-        "max" => "the highest answer",
+        "minLength" => "minimum length",
+        "maxLength" => "maximum length",
+        "min" => "minimum",
+        "max" => "maximum",
         "integer" => "whole numbers only",
-        "minSelected" => "the fewest choices",
-        "maxSelected" => "the most choices",
-        "allowOther" => "an answer of one's own",
-        "shape" => "the look of the marks",
-        "lowLabel" => "the label of the low end",
-        "highLabel" => "the label of the high end",
+        "minSelected" => "minimum choices",
+        "maxSelected" => "maximum choices",
+        "allowOther" => "“Other” with free text",
+        "shape" => "style",
+        "lowLabel" => "label of the low end",
+        "highLabel" => "label of the high end",
         other => other,
     }
 }

@@ -62,8 +62,8 @@ impl Rules for Date {
 
     fn fields() -> Vec<Field> {
         vec![
-            Field::new("min", "Earliest day", FieldKind::Date),
-            Field::new("max", "Latest day", FieldKind::Date),
+            Field::new("min", "Earliest date", FieldKind::Date),
+            Field::new("max", "Latest date", FieldKind::Date),
         ]
     }
 }

@@ -115,22 +115,22 @@ macro_rules! types {
 
 types! {
     "shortText" => ShortText in short_text, "Short text", "One line, such as a name.";
-    "longText" => LongText in long_text, "Long text", "Several lines, in their own words.";
-    "email" => Email in email, "E-mail address", "Checked to look like one.";
+    "longText" => LongText in long_text, "Long text", "Several lines of free text.";
+    "email" => Email in email, "E-mail address", "The format is checked.";
     "url" => Url in url, "Web address", "A link that starts with http.";
     "phone" => Phone in phone, "Telephone number", "Digits, spaces and + - ( ).";
-    "number" => Number in number, "Number", "Within limits, if you like.";
-    "date" => Date in date, "Date", "A day of the calendar.";
+    "number" => Number in number, "Number", "With optional limits.";
+    "date" => Date in date, "Date", "A calendar date.";
     "singleChoice" => SingleChoice in single_choice, "Single choice", "One of several options, all in view.";
-    "dropdown" => Dropdown in dropdown, "Dropdown", "One of many options, in a list that unfolds.";
+    "dropdown" => Dropdown in dropdown, "Dropdown", "One of many options, in a drop-down list.";
     "multipleChoice" => MultipleChoice in multiple_choice, "Multiple choice", "Any of several options.";
-    "ranking" => Ranking in ranking, "Ranking", "Options to be put in order.";
-    "matrix" => Matrix in matrix, "Matrix", "The same scale for several things.";
+    "ranking" => Ranking in ranking, "Ranking", "Options to put in order.";
+    "matrix" => Matrix in matrix, "Matrix", "The same scale for several items.";
     "rating" => Rating in rating, "Rating", "Three to ten stars, numbers or faces.";
     "nps" => Nps in nps, "Net promoter score", "How likely to recommend, from 0 to 10.";
     "yesNo" => YesNo in yes_no, "Yes or no", "Two buttons.";
-    "consent" => Consent in consent, "Consent", "A box to tick.";
-    "statement" => Statement in statement, "Statement", "Something to read; no answer.";
+    "consent" => Consent in consent, "Consent", "A checkbox.";
+    "statement" => Statement in statement, "Statement", "Text without an answer.";
 }
 
 impl QuestionType {

@@ -86,8 +86,8 @@ impl Rules for MultipleChoice {
     fn fields() -> Vec<Field> {
         let selected = |min| FieldKind::Count { min, max: SELECTED_MAX, default: None };
         let mut fields = Options::fields(1..=OPTIONS_MAX);
-        fields.push(Field::new("minSelected", "Fewest choices", selected(0)));
-        fields.push(Field::new("maxSelected", "Most choices", selected(1)));
+        fields.push(Field::new("minSelected", "Minimum choices", selected(0)));
+        fields.push(Field::new("maxSelected", "Maximum choices", selected(1)));
         fields
     }
 }

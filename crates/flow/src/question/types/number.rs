@@ -71,8 +71,8 @@ impl Rules for Number {
     fn fields() -> Vec<Field> {
         let bound = FieldKind::Number { limit: NUMBER_BOUND_MAX };
         vec![
-            Field::new("min", "Lowest number", bound),
-            Field::new("max", "Highest number", bound),
+            Field::new("min", "Minimum", bound),
+            Field::new("max", "Maximum", bound),
             Field::new("integer", "Whole numbers only", FieldKind::Flag),
         ]
     }

@@ -74,9 +74,9 @@ impl Rules for Rating {
         let count = FieldKind::Count { min: 3, max: 10, default: Some(RATING_MAX_DEFAULT) };
         let [low, high] = end_fields();
         vec![
-            Field::new("max", "How many marks", count)
-                .hint("3 to 10; without a number there are 5"),
-            Field::new("shape", "Marks look like", FieldKind::Word { words: SHAPES }),
+            Field::new("max", "Number of steps", count)
+                .hint("3 to 10; default 5"),
+            Field::new("shape", "Style", FieldKind::Word { words: SHAPES }),
             low,
             high,
         ]
@@ -101,8 +101,8 @@ pub(super) fn judge_mark(text: &str, low: u32, high: u32, problems: &mut Problem
 pub(super) fn end_fields() -> [Field; 2] {
     let label = FieldKind::Text { chars_max: LABEL_CHARS_MAX };
     [
-        Field::new("lowLabel", "Words at the low end", label),
-        Field::new("highLabel", "Words at the high end", label),
+        Field::new("lowLabel", "Label of the low end", label),
+        Field::new("highLabel", "Label of the high end", label),
     ]
 }
 

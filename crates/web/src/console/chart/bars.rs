@@ -78,9 +78,9 @@ impl Bars<'_> {
         let most = self.bars.iter().filter(|bar| bar.count > 0).max_by_key(|bar| bar.count);
         let of = super::number::count(self.of, self.unit.0, self.unit.1);
         match most {
-            None => format!("Bars of {} options; none was taken yet.", self.bars.len()),
+            None => format!("{} options; no answers yet.", self.bars.len()),
             Some(most) => format!(
-                "Bars of {} options out of {of}. Most often: {}, {}.",
+                "{} options, {of}. Most frequent: {}, {}.",
                 self.bars.len(),
                 most.label,
                 self.figures(most)

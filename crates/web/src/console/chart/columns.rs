@@ -153,7 +153,7 @@ impl Columns<'_> {
     fn description(&self) -> String {
         let sum = count(self.sum(), self.unit.0, self.unit.1);
         let (Some(first), Some(last)) = (self.columns.first(), self.columns.last()) else {
-            return "Nothing to show yet.".to_owned();
+            return "No answers yet.".to_owned();
         };
         let most = self.columns.iter().max_by_key(|column| column.count).unwrap_or(first);
         format!(

@@ -131,7 +131,7 @@ impl Line<'_> {
             return format!("{} over time; no answers yet.", self.measure);
         };
         format!(
-            "{} by {}: {} ({}) at first, {} ({}) at last. Hollow marks have fewer than {FEW} answers.",
+            "{} by {}: from {} ({}) to {} ({}). Hollow marks have fewer than {FEW} answers.",
             self.measure,
             self.axis.to_lowercase(),
             decimal(*from, 1),

@@ -93,7 +93,7 @@ impl Matrix<'_> {
         if rows.is_empty() {
             return "No answers yet.".to_owned();
         }
-        format!("In each row the share of each column. Most often: {}.", rows.join("; "))
+        format!("Share of each column per row. Most frequent: {}.", rows.join("; "))
     }
 
     fn table(&self) -> Table {

@@ -45,7 +45,7 @@ impl Multiples<'_> {
                                 @if let Some(figure) = &panel.figure { span.multiple-figure { (figure) } }
                                 span.multiple-count { (count(panel.answers, "answer", "answers")) }
                             }
-                            @if panel.answers < FEW { p.multiple-few { "Fewer than " (FEW) " answers: read with care." } }
+                            @if panel.answers < FEW { p.multiple-few { "Fewer than " (FEW) " answers: not reliable." } }
                             (panel.chart.picture(&format!("{id}-{at}")))
                         }
                     }

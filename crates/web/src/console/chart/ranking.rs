@@ -40,8 +40,8 @@ impl Ranking<'_> {
         let (rows, bottom) =
             stacked(sorted.iter().enumerate(), HEAD, |(at, option), top| row(at, option, top));
         let drawing = html! {
-            (words("0", 12.0, "start", Tone::Muted, "The fuller the part, the earlier the place"))
-            (words("100%", 12.0, "end", Tone::Muted, "Mean place"))
+            (words("0", 12.0, "start", Tone::Muted, "Stronger colour: higher rank"))
+            (words("100%", 12.0, "end", Tone::Muted, "Average rank"))
             (rows)
         };
         Chart {
@@ -73,7 +73,7 @@ impl Ranking<'_> {
             return "No answers yet.".to_owned();
         }
         format!(
-            "{}, by mean place: {}.",
+            "{}, by average rank: {}.",
             count(self.answers, "answer", "answers"),
             order.join(", ")
         )
@@ -81,8 +81,8 @@ impl Ranking<'_> {
 
     fn table(&self, sorted: &[&Ranked]) -> Table {
         let most = sorted.iter().map(|option| option.places.len()).max().unwrap_or(0);
-        let mut table = Table::new(&["Option", "Mean place"]);
-        table.columns.extend((1..=most).map(|place| format!("Place {place}")));
+        let mut table = Table::new(&["Option", "Average rank"]);
+        table.columns.extend((1..=most).map(|place| format!("Rank {place}")));
         for option in sorted {
             let mut row = vec![option.label.clone(), mean(option)];
             row.extend((0..most).map(|at| grouped(option.places.get(at).copied().unwrap_or(0))));
@@ -119,7 +119,7 @@ fn places(option: &Ranked, top: f64) -> Markup {
             @let shade = 1.0 - (1.0 - SHADE_MIN) * at as f64 / last;
             rect class="c-shade" x=(Percent(x)) y=(short(top)) width=(Percent(width)) height=(short(BAR)) fill=(Tone::Accent.light())
                 fill-opacity=(short(shade)) stroke=(Tone::Accent.light()) stroke-width="1" {
-                title { "Place " (at + 1) ": " (count(*people, "answer", "answers")) ", " (share(*people, sum)) }
+                title { "Rank " (at + 1) ": " (count(*people, "answer", "answers")) ", " (share(*people, sum)) }
             }
         }
     }

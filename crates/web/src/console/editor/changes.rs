@@ -6,7 +6,7 @@ use sluice_flow::definition::Change;
 pub(super) fn list(changes: &[Change]) -> Markup {
     html! {
         @if changes.is_empty() {
-            p.muted { "Nothing is different." }
+            p.muted { "No changes." }
         } @else {
             ul.changes {
                 @for change in changes {
@@ -26,8 +26,8 @@ pub(super) fn warning(changes: &[Change]) -> Markup {
     html! {
         @if breaking > 0 {
             p.note.warn {
-                @if breaking == 1 { "One change parts" } @else { (breaking) " changes part" }
-                " the results: answers from before and after do not compare there. They are marked below."
+                @if breaking == 1 { "One change splits" } @else { (breaking) " changes split" }
+                " the results: earlier and later answers are not comparable there. These changes are marked below."
             }
         }
     }

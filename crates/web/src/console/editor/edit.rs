@@ -61,9 +61,9 @@ pub(super) async fn save(
     let text = form.raw("definition").replace("\r\n", "\n");
     let wrong = |why: String, tag: &str, faults: &[Fault]| (why, tag.to_owned(), faults.to_vec());
     let (why, tag, faults) = match serde_json::from_str::<Value>(&text) {
-        Err(error) => wrong(format!("It cannot be read as JSON: {error}."), form.raw("tag"), &[]),
+        Err(error) => wrong(format!("This is not valid JSON: {error}."), form.raw("tag"), &[]),
         Ok(definition) if !definition.is_object() => {
-            wrong("It must be an object in { }.".to_owned(), form.raw("tag"), &[])
+            wrong("The JSON must be an object in { }.".to_owned(), form.raw("tag"), &[])
         }
         Ok(definition) => {
             match opened.save_draft(&definition, form.raw("tag")).await? {
@@ -73,8 +73,8 @@ pub(super) async fn save(
                     )));
                 }
                 Saved::Overtaken(theirs) => wrong(
-                    "Somebody else has saved meanwhile, so this was not stored. Save again to put it in the place of \
-                     theirs, or reload the page to see theirs."
+                    "Someone else saved this draft in the meantime, so your changes were not saved. Save again to replace \
+                     their version, or reload the page to see it."
                         .to_owned(),
                     &theirs.tag,
                     &check(&definition).err().unwrap_or_default(),
@@ -120,9 +120,9 @@ fn editor(editing: &Editing, shown: &Shown<'_>, app_grace: Option<u32>) -> Marku
             data-about=(about(editing.published.as_ref())) data-pane="write" {
             (publish::bar(editing))
             @if let Some(wrong) = &shown.wrong { div.errors role="alert" tabindex="-1" { p { (wrong) } } }
-            section.errors.faults id="faults" aria-label="What is to be mended" hidden[shown.faults.is_empty()] {
+            section.errors.faults id="faults" aria-label="Needs fixing" hidden[shown.faults.is_empty()] {
                 details open {
-                    summary { (shown.faults.len()) " to mend before it can be published" }
+                    summary { (shown.faults.len()) " to fix before you can publish" }
                     ul { @for fault in shown.faults { li { code { (fault.pointer) } " " (fault.message) } } }
                 }
             }
@@ -150,12 +150,12 @@ fn switches() -> Markup {
     ];
     html! {
         div.switches {
-            div.chips role="group" aria-label="Parts" {
+            div.chips role="group" aria-label="Sections" {
                 @for (name, word) in PARTS {
                     button.chip type="button" data-shows-section=(name) aria-pressed="false" { (word) }
                 }
             }
-            div.chips.narrowly role="group" aria-label="What is in view" {
+            div.chips.narrowly role="group" aria-label="View" {
                 button.chip type="button" data-shows-pane="write" aria-pressed="true" { "Edit" }
                 button.chip type="button" data-shows-pane="look" aria-pressed="false" { "Preview" }
             }
@@ -169,12 +169,12 @@ fn json_form(base: &str, shown: &Shown<'_>) -> Markup {
             input type="hidden" name="tag" value=(shown.tag);
             div.field {
                 label for="definition" { "Definition as JSON" }
-                p.hint id="definition-hint" { "The whole draft. What it may hold is in the documents: writing a flow." }
+                p.hint id="definition-hint" { "The whole draft. The guide “Writing a flow” describes all fields." }
                 textarea.input.mono id="definition" name="definition" rows="24" spellcheck="false" autocomplete="off"
                     aria-describedby="definition-hint json-wrong" { "\n" (shown.text) }
                 p.error id="json-wrong" role="status" hidden {}
             }
-            noscript { button.button.primary type="submit" { "Save the draft" } }
+            noscript { button.button.primary type="submit" { "Save draft" } }
         }
     }
 }
@@ -189,10 +189,10 @@ fn look(base: &str) -> Markup {
                     button.chip type="button" data-width="desktop" aria-pressed="true" { "Desktop" }
                     button.chip type="button" data-width="phone" aria-pressed="false" { "Phone" }
                 }
-                a.button.small.quiet href={ (base) "/preview" } target="_blank" rel="noopener" { "Open in a tab" }
+                a.button.small.quiet href={ (base) "/preview" } target="_blank" rel="noopener" { "Open in new tab" }
             }
             div.stage data-width="desktop" { iframe title="Preview of the flow" src={ (base) "/preview" } {} }
-            p.hint { "Nothing that you answer here is stored. What is to be mended is left out." }
+            p.hint { "Preview: answers are not saved. Questions with problems are hidden." }
         }
     }
 }
@@ -203,8 +203,8 @@ fn reading(editing: &Editing) -> Markup {
     let base = format!("/console/flows/{}", editing.state.flow.flow_id);
     html! {
         p.note {
-            @if is_archived { "This flow is archived: it can be read and duplicated, not changed." }
-            @else { "You may read this flow, not change it." }
+            @if is_archived { "This flow is archived. You can view and duplicate it, but not edit it." }
+            @else { "You can view this flow, but not edit it." }
         }
         div.editor data-pane="both" {
             div.panes {

@@ -60,7 +60,7 @@ pub(super) async fn show(
     let next = told.last().filter(|_| entries.len() > PAGE_VERSIONS);
     let content = html! {
         @if told.is_empty() {
-            (empty("Nothing was published yet", "Each publish makes a version. They are all kept here, and can be published again.", html! { a.button.primary href={ (base) "/edit" } { "To the editor" } }))
+            (empty("Nothing published yet", "Each publish creates a version. All versions are kept here, and you can publish them again.", html! { a.button.primary href={ (base) "/edit" } { "Open editor" } }))
         } @else {
             ol.versions { @for one in &told { (version_card(one, &base, writes)) } }
             @if before.is_some() || next.is_some() { nav.pager aria-label="Pages" {
@@ -89,7 +89,7 @@ fn version_card(told: &Told<'_>, base: &str, writes: bool) -> Markup {
             p.muted {
                 @if let Some(at) = version.times.published_at { "Published " (time(at)) }
                 @if let Some(who) = published_by { " by " (who) }
-                @if republished_from.is_some() { ", an older version again" }
+                @if republished_from.is_some() { ", a republished older version" }
                 " · " (responses(told.responses))
             }
             @match &told.changes {
@@ -98,19 +98,19 @@ fn version_card(told: &Told<'_>, base: &str, writes: bool) -> Markup {
                     details.more { summary { (changes.len() - CHANGES_SHOWN) " more changes" } (changes::list(&changes[CHANGES_SHOWN..])) }
                 }
                 Some(changes) => (changes::list(changes)),
-                None if version.number == 1 => p.muted { "The first version." },
+                None if version.number == 1 => p.muted { "First version." },
                 None => {},
             }
             div.buttons {
-                a.button.small href=(here) { "See its questions" }
+                a.button.small href=(here) { "View questions" }
                 @if writes && !is_current {
-                    form method="post" action={ (here) "/republish" } data-confirm={ "Publish version " (version.number) " again? It becomes the newest version; the draft stays as it is." } {
+                    form method="post" action={ (here) "/republish" } data-confirm={ "Publish version " (version.number) " again? It becomes the newest version; the draft does not change." } {
                         button.button.small type="submit" { "Publish again" }
                     }
                 }
                 @if writes && !is_retired {
-                    form method="post" action={ (here) "/retire" } data-confirm={ "Withdraw version " (version.number) "? Nobody can open or send it from then on, without grace. Its responses stay." } {
-                        button.button.small.danger type="submit" { "Withdraw" }
+                    form method="post" action={ (here) "/retire" } data-confirm={ "Retire version " (version.number) "? It closes immediately, without a grace window. Its responses are kept." } {
+                        button.button.small.danger type="submit" { "Retire" }
                     }
                 }
             }
@@ -121,17 +121,19 @@ fn version_card(told: &Told<'_>, base: &str, writes: bool) -> Markup {
 /// What a version is now, as a dot and words.
 fn state_words(version: &VersionRow, accepting: Accepting) -> Markup {
     let (class, words) = match accepting {
-        Accepting::Open { until: None } => ("open", html! { "Current: takes answers" }),
+        Accepting::Open { until: None } => ("open", html! { "Current: accepts responses" }),
         Accepting::Open { until: Some(until) } => {
-            ("open", html! { "Current: takes answers until " (time(until)) })
+            ("open", html! { "Current: accepts responses until " (time(until)) })
         }
-        Accepting::InGrace { until } => ("scheduled", html! { "In grace until " (time(until)) }),
+        Accepting::InGrace { until } => {
+            ("scheduled", html! { "In grace window until " (time(until)) })
+        }
         Accepting::NotOpenYet => ("scheduled", html! { "Not open yet" }),
         Accepting::NoLonger if version.times.superseded_at.is_none() => {
-            ("closed", html! { "Current, but the live window is over" })
+            ("closed", html! { "Current, but the live window has ended" })
         }
-        Accepting::NoLonger => ("closed", html! { "Replaced: takes no answers" }),
-        Accepting::Gone => ("archived", html! { "Withdrawn" }),
+        Accepting::NoLonger => ("closed", html! { "Superseded: accepts no responses" }),
+        Accepting::Gone => ("archived", html! { "Retired" }),
     };
     html! { span.state { span class={ "dot " (class) } {} span { (words) } } }
 }
@@ -170,7 +172,7 @@ pub(super) async fn version(
                 }
                 section.look aria-label="Preview" {
                     div.stage data-width="desktop" { iframe title={ "Version " (row.number) } src={ (base) "/preview?version=" (version) } {} }
-                    p.hint { "Nothing that you answer here is stored." }
+                    p.hint { "Preview: answers are not saved." }
                 }
             }
         }

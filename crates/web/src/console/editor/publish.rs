@@ -30,7 +30,7 @@ pub(super) fn bar(editing: &Editing) -> Markup {
     html! {
         div.bar id="bar" {
             div.states {
-                p id="saving" data-state="saved" { @if state.draft.is_some() { "All changes are saved." } @else { "Nothing is changed since version " (state.last_number) "." } }
+                p id="saving" data-state="saved" { @if state.draft.is_some() { "All changes saved" } @else { "No changes since version " (state.last_number) } }
                 p.hint { (standing(state)) }
             }
             div.buttons {
@@ -51,8 +51,8 @@ fn standing(state: &FlowState) -> Markup {
     html! {
         @match &state.current {
             Some(current) => { "Respondents get version " (current.number) "." },
-            None if state.last_number == 0 => "Nothing is published yet. Only you see this.",
-            None => { "Version " (state.last_number) " was withdrawn. Respondents get nothing." },
+            None if state.last_number == 0 => "Not published yet. Only editors can see this draft.",
+            None => { "Version " (state.last_number) " was retired. Respondents see no version." },
         }
     }
 }
@@ -62,12 +62,12 @@ pub(super) fn what_next(state: &FlowState) -> Markup {
     let flow = state.flow.flow_id;
     let number = state.current.as_ref().map_or(0, |current| current.number);
     html! {
-        section.card.next aria-label="What next" {
-            p { strong { "Version " (number) " is live." } " Answer it the way your respondents will, then see the result." }
+        section.card.next aria-label="Next steps" {
+            p { strong { "Version " (number) " is live." } " Answer it as a respondent, then view the result." }
             div.buttons {
-                a.button.primary href={ "/f/" (flow) } target="_blank" rel="noopener" { "Answer it" }
-                a.button href={ "/console/flows/" (flow) "/share" } { "Share it" }
-                a.button href={ "/console/flows/" (flow) "/results" } { "See the results" }
+                a.button.primary href={ "/f/" (flow) } target="_blank" rel="noopener" { "Answer" }
+                a.button href={ "/console/flows/" (flow) "/share" } { "Share" }
+                a.button href={ "/console/flows/" (flow) "/results" } { "View results" }
             }
         }
     }
@@ -126,20 +126,20 @@ fn reviewed(editing: &Editing, warnings: &[Fault], why: Option<&str>) -> Markup 
     let changes = changes_of(editing);
     let has_draft = state.draft.is_some();
     html! {
-        @if let Some(why) = why { div.errors role="alert" tabindex="-1" { p { "Nothing was published: " (why) "." } } }
+        @if let Some(why) = why { div.errors role="alert" tabindex="-1" { p { "Not published: " (why) "." } } }
         @if !editing.faults.is_empty() { (faulty(editing, &base)) }
         @for warning in warnings { p.note.warn { "Warning: " (warning.message) "." } }
         section.card {
-            h2 { @if state.current.is_some() { "What changes" } @else { "The first version" } }
-            @if !has_draft { p.muted { "There is no draft: what is published is what you see." } }
+            h2 { @if state.current.is_some() { "Changes" } @else { "First version" } }
+            @if !has_draft { p.muted { "No unpublished changes." } }
             @else if let Some(changes) = &changes { (changes::warning(changes)) (changes::list(changes)) }
-            @else if state.current.is_none() { p { "Nothing was published before, so there is nothing to compare." } }
-            @else { p.muted { "It can be compared once nothing is left to mend." } }
+            @else if state.current.is_none() { p { "This is the first version, so there is nothing to compare." } }
+            @else { p.muted { "Fix the problems above to see the changes." } }
         }
         @if let Some(current) = &state.current { section.card {
-            h2 { "For people who are answering now" }
+            h2 { "Current respondents" }
             p { (grace_words(state, current.number)) }
-            p.hint { "How many they are is not known: a page that is open tells nobody. " a href={ (base) "/edit#schedule" } { "Change the grace" } }
+            p.hint { "Their number is unknown, because open pages are not tracked. " a href={ (base) "/edit#schedule" } { "Change grace window" } }
         } }
         div.buttons {
             @if has_draft && editing.faults.is_empty() {
@@ -148,7 +148,7 @@ fn reviewed(editing: &Editing, warnings: &[Fault], why: Option<&str>) -> Markup 
                     button.button.primary type="submit" { "Publish version " (state.last_number + 1) }
                 }
             }
-            a.button href={ (base) "/edit" } { "Back to the editor" }
+            a.button href={ (base) "/edit" } { "Back to editor" }
         }
     }
 }
@@ -156,7 +156,7 @@ fn reviewed(editing: &Editing, warnings: &[Fault], why: Option<&str>) -> Markup 
 fn faulty(editing: &Editing, base: &str) -> Markup {
     html! {
         div.errors role="alert" tabindex="-1" {
-            h2 { "It cannot be published yet" }
+            h2 { "Not ready to publish" }
             ul { @for fault in &editing.faults {
                 li { a href={ (base) "/edit" } { code { (fault.pointer) } " " (fault.message) } }
             } }
@@ -178,10 +178,10 @@ fn grace_words(state: &FlowState, number: u32) -> Markup {
     let span = schedule::span_words(seconds);
     html! {
         @if seconds == 0 {
-            "People who have version " (number) " or an older one open can no longer send it once you publish: they are shown the new version with the answers that still fit."
+            "People who have version " (number) " or an older one open can no longer send it after you publish. They get the new version with the answers that still apply."
         } @else {
-            "People who have version " (number) " open can still send it for " (span) " after you publish. After that they are shown the new version with the answers that still fit. Older versions end then at the latest."
-            @if let Some(end) = state.flow.live.ends_at { " No answer is taken after " (time(end)) ", when the live window ends." }
+            "People who have version " (number) " open can still send it for " (span) " after you publish. After that they get the new version with the answers that still apply. Older versions close at the same time or earlier."
+            @if let Some(end) = state.flow.live.ends_at { " No responses are accepted after " (time(end)) ", when the live window ends." }
         }
     }
 }

@@ -8,7 +8,7 @@ pub(super) fn list(definition: &Definition) -> Markup {
     html! {
         @if let Some(description) = definition.description() { p.muted { (description) } }
         ol.reading { @for question in definition.questions() { (one(definition, question)) } }
-        @if definition.questions().is_empty() { p.muted { "It asks nothing." } }
+        @if definition.questions().is_empty() { p.muted { "No questions" } }
     }
 }
 

@@ -62,7 +62,7 @@ fn drawn(
     faults: &[Fault],
 ) -> Markup {
     let inherited = app_grace.or(state.app_grace_window_seconds);
-    let whose = if inherited.is_some() { "the app's" } else { "the default" };
+    let whose = if inherited.is_some() { "the app" } else { "the default" };
     let inherited = span_words(inherited.unwrap_or(GRACE_DEFAULT_SECONDS));
     let field = |id, label, kind, value| Field {
         id,
@@ -74,7 +74,7 @@ fn drawn(
     };
     let name = Field {
         required: true,
-        hint: Some("What it is called in this console. Respondents see the title."),
+        hint: Some("Shown in this console. Respondents see the title."),
         ..field("name", "Name", "text", filled.name)
     };
     html! {
@@ -82,26 +82,26 @@ fn drawn(
             (name.draw())
             fieldset.stack {
                 legend.label { "Live window" }
-                p.hint { "Answers are taken from the start to before the end, in every version. Empty is without limit. Times are in " span data-utc { "UTC" } "." }
+                p.hint { "All versions accept responses from the start until the end. Leave empty for no limit. Times are in " span data-utc { "UTC" } "." }
                 div.inline {
-                    (field("startsAt", "Takes answers from", "datetime-local", &filled.starts).draw())
-                    (field("endsAt", "Until before", "datetime-local", &filled.ends).draw())
+                    (field("startsAt", "Starts", "datetime-local", &filled.starts).draw())
+                    (field("endsAt", "Ends", "datetime-local", &filled.ends).draw())
                 }
             }
             fieldset.stack {
-                legend.label { "Grace" }
-                p.hint { "How long people who opened a version can still send it after a newer one is published. It counts from the next publish on." }
-                label.check { input type="radio" name="grace" value="inherited" checked[!filled.is_own]; span { "As " (whose) ": " (inherited) } }
-                label.check { input type="radio" name="grace" value="own" checked[filled.is_own]; span { "For this flow:" } }
+                legend.label { "Grace window" }
+                p.hint { "How long people who opened a version can still send it after a newer one is published. Applies from the next publish." }
+                label.check { input type="radio" name="grace" value="inherited" checked[!filled.is_own]; span { "Same as " (whose) ": " (inherited) } }
+                label.check { input type="radio" name="grace" value="own" checked[filled.is_own]; span { "Only for this flow:" } }
                 div.inline {
-                    (field("amount", "So many", "number", &filled.amount).draw())
+                    (field("amount", "Amount", "number", &filled.amount).draw())
                     div.field { label for="unit" { "Unit" } select.input id="unit" name="unit" {
                         @for (units, _, _) in UNITS { option value=(units) selected[units == filled.unit] { (units) } }
                     } }
                 }
-                p.hint { "0 seconds is none: what was opened before cannot be sent any more." }
+                p.hint { "0 seconds means no grace window: forms opened before can no longer be sent." }
             }
-            div.buttons { button.button.primary type="submit" { "Save the schedule" } }
+            div.buttons { button.button.primary type="submit" { "Save schedule" } }
         }
     }
 }
@@ -171,7 +171,7 @@ fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
     let Window { starts_at, ends_at } = state.flow.live;
     let mut moment = |id: &str, stored| {
         bound(form, id, stored).unwrap_or_else(|Unreadable| {
-            let message = "must be a day and a time, or empty for no limit";
+            let message = "must be a date and a time, or empty for no limit";
             fault(&format!("/liveWindow/{id}"), message);
             None
         })

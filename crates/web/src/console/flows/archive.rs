@@ -24,13 +24,13 @@ pub(super) async fn ask(
     let content = html! {
         section.card {
             ul {
-                li { "Its page and its public calls answer at once as if it had never been there. Answers that are being written now can no longer be sent." }
-                li { "Its responses, results and history stay, and can be read and exported here." }
-                li { "It cannot be edited or published any more. To go on with it, duplicate it." }
+                li { "Its page and API stop working immediately. People who are answering now can no longer send." }
+                li { "Its responses, results and history are kept. You can still view and export them." }
+                li { "You can no longer edit or publish it. To continue, duplicate it." }
             }
             form.buttons method="post" {
-                button.button.danger.primary type="submit" { "Archive it" }
-                a.button href={ "/console/flows/" (flow) "/edit" } { "Keep it" }
+                button.button.danger.primary type="submit" { "Archive" }
+                a.button href={ "/console/flows/" (flow) "/edit" } { "Cancel" }
             }
         }
     };

@@ -58,9 +58,9 @@ pub(super) async fn show(
         @if is_first_run { (first_run(app, writes)) } @else {
             (views(&base, is_archive))
             @if entries.is_empty() && is_archive {
-                (empty("Nothing is archived", "Flows that you archive are kept here with their responses and results.", html! { a.button href=(base) { "To the flows" } }))
+                (empty("No archived flows", "Archived flows are listed here with their responses and results.", html! { a.button href=(base) { "All flows" } }))
             } @else if entries.is_empty() {
-                (empty("No more flows", "There is nothing on this page.", html! { a.button href=(base) { "To the newest" } }))
+                (empty("No more flows", "This page is empty.", html! { a.button href=(base) { "Newest flows" } }))
             } @else {
                 ul.flows { @for entry in &entries { (row(entry, writes)) } }
                 (pager(&base, is_archive, after.is_some(), entries.last().filter(|_| has_more)))
@@ -94,8 +94,8 @@ async fn read(around: &Around, flows: Vec<FlowState>) -> AdminResult<Vec<Entry>>
 fn views(base: &str, is_archive: bool) -> Markup {
     let is = |here: bool| here.then_some("page");
     html! {
-        nav.chips aria-label="Which flows" {
-            a.chip href=(base) aria-current=[is(!is_archive)] { "In use" }
+        nav.chips aria-label="Show flows" {
+            a.chip href=(base) aria-current=[is(!is_archive)] { "Active" }
             a.chip href={ (base) "?view=archived" } aria-current=[is(is_archive)] { "Archived" }
         }
     }
@@ -119,8 +119,8 @@ fn row(entry: &Entry, writes: bool) -> Markup {
                 p.number { (responses(entry)) }
             }
             p.last.muted { @match entry.last_answer {
-                Some(at) => { span { "Last answer" } (time(at)) }
-                None => "No answer yet",
+                Some(at) => { span { "Last response" } (time(at)) }
+                None => "No responses yet",
             } }
             (menu(entry, &base, writes))
         }
@@ -131,7 +131,7 @@ fn menu(entry: &Entry, base: &str, writes: bool) -> Markup {
     let name = &entry.state.flow.name;
     html! {
         details.choices {
-            summary.button.small.quiet aria-label={ "More for " (name) } { "More" }
+            summary.button.small.quiet aria-label={ "More actions for " (name) } { "More" }
             div.list {
                 @for (part, word) in [("edit", "Edit"), ("share", "Share"), ("responses", "Responses"), ("results", "Results"), ("history", "History")] {
                     a.button.quiet href={ (base) "/" (part) } { (word) }
@@ -154,7 +154,7 @@ fn kind_word(kind: FlowKind) -> &'static str {
 }
 
 fn versions(state: &FlowState) -> String {
-    let draft = if state.draft.is_some() { ", draft open" } else { "" };
+    let draft = if state.draft.is_some() { ", unpublished draft" } else { "" };
     match state.last_number {
         0 => "never published".to_owned(),
         1 => format!("1 version{draft}"),
@@ -190,15 +190,15 @@ fn first_run(app: AppId, writes: bool) -> Markup {
             section.stack {
                 h2 { "Four steps to the first result" }
                 ol.steps {
-                    li { strong { "Choose a template" } " Everything in it can be changed." }
-                    li { strong { "Publish it" } " It has a page of its own at once." }
-                    li { strong { "Answer it yourself" } " The way your respondents will." }
-                    li { strong { "See the result" } " It is there the moment you send." }
+                    li { strong { "Choose a template" } " You can change everything in it." }
+                    li { strong { "Publish" } " It gets its own page immediately." }
+                    li { strong { "Answer" } " See what your respondents see." }
+                    li { strong { "View the result" } " It appears immediately." }
                 }
             }
             (templates::cards(app))
         } @else {
-            (empty("No flow yet", "When somebody who may write makes a survey, a form or a message, it is listed here.", html! {}))
+            (empty("No flows yet", "Surveys, forms and messages that editors create are listed here.", html! {}))
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) async fn show(
 ) -> Answer {
     let around = Around::app(&console, &visitor, app).await?;
     let content = html! {
-        p.muted { "Begin with what is nearest to what you want. Everything in it can be changed, and nothing is public before you publish it." }
+        p.muted { "Choose a template. You can change everything in it, and nothing is public until you publish." }
         (templates::cards(app))
     };
     let frame = Frame::new(&visitor, &around, Place::New, "New flow");

@@ -36,7 +36,7 @@ fn card(app: AppId, template: &Template) -> Markup {
             div.buttons {
                 form method="post" action={ "/console/apps/" (app) "/new" } {
                     input type="hidden" name="template" value=(id);
-                    button.button.primary type="submit" aria-label={ "Use this: " (template.name) } { "Use this" }
+                    button.button.primary type="submit" aria-label={ "Use template: " (template.name) } { "Use template" }
                 }
                 @if !questions.is_empty() {
                     a.button.quiet href={ "/console/apps/" (app) "/templates/" (id) } target="_blank" rel="noopener"

@@ -12,7 +12,7 @@ pub(in super::super) fn errors(
     html! {
         @if !faults.is_empty() {
             div.errors role="alert" tabindex="-1" {
-                h2 { @if faults.len() == 1 { "One thing is to be corrected" } @else { (faults.len()) " things are to be corrected" } }
+                h2 { @if faults.len() == 1 { "One problem needs fixing" } @else { (faults.len()) " problems need fixing" } }
                 ul {
                     @for fault in faults {
                         li {
@@ -28,8 +28,41 @@ pub(in super::super) fn errors(
     }
 }
 
-/// A fault in words: what, and what about it.
+/// A fault as a sentence: the label of the field, then the problem.
 fn told(fault: &Fault) -> String {
     let name = fault.pointer.rsplit('/').next().unwrap_or_default();
-    if name.is_empty() { fault.message.clone() } else { format!("{name}: {}", fault.message) }
+    if name.is_empty() {
+        fault.message.clone()
+    } else {
+        format!("{} {}", label(name), fault.message)
+    }
+}
+
+/// The label of a field by its name in the API.
+fn label(name: &str) -> String {
+    let label = match name {
+        "accentColor" => "Accent colour",
+        "allowedOrigins" => "Allowed origins",
+        "appId" => "App",
+        "bytesPerDay" => "Bytes stored per day",
+        "callsPerSecond" => "Calls per second",
+        "email" => "E-mail address",
+        "endsAt" => "End",
+        "expiresAt" => "Expiry",
+        "graceWindowSeconds" => "Grace window",
+        "kid" => "Key ID",
+        "old" => "Current password",
+        "pem" => "Public key",
+        "retentionDays" => "Retention",
+        "startsAt" => "Start",
+        "url" => "URL",
+        "userId" => "User ID",
+        name => return capitalised(name),
+    };
+    label.to_owned()
+}
+
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

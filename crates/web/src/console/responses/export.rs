@@ -65,8 +65,8 @@ pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
             form.form method="get" action={ "/console/flows/" (flow) "/responses/export" } data-export {
                 h2 id="export-title" { "Export responses" }
                 p.muted {
-                    @if view.is_filtered() { "Only the responses that pass the filters above, over all pages, oldest first." }
-                    @else { "All responses, over all versions, oldest first." }
+                    @if view.is_filtered() { "Only responses that match the filters above, from all pages, oldest first." }
+                    @else { "All responses to all versions, oldest first." }
                 }
                 @for (name, value) in plain.pairs() { input type="hidden" name=(name) value=(value); }
                 fieldset {
@@ -80,10 +80,10 @@ pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
                 }
                 label.check {
                     input type="checkbox" name="headings" value=(Headings::Texts.as_str());
-                    span { "Questions as column names " span.muted { "in " (with_headings.join(" and ")) ", followed by their ids" } }
+                    span { "Questions as column names " span.muted { "in " (with_headings.join(" and ")) ", followed by their IDs" } }
                 }
                 div data-progress hidden {
-                    progress.bar aria-label="Progress of the export" {}
+                    progress.bar aria-label="Export progress" {}
                     p.hint data-progress-words role="status" {}
                 }
                 div.buttons {

@@ -64,13 +64,13 @@ fn adding(flow: FlowId, asked: &Asked, view: &View, tags: &Tags) -> Markup {
             fieldset.inline {
                 legend.label { "Received (days in UTC)" }
                 div.field { label for="from" { "From" } input.input type="date" id="from" name="from" value=[day(view.from)]; }
-                div.field { label for="to" { "To, included" } input.input type="date" id="to" name="to" value=[day(view.to)]; }
+                div.field { label for="to" { "To" } input.input type="date" id="to" name="to" value=[day(view.to)]; }
             }
             fieldset.inline {
-                legend.label { "An answer" }
+                legend.label { "Answer" }
                 div.field { label for="question" { "Question" } (questions(asked)) }
                 div.field {
-                    label for="value" { "Answer" }
+                    label for="value" { "Value" }
                     input.input type="text" id="value" name="value" list="choices" maxlength="500" autocomplete="off";
                     (choices(asked))
                 }
@@ -156,9 +156,9 @@ fn versions(asked: &Asked, view: &View) -> Markup {
 fn admissions(view: &View) -> Markup {
     html! {
         div.field {
-            label for="admission" { "Admission" }
+            label for="admission" { "Consent" }
             select.input id="admission" name="admission" {
-                option value="" { "Both" }
+                option value="" { "Any" }
                 @for admission in Admission::ALL {
                     option value=(admission.as_str()) selected[view.admission == Some(*admission)] { (words_of(*admission)) }
                 }
@@ -169,8 +169,8 @@ fn admissions(view: &View) -> Markup {
 
 pub(super) fn words_of(admission: Admission) -> &'static str {
     match admission {
-        Admission::Admitted => "Admitted",
-        Admission::CollectionOnly => "Collection only",
+        Admission::Admitted => "Linked to respondent",
+        Admission::CollectionOnly => "Anonymous",
     }
 }
 

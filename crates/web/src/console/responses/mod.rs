@@ -143,7 +143,7 @@ fn shown(
                 span.live data-live-state {}
             }
             @if found.page.rows.is_empty() && found.page.next.is_none() {
-                (empty("No response passes these filters", "All responses to this flow were looked at.",
+                (empty("No matching responses", "All responses to this flow were searched.",
                     html! { a.button href=(View::default().address(flow)) { "Show all responses" } }))
                 (table::whole(flow, &columns, view, &[], true))
             } @else {
@@ -172,13 +172,13 @@ fn pager(flow: FlowId, view: &View, found: &Found) -> Markup {
         @if let (true, false, Some(next)) = (is_short, is_newer, found.page.next) {
             p.note data-goes-on=(rows_address(flow, view, next)) data-wanted=(PAGE_ROWS - rows.len()) role="status" {
                 @if rows.is_empty() { "None found yet. " }
-                "Looked back to " (time(next.made_at())) "."
+                "Searched back to " (time(next.made_at())) "."
             }
         }
         @if let (true, Some(last)) = (rows.len() < PAGE_ROWS, found.looked_on_to) {
             p.note role="status" {
                 @if rows.is_empty() { "None found yet. " }
-                "Looked on to " (time(last.made_at())) "; “Newer” looks further."
+                "Searched up to " (time(last.made_at())) "; “Newer” continues the search."
             }
         }
         nav.pager aria-label="Pages" {
@@ -186,7 +186,7 @@ fn pager(flow: FlowId, view: &View, found: &Found) -> Markup {
             @else { a.button rel="prev" href=(newer.address(flow)) { @if found.has_newer { "Newer" } @else { "Newest" } } }
             @if let Some(next) = found.page.next {
                 a.button rel="next" data-older href=(view.with_part(Part::OlderThan(next)).address(flow)) {
-                    @if is_short && !is_newer { "Look further back" } @else { "Older" }
+                    @if is_short && !is_newer { "Search further back" } @else { "Older" }
                 }
             }
         }
@@ -230,7 +230,7 @@ fn nothing_yet(around: &Around, state: &FlowState, now: Timestamp) -> Markup {
     let flow = state.flow.flow_id;
     html! {
         div.responses data-flow=(flow) data-live=(live::address(flow, &View::default(), None, now)) data-reload {
-            (steps::first_run(around, state, "Responses appear here as they come in."))
+            (steps::first_run(around, state, "Responses appear here as they arrive."))
         }
     }
 }
@@ -251,7 +251,7 @@ mod tests {
         let flow = FlowId::from_uuid(v7(Timestamp::from_millis(0), 0, 0));
         let view = View { part: Part::NewerThan(id(5)), ..View::default() };
         let shown = pager(flow, &view, &found).into_string();
-        assert!(shown.contains("None found yet.") && shown.contains("Looked on to"), "{shown}");
+        assert!(shown.contains("None found yet.") && shown.contains("Searched up to"), "{shown}");
         assert!(shown.contains(&format!("before={}", id(9))), "newer goes on from there: {shown}");
         assert!(shown.contains(&format!("after={}", id(9))), "older has the fifth again: {shown}");
     }

@@ -123,7 +123,7 @@ impl Whole<'_> {
                         (self.step(self.newer, "prev", "Newer"))
                         (self.step(self.older, "next", "Older"))
                         @if in_panel {
-                            a.button.small href=(self.address(row.response_id)) { "Open as a page" }
+                            a.button.small href=(self.address(row.response_id)) { "Open page" }
                             button.button.small type="button" data-closes { "Close" }
                         }
                     }
@@ -205,11 +205,11 @@ impl Whole<'_> {
         let row = self.row;
         html! {
             details.more.deletion {
-                summary { "Delete this response" }
+                summary { "Delete response" }
                 form.note.bad method="post" action={ "/console/flows/" (row.flow_id) "/responses/" (row.response_id) "/delete" } {
                     @for (name, value) in self.view.pairs() { input type="hidden" name=(name) value=(value); }
-                    p { "It is deleted for good, and leaves the results at once. That it was deleted stays in the audit log; what it said does not." }
-                    button.button.danger.primary type="submit" { "Delete for good" }
+                    p { "The response is deleted permanently and disappears from the results immediately. The audit log records the deletion, but not the content." }
+                    button.button.danger.primary type="submit" { "Delete permanently" }
                 }
             }
         }
@@ -231,7 +231,7 @@ fn flattened(json: Option<&str>) -> Vec<(&'static str, String)> {
         ("Language", "/locale"),
         ("Page", "/page/path"),
         ("Query", "/page/search"),
-        ("Came from", "/page/referrer"),
+        ("Referrer", "/page/referrer"),
         ("Browser", "/userAgent"),
     ]
     .into_iter()

@@ -48,7 +48,7 @@ pub(super) fn whole(
                         th scope="col" { "Version" }
                         @for question in &columns.questions { th.prompt scope="col" title=(question.prompt) { (cut(&question.prompt)) } }
                         th scope="col" { "Tags" }
-                        th scope="col" { "Admission" }
+                        th scope="col" { "Consent" }
                     }
                 }
                 tbody data-rows { @for row in rows { (self::row(flow, columns, view, row)) } }
@@ -82,7 +82,7 @@ pub(super) fn row(flow: FlowId, columns: &Columns<'_>, view: &View, row: &Respon
                 }
             }
             td data-label="Tags" { (tags(row)) }
-            td data-label="Admission" {
+            td data-label="Consent" {
                 @if row.admission == Admission::Admitted { (words_of(row.admission)) }
                 @else { span.muted { (words_of(row.admission)) } }
             }

@@ -27,7 +27,7 @@ pub(super) fn card(flow: FlowId, report: &Report, at: usize, asked: &Question<'_
             }
             (wordings(question))
             @if question.answered > 0 && question.answered < FEW {
-                p.hint.few { "Fewer than " (FEW) " answers: read shares with care." }
+                p.hint.few { "Fewer than " (FEW) " answers: shares are not reliable." }
             }
             @if report.parts.is_empty() {
                 (alone(flow, report, &id, asked))
@@ -69,7 +69,7 @@ fn compared(flow: FlowId, report: &Report, id: &str, asked: &Question<'_>) -> Ma
         @match compare::multiples(report, question) {
             Some(multiples) => (multiples.figure(id, tools(flow, report, &format!("question-{key}"), &question.prompt))),
             None if question.distribution == Distribution::Text => (written::texts(flow, report, question)),
-            None => p.muted { "No answers in any of these parts." },
+            None => p.muted { "No answers in these groups" },
         }
     }
 }
@@ -95,7 +95,7 @@ fn wordings(question: &QuestionSummary) -> Markup {
     html! {
         @if !question.worded_before.is_empty() {
             details.more.wordings {
-                summary { "Worded differently before" }
+                summary { "Earlier wording" }
                 ul {
                     @for (number, prompt) in &question.worded_before {
                         li { "Until version " (number) ": " q dir="auto" { (prompt) } }
@@ -120,7 +120,7 @@ fn kind_of(question: &QuestionSummary) -> String {
     let offered = QuestionType::OFFERED.iter().find(|(own, ..)| *own == name);
     let label = offered.map_or(name, |(_, label, _)| label);
     match name {
-        "multipleChoice" => format!("{label}, shares may come to more than 100%"),
+        "multipleChoice" => format!("{label}, shares may add up to more than 100%"),
         _ => label.to_owned(),
     }
 }

@@ -10,7 +10,7 @@ use crate::console::parts::number;
 
 /// Why there is no comparison by a tag beside a filter by one.
 const ONE_TAG: &str =
-    "Answers are counted by one tag at a time. Remove the filter by a tag to compare by tags.";
+    "You can use only one tag at a time. Remove the tag filter to compare by tags.";
 
 pub(super) fn bar(flow: FlowId, report: &Report) -> Markup {
     html! {
@@ -52,7 +52,7 @@ fn between(flow: FlowId, report: &Report) -> Markup {
         form.inline method="get" action=(View::default().address(flow)) {
             (hidden(&others))
             div.field { label for="from" { "From (UTC)" } input.input type="date" id="from" name="from" value=(value(from)); }
-            div.field { label for="to" { "To, included" } input.input type="date" id="to" name="to" value=(value(to)); }
+            div.field { label for="to" { "To" } input.input type="date" id="to" name="to" value=(value(to)); }
             button.button type="submit" { "Show" }
         }
     }
@@ -122,7 +122,7 @@ fn comparisons(report: &Report) -> Markup {
             label for="compare" { "Compare" }
             select.input id="compare" name="compare" {
                 option value="" { "Nothing" }
-                option value="period" selected[is(&Compare::Period)] { "With the period before" }
+                option value="period" selected[is(&Compare::Period)] { "With the previous period" }
                 @if report.summary.versions.len() > 1 {
                     option value="version" selected[is(&Compare::Version)] { "By version" }
                 }
@@ -161,7 +161,7 @@ fn chosen(flow: FlowId, report: &Report) -> Markup {
                     (out(View { compare: None, ..view.clone() }, html! {
                         @match compare {
                             Compare::Version => "Compared by version",
-                            Compare::Period => "Compared with the period before",
+                            Compare::Period => "Compared with the previous period",
                             Compare::Tag(name) if are_two_tags => { "Not compared by " (name) },
                             Compare::Tag(name) => { "Compared by " (name) },
                         }
@@ -169,7 +169,7 @@ fn chosen(flow: FlowId, report: &Report) -> Markup {
                 }
                 @if view.tag.is_some() { span.hint { (ONE_TAG) } }
                 @if report.parts.is_empty() && view.compare.is_some() && !are_two_tags {
-                    span.hint { "There is nothing to compare by this here." }
+                    span.hint { "Nothing to compare here" }
                 }
             }
         }

@@ -24,10 +24,10 @@ pub(super) fn line(report: &Report) -> Markup {
         dl.stats {
             (stat("Responses", html! { (number(summary.responses)) }, html! {}))
             (stat("Last 7 days", html! { (number(last_week)) }, change(last_week, week_before)))
-            (stat("Agreed to be known", html! { (share(summary.admitted, summary.responses)) },
+            (stat("Linked to a respondent", html! { (share(summary.admitted, summary.responses)) },
                 html! { (number(summary.admitted)) " of " (number(summary.responses)) }))
             @if let (Some(first), Some(last)) = (first, with_some().next_back()) {
-                (stat("First and last", html! { span.stat-days { (written(first.day)) } },
+                (stat("First and last response", html! { span.stat-days { (written(first.day)) } },
                     html! { "to " (written(last.day)) " (UTC)" }))
             }
         }
@@ -52,16 +52,16 @@ fn weeks(report: &Report) -> (u64, u64) {
 /// In words and with a sign; by colour it would be a judgement.
 fn change(now: u64, before: u64) -> Markup {
     let text = match (now, before) {
-        (0, 0) => "none in the 7 before either".to_owned(),
-        (_, 0) => "none in the 7 before".to_owned(),
+        (0, 0) => "none in the previous 7 days either".to_owned(),
+        (_, 0) => "none in the previous 7 days".to_owned(),
         (now, before) if now == before => {
-            format!("as many as in the 7 before ({})", number(before))
+            format!("as many as in the previous 7 days ({})", number(before))
         }
         (now, before) => {
             let percent = 100.0 * (now as f64 - before as f64) / before as f64;
             let (arrow, word) = if now > before { ("▲", "more") } else { ("▼", "fewer") };
             format!(
-                "{arrow} {}% {word} than in the 7 before ({})",
+                "{arrow} {}% {word} than in the previous 7 days ({})",
                 decimal(percent.abs(), 0),
                 number(before)
             )
@@ -107,11 +107,11 @@ mod tests {
     #[test]
     fn a_change_is_told_in_words() {
         for (now, before, text) in [
-            (0, 0, "none in the 7 before either"),
-            (5, 0, "none in the 7 before"),
-            (5, 5, "as many as in the 7 before (5)"),
-            (6, 4, "▲ 50% more than in the 7 before (4)"),
-            (1, 4, "▼ 75% fewer than in the 7 before (4)"),
+            (0, 0, "none in the previous 7 days either"),
+            (5, 0, "none in the previous 7 days"),
+            (5, 5, "as many as in the previous 7 days (5)"),
+            (6, 4, "▲ 50% more than in the previous 7 days (4)"),
+            (1, 4, "▼ 75% fewer than in the previous 7 days (4)"),
         ] {
             assert_eq!(change(now, before).into_string(), text);
         }

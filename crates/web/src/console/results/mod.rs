@@ -61,17 +61,17 @@ fn shown(state: &FlowState, report: &Report) -> Markup {
     let flow = state.flow.flow_id;
     html! {
         p.report-head {
-            (state.flow.name) " · " (report.words()) " · made " (time(report.now))
+            (state.flow.name) " · " (report.words()) " · created " (time(report.now))
         }
         (filters::bar(flow, report))
         @if report.summary.counting.is_some() {
-            p.note { "Older responses are still being counted. The numbers grow until that is done; new responses are counted at once." }
+            p.note { "Older responses are still being counted, so the numbers will grow. New responses are counted immediately." }
         }
         @if report.summary.partial {
-            p.note { "This tag had so many values on some day that not all of them were told apart. Responses with this one may be missing here." }
+            p.note { "This tag had too many values on some days to count all of them separately. Some responses may be missing here." }
         }
         @if report.summary.responses == 0 {
-            (empty("No response passes these filters", "There are responses to this flow, but none in this period with this version and tag.",
+            (empty("No matching responses", "This flow has responses, but none match these filters.",
                 html! { a.button href=(View::default().address(flow)) { "Show all" } }))
         } @else {
             (head::line(report))

@@ -41,10 +41,12 @@ impl Headline {
             Distribution::Ranking { options } => {
                 let ranked = options.iter().filter_map(|option| Some((option.mean_place?, option)));
                 match ranked.min_by(|a, b| a.0.total_cmp(&b.0)) {
-                    Some((place, option)) => {
-                        new(decimal(place, 2), option.label.clone(), Some("Best mean place".into()))
-                    }
-                    None => none("Mean place"),
+                    Some((place, option)) => new(
+                        decimal(place, 2),
+                        option.label.clone(),
+                        Some("Best average rank".into()),
+                    ),
+                    None => none("Average rank"),
                 }
             }
             Distribution::Numbers { mean, median, min, max, .. } => match mean {
@@ -81,11 +83,7 @@ fn new(figure: impl Into<String>, caption: impl Into<String>, detail: Option<Str
 }
 
 fn taken(options: usize) -> String {
-    if options == 1 {
-        "Of those who answered".to_owned()
-    } else {
-        "Most frequent answer".to_owned()
-    }
+    if options == 1 { "Of all answers".to_owned() } else { "Most frequent answer".to_owned() }
 }
 
 fn range(median: Option<f64>, min: Option<f64>, max: Option<f64>) -> Option<String> {
@@ -183,7 +181,7 @@ fn bars(question: &QuestionSummary, options: &[OptionCount], other: u64) -> Char
     let mut bars: Vec<Bar> =
         options.iter().filter(|option| option.still_offered || option.count > 0).map(bar).collect();
     if other > 0 {
-        bars.push(Bar { label: "Other, in their own words".to_owned(), note: None, count: other });
+        bars.push(Bar { label: "Other".to_owned(), note: None, count: other });
     }
     Bars { title: &question.prompt, unit: ANSWERS, of: question.answered, bars }.chart()
 }

@@ -56,7 +56,7 @@ fn size(count: u64, most: u64) -> u64 {
 
 fn newest(flow: FlowId, written: &Written) -> Markup {
     html! {
-        h3 { "Newest answers" }
+        h3 { "Latest answers" }
         ul.quotes {
             @for (response, text) in &written.newest {
                 li {
@@ -84,22 +84,19 @@ fn source(report: &Report, written: &Written) -> String {
     };
     if report.texts.looked_at >= TEXT_RESPONSES {
         format!(
-            "From {answers} in the newest {} responses. Words that every text has are left out.",
+            "From {answers} in the latest {} responses. Common words are hidden.",
             number(TEXT_RESPONSES as u64)
         )
     } else {
-        format!("From {answers}. Words that every text has are left out.")
+        format!("From {answers}. Common words are hidden.")
     }
 }
 
 fn nothing(report: &Report) -> String {
     if report.texts.looked_at >= TEXT_RESPONSES {
-        format!(
-            "None of the newest {} responses has an answer to it.",
-            number(TEXT_RESPONSES as u64)
-        )
+        format!("None of the latest {} responses has an answer.", number(TEXT_RESPONSES as u64))
     } else {
-        "No answers yet.".to_owned()
+        "No answers yet".to_owned()
     }
 }
 

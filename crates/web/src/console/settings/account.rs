@@ -120,7 +120,7 @@ async fn view(
         None => html! {
             section.card {
                 h2 { "Your account" }
-                p { "You are signed in with the admin token “" (visitor.who) "”, and can do what the token can. To have a name and a password here, let an owner add you as a user." }
+                p { "You are signed in with the admin token “" (visitor.who) "” and have its permissions. To sign in with a name and a password, ask an owner to add you as a user." }
             }
         },
     };
@@ -131,7 +131,7 @@ fn list(sessions: &[OwnSession]) -> Markup {
     html! {
         section.card {
             h2 { "Sessions" }
-            p { "Where you are signed in. End what you do not recognise, and change your password then." }
+            p { "Your signed-in browsers. If you do not recognise one, end it and change your password." }
             div.scroll tabindex="0" role="region" aria-label="Sessions" {
                 table.table.stacks {
                     thead { tr { th scope="col" { "Signed in" } th scope="col" { "Last used" } th scope="col" { span.unseen { "Actions" } } } }
@@ -181,16 +181,16 @@ fn form(visitor: &Visitor, faults: &[Fault], has_provider: bool) -> Markup {
             p { "You are " strong { (visitor.who) } "." }
         }
         section.card {
-            h2 { "Change your password" }
+            h2 { "Password" }
             @if has_provider {
-                p { "A password that you had before you first signed in with your organisation's account ended then. To have another one, ask an owner of the instance for a link." }
+                p { "Your password was removed when you first signed in with your organisation's account. To set a new one, ask an owner of the instance for a link." }
             }
             (parts::errors(faults, field_of))
             form.form method="post" action="/console/settings/account" {
-                (own("old", "Password as it is now", "current-password", None).draw())
-                (own("password", "New password", "new-password", Some("At least 10 characters. A few words that you can remember are fine.")).draw())
-                div.buttons { button.button.primary type="submit" { "Change the password" } }
-                p.muted { "You stay signed in here; every other browser is signed out." }
+                (own("old", "Current password", "current-password", None).draw())
+                (own("password", "New password", "new-password", Some("At least 10 characters. A few words that you can remember work well.")).draw())
+                div.buttons { button.button.primary type="submit" { "Change password" } }
+                p.muted { "You stay signed in here. All other browsers are signed out." }
             }
         }
     }

@@ -73,13 +73,13 @@ async fn view(
 fn nothing(may_make: bool) -> Markup {
     match may_make {
         true => parts::empty(
-            "No app yet",
-            "An app is a product that collects feedback: it has its own flows, keys and people. Make the first one below.",
+            "No apps yet",
+            "An app is a product that collects feedback, with its own flows, keys and people. Create the first one below.",
             html! {},
         ),
         false => parts::empty(
-            "You have no role in any app yet",
-            "You are signed in, but nobody has given you a role. Ask an owner of the app that you want to see to add you.",
+            "No role in any app",
+            "You are signed in but have no role yet. Ask an owner of the app to add you.",
             html! {},
         ),
     }
@@ -91,7 +91,7 @@ fn list(apps: &[AppHandle]) -> Markup {
             h2 { "Apps" }
             div.scroll tabindex="0" role="region" aria-label="Apps" {
                 table.table.hover {
-                    thead { tr { th scope="col" { "Name" } th scope="col" { "Id" } th scope="col" { "Made" } th scope="col" { span.unseen { "Settings" } } } }
+                    thead { tr { th scope="col" { "Name" } th scope="col" { "ID" } th scope="col" { "Created" } th scope="col" { span.unseen { "Settings" } } } }
                     tbody {
                         @for app in apps.iter().map(|app| &app.row) {
                             tr {
@@ -112,7 +112,7 @@ fn form(name: &str, faults: &[Fault]) -> Markup {
     let field = Field {
         id: "name",
         label: "Name of the app",
-        hint: Some("Such as your product's. People who answer do not see it."),
+        hint: Some("For example your product's name. Respondents do not see it."),
         value: name,
         required: true,
         error: faults.first().map(|fault| fault.message.as_str()),
@@ -120,11 +120,11 @@ fn form(name: &str, faults: &[Fault]) -> Markup {
     };
     html! {
         section.card {
-            h2 { "Make an app" }
+            h2 { "New app" }
             (parts::errors(faults, |_| Some("name".to_owned())))
             form.form method="post" action="/console/settings/apps" {
                 (field.draw())
-                div.buttons { button.button.primary type="submit" { "Make the app" } }
+                div.buttons { button.button.primary type="submit" { "Create app" } }
             }
         }
     }

@@ -59,7 +59,7 @@ async fn log(
     });
     Ok(html! {
         @if entries.is_empty() {
-            (parts::empty("Nothing here", "What people and programs change is noted here, with who and when.", html! {}))
+            (parts::empty("No entries", "Changes by people and programs are listed here, with time and author.", html! {}))
         } @else {
             (table(&entries, app.is_none(), around))
             nav.pager aria-label="Pages" {
@@ -78,13 +78,13 @@ fn table(entries: &[AuditEntry], of_all: bool, around: &Around) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Audit log" {
             table.table.stacks {
-                thead { tr { th scope="col" { "When" } th scope="col" { "Who" } th scope="col" { "What" } @if of_all { th scope="col" { "App" } } } }
+                thead { tr { th scope="col" { "Time" } th scope="col" { "Actor" } th scope="col" { "Action" } @if of_all { th scope="col" { "App" } } } }
                 tbody {
                     @for entry in entries {
                         tr {
-                            td data-label="When" { (time(entry.row.audit_id.made_at())) }
-                            td data-label="Who" { (entry.who) }
-                            td data-label="What" { (entry_of(entry)) }
+                            td data-label="Time" { (time(entry.row.audit_id.made_at())) }
+                            td data-label="Actor" { (entry.who) }
+                            td data-label="Action" { (entry_of(entry)) }
                             @if of_all { td data-label="App" { @if let Some(app) = entry.row.app_id { (app_name(app)) } } }
                         }
                     }
@@ -106,8 +106,8 @@ fn entry_of(entry: &AuditEntry) -> Markup {
                     @if row.subject.starts_with("fl_") { a href={ "/console/flows/" (row.subject) } { code { (row.subject) } } }
                     @else { code { (row.subject) } }
                 }
-                dt { "By" } dd { code { (row.actor) } }
-                @if row.detail != "{}" { dt { "Particulars" } dd { code { (row.detail) } } }
+                dt { "Actor" } dd { code { (row.actor) } }
+                @if row.detail != "{}" { dt { "Details" } dd { code { (row.detail) } } }
             }
         }
     }

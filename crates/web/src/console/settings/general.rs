@@ -20,13 +20,13 @@ use super::super::session::Visitor;
 use super::{app_page, error_of, may};
 
 const PART: &str = "";
-const GRACE_HINT: &str = "How long answers to a version are still taken after the next one is published. 3,600 is an hour; empty means a day.";
+const GRACE_HINT: &str = "How long a version still accepts responses after the next one is published. 3,600 is one hour; empty means one day.";
 const RETENTION_HINT: &str =
-    "Responses that are older are deleted for good, by the hour. Empty means that they are kept.";
-const ORIGINS_HINT: &str = "Sites that may embed the flows and call the API from a browser, one per line, such as https://shop.example, or https://*.shop.example for all hosts below it. Empty means any.";
-const CALLS_HINT: &str = "API calls that this app may make. Twice as many may come at once. Empty means the server's limit.";
+    "Older responses are deleted permanently, every hour. Leave empty to keep them indefinitely.";
+const ORIGINS_HINT: &str = "Sites that may embed flows and call the API from a browser, one per line, such as https://shop.example, or https://*.shop.example for all its subdomains. Leave empty to allow any.";
+const CALLS_HINT: &str = "Maximum API calls of this app. Bursts may be twice as large. Leave empty for the server's limit.";
 const BYTES_HINT: &str =
-    "Answers beyond this are refused until midnight UTC. Empty means the server's limit.";
+    "Responses beyond this are refused until midnight UTC. Leave empty for the server's limit.";
 
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
@@ -198,16 +198,16 @@ fn form(visitor: &Visitor, app: &AppRow, typed: &Typed, faults: &[Fault]) -> Mar
                     p.muted { "Its id is " code { (app.app_id) } "." }
                 }
                 section.card {
-                    h2 { "Time" }
-                    (Field { kind: "number", ..own("graceWindowSeconds", "Grace, in seconds", Some(GRACE_HINT), &typed.grace) }.draw())
+                    h2 { "Time limits" }
+                    (Field { kind: "number", ..own("graceWindowSeconds", "Grace window, in seconds", Some(GRACE_HINT), &typed.grace) }.draw())
                     @if may(visitor, Scope::Erase, app.app_id) {
-                        (Field { kind: "number", ..own("retentionDays", "Keep responses for, in days", Some(RETENTION_HINT), &typed.retention) }.draw())
+                        (Field { kind: "number", ..own("retentionDays", "Keep responses, in days", Some(RETENTION_HINT), &typed.retention) }.draw())
                     } @else {
-                        p.muted { "Responses are kept " @if typed.retention.is_empty() { "for ever" } @else { "for " (typed.retention) " days" } ". Owners can change this." }
+                        p.muted { "Responses are kept " @if typed.retention.is_empty() { "indefinitely" } @else { "for " (typed.retention) " days" } ". Owners can change this." }
                     }
                 }
                 section.card {
-                    h2 { "Other sites" }
+                    h2 { "Sites" }
                     (Field { lines: 3, mono: true, ..own("allowedOrigins", "Allowed origins", Some(ORIGINS_HINT), &typed.origins) }.draw())
                 }
                 section.card {
@@ -216,10 +216,10 @@ fn form(visitor: &Visitor, app: &AppRow, typed: &Typed, faults: &[Fault]) -> Mar
                         (Field { kind: "number", ..own("callsPerSecond", "Calls per second", Some(CALLS_HINT), &typed.calls) }.draw())
                         (Field { kind: "number", ..own("bytesPerDay", "Bytes stored per day", Some(BYTES_HINT), &typed.bytes) }.draw())
                     } @else {
-                        p.muted { (limits(app)) " Administrators of the server can change this." }
+                        p.muted { (limits(app)) " Server administrators can change this." }
                     }
                 }
-                (look(app, typed, own("accentColor", "Accent colour", Some("Such as #0a7d4f. Empty means Sluice's own."), &typed.accent), error("logo")))
+                (look(app, typed, own("accentColor", "Accent colour", Some("A hex value such as #0a7d4f. Leave empty for the default."), &typed.accent), error("logo")))
             }
             @if may_write { div.buttons { button.button.primary type="submit" { "Save" } } }
         }
@@ -242,17 +242,17 @@ fn look(app: &AppRow, typed: &Typed, accent: Field, logo_error: Option<&str>) ->
             (accent.draw())
             div.field {
                 label for="logo-file" { "Logo" }
-                p.hint id="logo-hint" { "A PNG, JPEG, WebP or SVG picture of at most 64 KiB." }
+                p.hint id="logo-hint" { "A PNG, JPEG, WebP or SVG image of at most 64 KiB" }
                 @if let Some(logo) = &logo {
-                    p { img.logo src=(logo) alt="The logo as it is now"; }
+                    p { img.logo src=(logo) alt="Current logo"; }
                 }
                 input.input type="file" id="logo-file" accept="image/png,image/jpeg,image/webp,image/svg+xml" data-logo="logo" aria-describedby="logo-hint";
                 input type="hidden" id="logo" name="logo" value=(typed.logo);
-                noscript { p.hint { "To choose a picture, this page needs its script. The command line can do it too: sluice app set --logo." } }
+                noscript { p.hint { "Choosing an image requires JavaScript. You can also use the command line: sluice app set --logo." } }
                 @if let Some(error) = logo_error { p.error { (error) } }
             }
-            @if logo.is_some() { (check("withoutLogo", "yes", "Remove the logo", typed.without_logo)) }
-            (check("spamProtection", "yes", "Ask again where an answer looks as if a robot had sent it", typed.spam))
+            @if logo.is_some() { (check("withoutLogo", "yes", "Remove logo", typed.without_logo)) }
+            (check("spamProtection", "yes", "Ask suspected bots to confirm", typed.spam))
         }
     }
 }

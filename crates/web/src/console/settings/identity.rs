@@ -22,20 +22,16 @@ use super::{app_page, error_of, may};
 
 const PART: &str = "identity";
 const MODES: [(&str, IdentityVerification, &str); 3] = [
-    (
-        "off",
-        IdentityVerification::Off,
-        "Off: tokens are not looked at. Anybody can send any user id.",
-    ),
+    ("off", IdentityVerification::Off, "Off: tokens are ignored. Anyone can send any user ID."),
     (
         "observe",
         IdentityVerification::Observe,
-        "Observe: tokens are checked and counted, and nobody is refused. Watch the counts below before you enforce.",
+        "Observe: tokens are checked and counted, but nothing is refused. Check the counts below before you enforce.",
     ),
     (
         "enforce",
         IdentityVerification::Enforce,
-        "Enforce: without a valid token nobody reads a flow or answers it.",
+        "Enforce: reading or answering a flow requires a valid token.",
     ),
 ];
 
@@ -158,7 +154,7 @@ async fn view(
     let content = html! {
         @if let Some((kid, secret)) = &page.secret {
             section.note.good role="status" {
-                p { strong { "The signing secret of " (kid) } " – it is shown now and never again. Keep it on your server, not in a page or an app." }
+                p { strong { "The signing secret of " (kid) } " – it is shown only once. Keep it on your server, not in a page or an app." }
                 (parts::code("secret", "Signing secret", secret))
             }
         }
@@ -174,7 +170,7 @@ fn mode(app: AppId, current: IdentityVerification, may_change: bool, faults: &[F
     html! {
         section.card {
             h2 { "Mode" }
-            p { "Your server can sign a token that says who somebody is. Sluice then links answers only to people who are who they say." }
+            p { "Your server can sign a token that proves a user's identity. Sluice then links responses only to verified users." }
             (parts::errors(faults, |_| Some("mode-enforce".to_owned())))
             form.form method="post" action={ "/console/apps/" (app) "/settings/identity" } {
                 fieldset disabled[!may_change] {
@@ -186,7 +182,7 @@ fn mode(app: AppId, current: IdentityVerification, may_change: bool, faults: &[F
                         }
                     }
                 }
-                @if may_change { div.buttons { button.button.primary type="submit" { "Save the mode" } } }
+                @if may_change { div.buttons { button.button.primary type="submit" { "Save mode" } } }
             }
         }
     }
@@ -200,58 +196,58 @@ fn counts(report: &VerificationReport) -> Markup {
     // one token.
     let agreeing = count(Checked::Verified).saturating_sub(count(Checked::Mismatch));
     let rows = [
-        ("Verified", agreeing, "A valid token. Let in under every mode."),
+        ("Verified", agreeing, "A valid token. Accepted in every mode."),
         (
-            "Without a token",
+            "No token",
             count(Checked::Missing),
-            "Under “enforce” refused: these pages or apps do not send one yet.",
+            "Refused by “enforce”. These pages or apps do not send a token yet.",
         ),
         (
             "Expired",
             count(Checked::Expired),
-            "Under “enforce” refused, until the page asks for a fresh token.",
+            "Refused by “enforce” until the page gets a new token.",
         ),
         (
-            "Not valid",
+            "Invalid",
             invalid,
-            "Under “enforce” refused: a wrong key, audience or form. Which, is listed below.",
+            "Refused by “enforce”: wrong key, audience or format. See the details below.",
         ),
         (
-            "Contradicting",
+            "Mismatch",
             count(Checked::Mismatch),
-            "The user id or e-mail that was sent is not that of the token. Under “enforce” the answer is refused.",
+            "The submitted user ID or e-mail address differs from the token. Refused by “enforce”.",
         ),
         (
-            "Keys out of reach",
+            "Keys unavailable",
             count(Checked::Unavailable),
-            "A key set could not be fetched. Under “enforce” answered with “try again”.",
+            "A key set could not be fetched. “Enforce” asks the client to try again.",
         ),
     ];
     let asked: u64 = rows.iter().map(|(_, count, _)| count).sum();
     html! {
         section.card {
-            h2 { "What checks came to" }
+            h2 { "Checks" }
             @if report.mode == IdentityVerification::Off {
-                p.muted { "Nothing is checked while the mode is “off”. Choose “observe” to see what would be refused." }
+                p.muted { "Tokens are not checked in mode “off”. Choose “observe” to see what would be refused." }
             } @else {
                 p.muted { "On this server, since " (time(report.counts.since)) "." }
                 @if report.mode == IdentityVerification::Observe && asked > 0 {
                     @let refused = asked - agreeing;
                     @if refused == 0 {
-                        p.note.good { "All " (number(asked)) " requests so far would also be let in under “enforce”." }
+                        p.note.good { "All " (number(asked)) " requests so far would be accepted by “enforce”." }
                     } @else {
-                        p.note.warn { (number(refused)) " of " (number(asked)) " requests so far would be refused under “enforce”." }
+                        p.note.warn { (number(refused)) " of " (number(asked)) " requests so far would be refused by “enforce”." }
                     }
                 }
                 div.scroll tabindex="0" role="region" aria-label="Checks" {
                     table.table {
-                        thead { tr { th scope="col" { "Outcome" } th.number scope="col" { "Requests" } th scope="col" { "What it means" } } }
+                        thead { tr { th scope="col" { "Outcome" } th.number scope="col" { "Requests" } th scope="col" { "Meaning" } } }
                         tbody {
                             @for (word, count, meaning) in rows {
                                 tr { th scope="row" { (word) } td.number { (number(count)) } td { (meaning) } }
                             }
                             @for checked in Checked::ALL.into_iter().filter(|it| it.is_invalid() && count(*it) > 0) {
-                                tr { td { code { (checked.word()) } } td.number { (number(count(checked))) } td.muted { "A kind of “not valid”" } }
+                                tr { td { code { (checked.word()) } } td.number { (number(count(checked))) } td.muted { "A kind of “invalid”" } }
                             }
                         }
                     }
@@ -266,15 +262,15 @@ fn keys_of(app: AppId, keys: &[IdentityKeyRow], may_change: bool) -> Markup {
     html! {
         section.card {
             h2 { "Keys" }
-            @if active.is_empty() { p.muted { "No key yet. Make one below; without one nothing can be verified." } }
+            @if active.is_empty() { p.muted { "No keys yet. Create one below to verify tokens." } }
             @for key in active {
                 div.row {
                     div.fill {
                         p { code { (key.kid) } " · " (kind_of(key)) }
-                        p.muted { "Made " (time(key.created_at)) @if let Some(issuer) = &key.issuer { " · issuer " (issuer) } }
+                        p.muted { "Created " (time(key.created_at)) @if let Some(issuer) = &key.issuer { " · issuer " (issuer) } }
                     }
                     @if may_change {
-                        form method="post" action={ "/console/apps/" (app) "/settings/identity/revoke" } data-confirm="Revoke this key? Tokens that it signed are refused from now on." {
+                        form method="post" action={ "/console/apps/" (app) "/settings/identity/revoke" } data-confirm="Revoke this key? Tokens signed with it will be refused." {
                             input type="hidden" name="kid" value=(key.kid);
                             button.button.danger type="submit" aria-label={ "Revoke " (key.kid) } { "Revoke" }
                         }
@@ -287,9 +283,9 @@ fn keys_of(app: AppId, keys: &[IdentityKeyRow], may_change: bool) -> Markup {
 
 fn kind_of(key: &IdentityKeyRow) -> String {
     match key.kind {
-        IdentityKeyKind::Hs256 => "a secret that your server signs with".to_owned(),
-        IdentityKeyKind::PublicKey => "a public key".to_owned(),
-        IdentityKeyKind::Jwks => format!("the key set at {}", key.material),
+        IdentityKeyKind::Hs256 => "shared secret".to_owned(),
+        IdentityKeyKind::PublicKey => "public key".to_owned(),
+        IdentityKeyKind::Jwks => format!("key set at {}", key.material),
     }
 }
 
@@ -307,26 +303,26 @@ fn make(app: AppId, page: &View) -> Markup {
         ..Field::default()
     };
     let kinds = [
-        ("hs256", "A secret, made here and shown once"),
-        ("publicKey", "A public key of yours (PEM)"),
-        ("jwks", "The address of a key set (JWKS)"),
+        ("hs256", "Shared secret, generated here and shown once"),
+        ("publicKey", "Your public key (PEM)"),
+        ("jwks", "URL of a key set (JWKS)"),
     ];
     html! {
         section.card {
-            h2 { "Make a key" }
+            h2 { "New key" }
             (parts::errors(faults, field_of))
             form.form method="post" action={ "/console/apps/" (app) "/settings/identity/keys" } {
                 (select("type", "Kind", &kinds, page.typed.get("type").unwrap_or("hs256")))
-                div data-kind="publicKey" { (Field { lines: 3, mono: true, ..own("pem", "Public key", "For a public key: RSA with 2048 bits or more, P-256 or Ed25519, as -----BEGIN PUBLIC KEY-----.", &pem) }.draw()) }
-                div data-kind="jwks" { (own("url", "Address", "For a key set: an https address, such as https://id.example/.well-known/jwks.json.", &url).draw()) }
+                div data-kind="publicKey" { (Field { lines: 3, mono: true, ..own("pem", "Public key", "RSA with at least 2048 bits, P-256 or Ed25519, as -----BEGIN PUBLIC KEY-----", &pem) }.draw()) }
+                div data-kind="jwks" { (own("url", "URL", "An https URL, such as https://id.example/.well-known/jwks.json", &url).draw()) }
                 details.more {
                     summary { "More" }
                     div.form {
-                        (own("kid", "Name of the key", "The kid that tokens bear. Empty: one is made up.", &kid).draw())
-                        (own("issuer", "Issuer", "The iss that tokens must bear. Empty: any.", &issuer).draw())
+                        (own("kid", "Key ID", "The kid in tokens. Leave empty to generate one.", &kid).draw())
+                        (own("issuer", "Issuer", "The iss that tokens must have. Leave empty to accept any.", &issuer).draw())
                     }
                 }
-                div.buttons { button.button type="submit" { "Make the key" } }
+                div.buttons { button.button type="submit" { "Create key" } }
             }
         }
     }

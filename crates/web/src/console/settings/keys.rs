@@ -53,23 +53,23 @@ fn list(app: AppId, keys: &[ApiKey], may_change: bool) -> Markup {
     html! {
         section.card {
             h2 { "API keys" }
-            p { "A key names this app to the public API. It is no secret: it stands in the pages that use it, and grants reading published flows and submitting answers, nothing else." }
+            p { "A key identifies this app in the public API. It is not a secret: it appears in pages that use it, and only allows reading published flows and submitting answers." }
             @if keys.is_empty() {
-                p.note.warn { "There is no active key, so nobody can reach the flows of this app by the API. Hosted pages work without." }
+                p.note.warn { "There is no active key, so the API does not work for this app. Hosted pages need no key." }
             }
             @for (number, key) in keys.iter().enumerate() {
                 div.row {
                     (parts::code(&format!("key-{number}"), "API key", key.as_str()))
                     @if may_change {
-                        form method="post" action={ (base) "/" (key) "/revoke" } data-confirm="Revoke this key? Whatever still uses it is refused from now on." {
+                        form method="post" action={ (base) "/" (key) "/revoke" } data-confirm="Revoke this key? Requests with it will be refused." {
                             button.button.danger type="submit" aria-label={ "Revoke " (key) } { "Revoke" }
                         }
                     }
                 }
             }
             @if may_change {
-                form method="post" action=(base) { button.button type="submit" { "Make a key" } }
-                p.muted { "To change a key: make a new one, put it into your pages, then revoke the old one." }
+                form method="post" action=(base) { button.button type="submit" { "Create key" } }
+                p.muted { "To replace a key: create a new one, use it in your pages, then revoke the old one." }
             }
         }
     }

@@ -128,8 +128,7 @@ fn app_page(
         ("people", "People", is_owner),
         ("audit", "Audit log", is_owner),
     ];
-    let whole =
-        html! { (tabs("Settings of the app", &base, &parts, part)) div.settings { (content) } };
+    let whole = html! { (tabs("App settings", &base, &parts, part)) div.settings { (content) } };
     let frame = Frame::new(visitor, around, Place::Settings, "Settings");
     frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
 }

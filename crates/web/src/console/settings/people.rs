@@ -118,7 +118,7 @@ async fn view(
 pub(super) fn told_link(link: &str) -> Markup {
     html! {
         section.note.good role="status" {
-            p { strong { "Send this link to them, and to nobody else." } " It sets their password, once, within " (LINK_HOURS) " hours. It is shown now and never again." }
+            p { strong { "Send this link only to this person." } " It sets their password, works once and expires after " (LINK_HOURS) " hours. It is shown only once." }
             (parts::code("link", "Link to set a password", link))
         }
     }
@@ -139,9 +139,9 @@ fn pager(app: AppId, after: Option<UserId>, next: Option<UserId>) -> Markup {
 fn list(app: AppId, visitor: &Visitor, members: &[Member], after: Option<UserId>) -> Markup {
     html! {
         section.card {
-            h2 { "People of this app" }
-            @if members.is_empty() && after.is_some() { p.muted { "Nobody else." } }
-            @else if members.is_empty() { p.muted { "Nobody yet. Only holders of an admin token can get at this app." } }
+            h2 { "People" }
+            @if members.is_empty() && after.is_some() { p.muted { "No more people" } }
+            @else if members.is_empty() { p.muted { "No people yet. Only admin tokens give access to this app." } }
             @for member in members {
                 div.row {
                     div.fill {
@@ -149,10 +149,10 @@ fn list(app: AppId, visitor: &Visitor, members: &[Member], after: Option<UserId>
                             strong { (member.name) } " " span.muted { (member.email) }
                             @if Some(member.user_id) == visitor.user_id { " " span.tag { "you" } }
                             @if member.is_disabled { " " span.tag { "disabled" } }
-                            @else if member.is_awaited { " " span.tag { "has not signed in yet" } }
+                            @else if member.is_awaited { " " span.tag { "never signed in" } }
                         }
                         @if let Some(role) = member.everywhere {
-                            p.muted { (word_of(role)) " of all apps. Only owners of the instance can change that." }
+                            p.muted { (word_of(role)) " of all apps. Only owners of the instance can change this." }
                         }
                     }
                     form.inline method="post" action={ "/console/apps/" (app) "/settings/people/role" } {
@@ -185,19 +185,19 @@ fn form(app: AppId, visitor: &Visitor, page: &View) -> Markup {
     let name = Field {
         id: "name",
         label: "Name",
-        hint: Some("For somebody who is not a user yet."),
+        hint: Some("Only for people who are not users yet"),
         value: page.typed.raw("name"),
         error: error_of(&page.faults, "name", field_of),
         ..Field::default()
     };
     html! {
         section.card {
-            h2 { "Add somebody" }
+            h2 { "New person" }
             (parts::errors(&page.faults, field_of))
             form.form method="post" action={ "/console/apps/" (app) "/settings/people" } {
                 (email.draw())
                 @if visitor.actor.may_instance(Scope::Admin) { (name.draw()) }
-                @else { p.hint { "Somebody who is not a user yet is added by an owner of the instance first." } }
+                @else { p.hint { "People who are not users yet must first be added by an owner of the instance." } }
                 (select("role", "Role", roles::ALL, page.typed.get("role").unwrap_or("viewer")))
                 div.buttons { button.button.primary type="submit" { "Add" } }
             }

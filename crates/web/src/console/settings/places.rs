@@ -24,7 +24,7 @@ pub(super) fn field(id: &str, around: &Around, typed: &str, error: Option<&str>)
         return Field {
             id,
             name: Some(NAME),
-            label: "Where",
+            label: "App",
             value: typed,
             hint: Some(hint),
             error,
@@ -37,10 +37,10 @@ pub(super) fn field(id: &str, around: &Around, typed: &str, error: Option<&str>)
     let chosen = typed.trim();
     html! {
         div.field {
-            label for=(id) { "Where" }
+            label for=(id) { "App" }
             select.input id=(id) name=(NAME) required aria-describedby=[&described] aria-invalid=[error.map(|_| "true")] {
-                option value="" { "Choose …" }
-                option value=(EVERYWHERE) selected[chosen == EVERYWHERE] { "All apps, and the instance" }
+                option value="" { "Choose…" }
+                option value=(EVERYWHERE) selected[chosen == EVERYWHERE] { "All apps and the instance" }
                 @for app in &around.apps {
                     option value=(app.app_id) selected[chosen == app.app_id.to_string()] { (app.name) }
                 }
@@ -56,7 +56,7 @@ pub(super) fn chosen(form: &Fields) -> Result<Option<AppId>, Fault> {
         Some(EVERYWHERE) => Ok(None),
         place => place.and_then(|id| id.parse().ok()).map(Some).ok_or_else(|| Fault {
             pointer: POINTER.to_owned(),
-            message: "must be one of the apps, or all".to_owned(),
+            message: "must be an app or all apps".to_owned(),
         }),
     }
 }
@@ -67,7 +67,7 @@ pub(super) fn faults(error: AdminError) -> Result<Vec<Fault>, AdminError> {
         AdminError::Invalid(faults) => Ok(faults),
         AdminError::NotFound(Missing::App) => Ok(vec![Fault {
             pointer: POINTER.to_owned(),
-            message: "is the id of no app here".to_owned(),
+            message: "is not the ID of an app".to_owned(),
         }]),
         other => Err(other),
     }

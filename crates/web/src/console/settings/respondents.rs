@@ -93,7 +93,7 @@ pub(super) async fn erase(
         (true, Some("keep")) => Answers::Keep,
         (true, Some("delete")) => Answers::Delete,
         _ => {
-            let text = "Choose what becomes of the answers, and tick that you are sure.";
+            let text = "Choose what happens to the answers, and confirm that you are sure.";
             let page = person(&console, &visitor, app, respondent, Kind::Unfinished, Some(text));
             return Ok(page.await?);
         }
@@ -140,12 +140,12 @@ async fn person(
         @if may(visitor, Scope::Export, app) {
             section.card {
                 h2 { "Export" }
-                p { "One JSON file with all that is kept of this person: profile, consents, responses and invitations. The export is noted in the audit log." }
+                p { "One JSON file with all data about this person: profile, consents, responses and invitations. The audit log records the export." }
                 form method="post" action={ (base) "/" (id) "/export" } { button.button type="submit" { "Download as JSON" } }
             }
         }
         @if respondent.row.erasing.is_some() {
-            p.muted { "This respondent is being erased. The server continues by itself until nothing is left." }
+            p.muted { "This respondent is being erased. The server continues in the background." }
         } @else if may(visitor, Scope::Erase, app) { (erasure(&format!("{base}/{id}/erase"))) }
     };
     Ok(app_page(visitor, &around, PART, kind, None, content))
@@ -161,10 +161,10 @@ fn list(
     html! {
         section.card {
             h2 { "Respondents" }
-            p { "People who agreed that their answers may be linked to them. Everybody else is not here, and cannot be found." }
+            p { "People who agreed to be linked to their responses. Anonymous respondents are not listed." }
             form.inline method="get" action=(base) role="search" {
                 div.field {
-                    label for="find" { "User id or e-mail address" }
+                    label for="find" { "User ID or e-mail address" }
                     input.input id="find" name="find" type="search" value=[wanted];
                 }
                 button.button type="submit" { "Find" }
@@ -173,13 +173,13 @@ fn list(
         }
         @if found.is_empty() {
             @match wanted {
-                Some(_) => (parts::empty("Nobody found", "There is no respondent with exactly this user id or e-mail address. Somebody who never agreed to be known is not kept.", html! {})),
-                None => (parts::empty("No respondents yet", "As soon as somebody answers with an identity and agrees that it may be linked, they are listed here.", html! {})),
+                Some(_) => (parts::empty("No respondent found", "No respondent has exactly this user ID or e-mail address. Anonymous respondents cannot be found.", html! {})),
+                None => (parts::empty("No respondents yet", "People who answer with an identity and agree to be linked are listed here.", html! {})),
             }
         } @else {
             div.scroll tabindex="0" role="region" aria-label="Respondents" {
                 table.table.hover {
-                    thead { tr { th scope="col" { "Known as" } th scope="col" { "First seen" } th scope="col" { "Last seen" } } }
+                    thead { tr { th scope="col" { "Identities" } th scope="col" { "First seen" } th scope="col" { "Last seen" } } }
                     tbody {
                         @for one in found {
                             tr {
@@ -213,7 +213,7 @@ fn profile(respondent: &Respondent, consents: &[ConsentRow], around: &Around) ->
         section.card {
             h2 { (name_of(respondent)) }
             dl.facts {
-                dt { "Id" } dd { code { (respondent.row.respondent_id) } }
+                dt { "ID" } dd { code { (respondent.row.respondent_id) } }
                 @for known in &respondent.identities { dt { (word_of(known.of)) } dd { (known.value) } }
                 @if let Some((first, last)) = respondent.seen {
                     dt { "First seen" } dd { (time(first)) }
@@ -226,20 +226,20 @@ fn profile(respondent: &Respondent, consents: &[ConsentRow], around: &Around) ->
         }
         section.card {
             h2 { "Consents" }
-            @if consents.is_empty() { p.muted { "None is left." } }
+            @if consents.is_empty() { p.muted { "No consents" } }
             ul {
                 @for consent in consents.iter().take(CONSENTS_SHOWN) {
                     li { (time(consent.response_id.made_at())) ", with a response to " (flow_name(&consent.flow_id)) }
                 }
             }
-            @if consents.len() > CONSENTS_SHOWN { p.muted { "The export has all of them." } }
+            @if consents.len() > CONSENTS_SHOWN { p.muted { "The export contains all consents." } }
         }
     }
 }
 
 fn word_of(of: IdentityType) -> &'static str {
     match of {
-        IdentityType::UserId => "User id",
+        IdentityType::UserId => "User ID",
         IdentityType::Email => "E-mail",
     }
 }
@@ -248,14 +248,14 @@ fn erasure(action: &str) -> Markup {
     html! {
         section.card {
             h2 { "Erase" }
-            p { "Erasing removes the profile, everything it is known by, its consents and the names in its invitations, for good. There is no way back, and no copy is kept here." }
-            form.form method="post" action=(action) data-confirm="Erase this person for good?" {
+            p { "Erasing permanently removes the profile, its identities and consents, and the names in its invitations. You cannot undo this, and no copy is kept." }
+            form.form method="post" action=(action) data-confirm="Erase this person permanently?" {
                 fieldset {
-                    legend.label { "And the answers?" }
-                    label.check { input type="radio" name="answers" value="keep" required; span { "Keep them without the person: the results stay as they are." } }
-                    label.check { input type="radio" name="answers" value="delete"; span { "Delete them too: the results lose them." } }
+                    legend.label { "Answers" }
+                    label.check { input type="radio" name="answers" value="keep" required; span { "Keep the answers anonymously: results do not change" } }
+                    label.check { input type="radio" name="answers" value="delete"; span { "Delete the answers: they disappear from the results" } }
                 }
-                label.check { input type="checkbox" name="sure" value="yes" required; span { "I am sure. This cannot be undone." } }
+                label.check { input type="checkbox" name="sure" value="yes" required; span { "I understand that this cannot be undone" } }
                 div.buttons { button.button.danger.primary type="submit" { "Erase" } }
             }
         }

@@ -5,17 +5,13 @@ use sluice_engine::rows::Role;
 use super::super::reply::Refused;
 
 pub(super) const ALL: &[(&str, &str)] = &[
-    ("viewer", "Viewer: reads flows, responses and results"),
-    ("editor", "Editor: also writes and publishes flows, and exports"),
-    ("owner", "Owner: everything, people and erasure included"),
+    ("viewer", "Viewer: can view flows, responses and results"),
+    ("editor", "Editor: can also edit and publish flows, and export"),
+    ("owner", "Owner: can do everything, including people and erasure"),
 ];
 
-pub(super) const WITH_NONE: &[(&str, &str)] = &[
-    ("none", "No role of its own"),
-    ("viewer", "Viewer"),
-    ("editor", "Editor"),
-    ("owner", "Owner"),
-];
+pub(super) const WITH_NONE: &[(&str, &str)] =
+    &[("none", "No role"), ("viewer", "Viewer"), ("editor", "Editor"), ("owner", "Owner")];
 
 pub(super) fn role_of(word: Option<&str>) -> Option<Role> {
     match word? {

@@ -77,13 +77,13 @@ async fn view(
 fn enrolling(enrolment: &Enrolment, faults: &[Fault]) -> Markup {
     let field_of = |pointer: &str| pointer.split('/').nth(1).map(str::to_owned);
     let mut code: Field<'_> = code_field();
-    code.hint = Some("The six digits that the app shows now.");
+    code.hint = Some("The six digits that the app shows now");
     code.error = error_of(faults, "code", field_of);
     html! {
         p { a href="/console/settings/account" { "Your account" } }
         section.card {
-            h2 { "Turn on the second factor" }
-            p { "Scan this code with an authenticator app, or type the secret into it." }
+            h2 { "Turn on second factor" }
+            p { "Scan this code with an authenticator app, or enter the secret." }
             @if let Some(drawing) = drawing(&enrolment.uri, "QR code for the authenticator app") { (drawing) }
             (parts::code("secret-text", "Secret", &enrolment.secret))
             (parts::errors(faults, field_of))
@@ -99,7 +99,7 @@ fn enrolling(enrolment: &Enrolment, faults: &[Fault]) -> Markup {
 fn recovery(codes: &[String]) -> Markup {
     html! {
         section.note.good role="status" {
-            p { strong { "The second factor is on." } " Keep these " (RECOVERY_CODES) " recovery codes in a safe place: each works once in place of a code of the app. They are shown now and never again." }
+            p { strong { "The second factor is on." } " Keep these " (RECOVERY_CODES) " recovery codes in a safe place: each works once instead of a code from the app. They are shown only once." }
             (parts::code("recovery", "Recovery codes", &codes.join("\n")))
         }
         p { a href="/console/settings/account" { "Your account" } }
@@ -113,12 +113,12 @@ pub(super) fn section(codes_left: Option<usize>) -> Markup {
             h2 { "Second factor" }
             @match codes_left {
                 None => {
-                    p { "Off. With a second factor, signing in with your password also needs a code of an authenticator app." }
+                    p { "Off. With a second factor, signing in with your password also requires a code from an authenticator app." }
                     p.buttons { a.button href=(PAGE) { "Turn on" } }
                 }
                 Some(left) => {
                     p { "On. " (left) " of " (RECOVERY_CODES) " recovery codes are left." }
-                    @if left == 0 { p.note.warn { "Without recovery codes you depend on the app. Turn the second factor off and on again to get new ones." } }
+                    @if left == 0 { p.note.warn { "You have no recovery codes left. Turn the second factor off and on again to get new ones." } }
                     form method="post" action={ (PAGE) "/off" } data-confirm="Turn the second factor off?" {
                         button.button.danger type="submit" { "Turn off" }
                     }

@@ -15,56 +15,56 @@ pub(super) fn told(row: &AuditRow) -> String {
         return row.action.replace(['.', '_'], " ");
     };
     match action {
-        Action::AppCreated => format!("made the app {}", quoted("name")),
+        Action::AppCreated => format!("created the app {}", quoted("name")),
         Action::AppUpdated => format!("changed the app’s settings: {}", names(&detail)),
-        Action::KeyCreated => "made an API key".to_owned(),
+        Action::KeyCreated => "created an API key".to_owned(),
         Action::KeyRevoked => "revoked an API key".to_owned(),
-        Action::IdentityKeyCreated => "made a key for identity tokens".to_owned(),
+        Action::IdentityKeyCreated => "created a key for identity tokens".to_owned(),
         Action::IdentityKeyRevoked => "revoked a key for identity tokens".to_owned(),
-        Action::FlowCreated => format!("made the flow {}", quoted("name")),
+        Action::FlowCreated => format!("created the flow {}", quoted("name")),
         Action::FlowUpdated => format!("changed a flow’s {}", names(&detail)),
         Action::FlowArchived => "archived a flow".to_owned(),
         Action::FlowPublished => format!("published version {} of a flow", count("number")),
         Action::FlowRepublished => {
-            format!("went back to an earlier version, as version {}", count("number"))
+            format!("republished an earlier version as version {}", count("number"))
         }
-        Action::FlowVersionRetired => format!("withdrew version {} of a flow", count("number")),
+        Action::FlowVersionRetired => format!("retired version {} of a flow", count("number")),
         Action::DraftSaved => "edited a draft".to_owned(),
         Action::ResponseDeleted => "deleted a response".to_owned(),
         Action::ResponsesExported => "exported responses".to_owned(),
-        Action::RespondentExported => "exported what is kept of a respondent".to_owned(),
+        Action::RespondentExported => "exported the data of a respondent".to_owned(),
         Action::RespondentErased => format!("erased a respondent{}", answers(&text("answers"))),
-        Action::InviteeExported => "exported what is kept of somebody who was invited".to_owned(),
+        Action::InviteeExported => "exported the data of an invited person".to_owned(),
         Action::InviteeErased => {
-            format!("erased somebody who was invited{}", answers(&text("answers")))
+            format!("erased an invited person{}", answers(&text("answers")))
         }
         Action::InvitationsCreated => match count("count") {
             1 => "invited 1 person".to_owned(),
             many => format!("invited {many} people"),
         },
         Action::InvitationsExported => "exported invitations with their links".to_owned(),
-        Action::InvitationRevoked => "withdrew an invitation".to_owned(),
+        Action::InvitationRevoked => "revoked an invitation".to_owned(),
         Action::RetentionEnforced => {
-            format!("deleted {} responses that were kept long enough", count("responses"))
+            format!("deleted {} expired responses", count("responses"))
         }
-        Action::TokenCreated => format!("made the admin token {}", quoted("name")),
+        Action::TokenCreated => format!("created the admin token {}", quoted("name")),
         Action::TokenRevoked => format!("revoked the admin token {}", quoted("name")),
         Action::UserCreated => format!("added {} as {}", text("email"), text("role")),
         Action::UserUpdated => format!("renamed {} to {}", text("email"), quoted("name")),
         Action::UserDisabled => format!("disabled {}", text("email")),
         Action::UserEnabled => format!("enabled {}", text("email")),
         Action::UserRoleChanged => role(&detail),
-        Action::UserLinkMade => format!("made a link for {} to set a password", text("email")),
+        Action::UserLinkMade => format!("created a link for {} to set a password", text("email")),
         Action::SecondFactorEnabled => "turned on their second factor".to_owned(),
         Action::SecondFactorDisabled => "turned off their second factor".to_owned(),
         Action::SecondFactorReset => format!("reset the second factor of {}", text("email")),
-        Action::SecondFactorResealed => "sealed a second factor with a new master key".to_owned(),
-        Action::SessionCodeUsed => format!("used a code of the second factor ({})", text("by")),
+        Action::SecondFactorResealed => "re-encrypted a second factor with a new master key".to_owned(),
+        Action::SessionCodeUsed => format!("used a second-factor code ({})", text("by")),
         Action::UserPasswordSet => "set a password".to_owned(),
         Action::UserSubjectBound => {
-            "signed in by the organisation’s sign-in for the first time".to_owned()
+            "signed in with the organisation account for the first time".to_owned()
         }
-        Action::SessionStarted => format!("signed in by {}", means(&text("by"))),
+        Action::SessionStarted => format!("signed in with {}", means(&text("by"))),
         Action::SessionEnded => "signed out".to_owned(),
     }
 }
@@ -82,10 +82,10 @@ fn role(detail: &Value) -> String {
 fn means(by: &str) -> &'static str {
     match by {
         "password" => "password",
-        "token" => "admin token",
+        "token" => "an admin token",
         "link" => "a link to set a password",
-        "openid" => "the organisation’s sign-in",
-        _ => "other means",
+        "openid" => "the organisation account",
+        _ => "another method",
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn an_entry_is_told_as_a_sentence() {
         for (action, detail, expected) in [
-            ("app.created", r#"{"name":"Shop"}"#, "made the app “Shop”"),
+            ("app.created", r#"{"name":"Shop"}"#, "created the app “Shop”"),
             (
                 "app.updated",
                 r#"{"retentionDays":3,"name":"x"}"#,
@@ -135,7 +135,7 @@ mod tests {
                 r#"{"email":"a@b.c","role":null,"before":"viewer","appId":"app_1"}"#,
                 "took the role viewer from a@b.c",
             ),
-            ("session.started", r#"{"by":"token"}"#, "signed in by admin token"),
+            ("session.started", r#"{"by":"token"}"#, "signed in with an admin token"),
             ("something.new_here", "{}", "something new here"),
         ] {
             let row = AuditRow {

@@ -22,10 +22,10 @@ use super::{error_of, instance_page, places};
 
 const PART: &str = "tokens";
 const SCOPES: [(&str, Scope, &str); 5] = [
-    ("read", Scope::Read, "read: flows, responses and results"),
-    ("write", Scope::Write, "write: also change and publish flows"),
-    ("export", Scope::Export, "export: take responses out"),
-    ("erase", Scope::Erase, "erase: delete responses and people"),
+    ("read", Scope::Read, "Read: flows, responses and results"),
+    ("write", Scope::Write, "Write: also edit and publish flows"),
+    ("export", Scope::Export, "Export: download responses"),
+    ("erase", Scope::Erase, "Erase: delete responses and respondents"),
     ("admin", Scope::Admin, "admin: everything"),
 ];
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -55,8 +55,7 @@ pub(super) async fn create(
     let days = form.get("days").map(str::parse::<u32>).transpose();
     let days = days.map_err(|_| Fault {
         pointer: "/days".to_owned(),
-        message: "must be a whole number of days, or empty for a token that does not end"
-            .to_owned(),
+        message: "must be a whole number of days, or empty for no expiry".to_owned(),
     });
     let (place, days) = match (places::chosen(&form), days) {
         (Ok(place), Ok(days)) => (place, days),
@@ -108,7 +107,7 @@ async fn view(
     let content = html! {
         @if let Some((name, secret)) = &page.secret {
             section.note.good role="status" {
-                p { strong { "The token “" (name) "”" } " – it is shown now and never again." }
+                p { strong { "The token “" (name) "”" } " – it is shown only once." }
                 (parts::code("secret", "Admin token", secret))
             }
         }
@@ -131,25 +130,25 @@ fn list(tokens: &[TokenRow], around: &Around) -> Markup {
         section.card {
             h2 { "Admin tokens" }
             p { "For programs that use the admin API, and for operators. People should sign in as users instead." }
-            @if tokens.is_empty() { p.muted { "None yet. The one that the server has from its environment is not listed." } }
+            @if tokens.is_empty() { p.muted { "No tokens yet. The token in the server's environment is not listed." } }
             @else { div.scroll tabindex="0" role="region" aria-label="Tokens" {
                 table.table.stacks {
-                    thead { tr { th scope="col" { "Name" } th scope="col" { "May" } th scope="col" { "Where" } th scope="col" { "Made" } th scope="col" { "Ends" } th scope="col" { span.unseen { "Actions" } } } }
+                    thead { tr { th scope="col" { "Name" } th scope="col" { "Scopes" } th scope="col" { "App" } th scope="col" { "Created" } th scope="col" { "Expires" } th scope="col" { span.unseen { "Actions" } } } }
                     tbody {
                         @for token in tokens {
                             tr {
                                 td data-label="Name" { (token.name) }
-                                td data-label="May" { (scopes(token)) }
-                                td data-label="Where" { (app_name(token)) }
-                                td data-label="Made" { (parts::day(token.created_at)) }
-                                td data-label="Ends" { @match (token.revoked_at, token.expires_at) {
+                                td data-label="Scopes" { (scopes(token)) }
+                                td data-label="App" { (app_name(token)) }
+                                td data-label="Created" { (parts::day(token.created_at)) }
+                                td data-label="Expires" { @match (token.revoked_at, token.expires_at) {
                                     (Some(at), _) => { "Revoked " (time(at)) }
                                     (None, Some(at)) => (time(at)),
                                     (None, None) => "Never",
                                 } }
                                 td {
                                     @if token.revoked_at.is_none() {
-                                        form method="post" action={ "/console/settings/tokens/" (token.token_id) "/revoke" } data-confirm="Revoke this token? Whatever uses it is refused at once." {
+                                        form method="post" action={ "/console/settings/tokens/" (token.token_id) "/revoke" } data-confirm="Revoke this token? Requests with it will be refused." {
                                             button.button.small.danger type="submit" { "Revoke" span.unseen { " " (token.name) } }
                                         }
                                     }
@@ -170,7 +169,7 @@ fn form(around: &Around, page: &View) -> Markup {
     };
     let name = Field {
         id: "name",
-        label: "What it is for",
+        label: "Name",
         required: true,
         value: page.typed.raw("name"),
         error: error_of(&page.faults, "name", field_of),
@@ -178,8 +177,8 @@ fn form(around: &Around, page: &View) -> Markup {
     };
     let days = Field {
         id: "days",
-        label: "Ends after, in days",
-        hint: Some("Empty means never."),
+        label: "Expires after, in days",
+        hint: Some("Leave empty for no expiry."),
         kind: "number",
         value: page.typed.raw("days"),
         error: error_of(&page.faults, "days", field_of),
@@ -188,12 +187,12 @@ fn form(around: &Around, page: &View) -> Markup {
     let place_error = error_of(&page.faults, "appId", field_of);
     html! {
         section.card {
-            h2 { "Make a token" }
+            h2 { "New token" }
             (parts::errors(&page.faults, field_of))
             form.form method="post" action="/console/settings/tokens" {
                 (name.draw())
                 fieldset id="scopes" tabindex="-1" {
-                    legend.label { "What it may do" }
+                    legend.label { "Scopes" }
                     @if let Some(error) = error_of(&page.faults, "scopes", field_of) { p.error { (error) } }
                     @for (word, _, text) in SCOPES {
                         label.check { input type="checkbox" name="scope" value=(word) checked[page.typed.all("scope").any(|it| it == word)]; span { (text) } }
@@ -201,7 +200,7 @@ fn form(around: &Around, page: &View) -> Markup {
                 }
                 (places::field("appId", around, page.typed.raw("appId"), place_error))
                 (days.draw())
-                div.buttons { button.button.primary type="submit" { "Make the token" } }
+                div.buttons { button.button.primary type="submit" { "Create token" } }
             }
         }
     }

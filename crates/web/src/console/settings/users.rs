@@ -189,7 +189,7 @@ async fn list(
     let around = Around::instance(console, visitor).await?;
     let content = html! {
         @if users.is_empty() {
-            (parts::empty("No users yet", "Users sign in with their e-mail address and have a role in one app or in all. Until there are any, only admin tokens open this console.", html! {}))
+            (parts::empty("No users yet", "Users sign in with their e-mail address and have a role in one app or in all apps. Until you add one, only admin tokens give access to this console.", html! {}))
         } @else {
             (table(&users, &around))
             @if let Some(next) = next.flatten() { nav.pager aria-label="Pages" { a.button href={ "/console/settings/users?after=" (next) } { "Next page" } } }
@@ -234,7 +234,7 @@ fn roles_of(user: &UserDetail, around: &Around) -> String {
 fn state_of(user: &UserDetail) -> &'static str {
     match user {
         UserDetail { disabled_at: Some(_), .. } => "Disabled",
-        UserDetail { has_password: false, has_subject: false, .. } => "Has not signed in yet",
+        UserDetail { has_password: false, has_subject: false, .. } => "Never signed in",
         _ => "Active",
     }
 }
@@ -252,14 +252,14 @@ fn form(around: &Around, faults: &[Fault], typed: &Fields) -> Markup {
     };
     html! {
         section.card {
-            h2 { "Add a user" }
+            h2 { "New user" }
             (parts::errors(faults, field_of))
             form.form method="post" action="/console/settings/users" {
                 (own("email", "E-mail address", "email").draw())
                 (own("name", "Name", "text").draw())
                 (select("role", "Role", roles::ALL, typed.get("role").unwrap_or("viewer")))
                 (places::field("appId", around, typed.raw("appId"), error_of(faults, "appId", field_of)))
-                div.buttons { button.button.primary type="submit" { "Add the user" } }
+                div.buttons { button.button.primary type="submit" { "Add user" } }
             }
         }
     }
@@ -313,11 +313,11 @@ fn about(user: &UserDetail, base: &str, faults: &[Fault]) -> Markup {
                 dt { "E-mail" } dd { (user.email) }
                 dt { "State" } dd { (state_of(user)) }
                 dt { "Added" } dd { (time(user.created_at)) }
-                dt { "Signs in by" } dd { @match (user.has_password, user.has_subject) {
-                    (true, true) => "password, or the organisation's sign-in",
+                dt { "Sign-in" } dd { @match (user.has_password, user.has_subject) {
+                    (true, true) => "password or organisation account",
                     (true, false) => "password",
-                    (false, true) => "the organisation's sign-in",
-                    (false, false) => "nothing yet",
+                    (false, true) => "organisation account",
+                    (false, false) => "not set up",
                 } }
             }
             form.inline method="post" action={ (base) "/name" } {
@@ -338,7 +338,7 @@ fn granted(user: &UserDetail, base: &str, around: &Around, page: &View<'_>) -> M
     html! {
         section.card {
             h2 { "Roles" }
-            @if user.grants.is_empty() { p.muted { "No role: this user can sign in and see nothing." } }
+            @if user.grants.is_empty() { p.muted { "No roles. This user can sign in but has no access." } }
             @for (number, grant) in user.grants.iter().enumerate() {
                 @let place = grant.app_id.map_or("All apps".to_owned(), |app| app_name(around, app));
                 div.row {
@@ -355,7 +355,7 @@ fn granted(user: &UserDetail, base: &str, around: &Around, page: &View<'_>) -> M
                     }
                 }
             }
-            h3 { "Add a role" }
+            h3 { "New role" }
             form.form method="post" action={ (base) "/role" } {
                 div.field {
                     label for="new-role" { "Role" }
@@ -364,7 +364,7 @@ fn granted(user: &UserDetail, base: &str, around: &Around, page: &View<'_>) -> M
                     }
                 }
                 (places::field("new-place", around, page.typed.raw("appId"), place_error))
-                div.buttons { button.button type="submit" { "Add the role" } }
+                div.buttons { button.button type="submit" { "Add role" } }
             }
         }
     }
@@ -376,19 +376,19 @@ fn entry(user: &UserDetail, base: &str) -> Markup {
             h2 { "Sign-in" }
             @if user.disabled_at.is_none() {
                 @if user.has_subject {
-                    p { "They have signed in with the organisation's account. The first time they did, the password and the links that they had before ended, as somebody else may have known them." }
+                    p { "This user signs in with the organisation's account. The first such sign-in removed their password and links, because someone else may have known them." }
                 }
                 @if user.has_password {
-                    p { "A new link lets them set a password, for example because it was forgotten. The password that they have works until then." }
+                    p { "Create a link to set a new password, for example if the user forgot it. The current password works until then." }
                 } @else {
-                    p { "A new link lets them set a password." }
+                    p { "Create a link to set a password." }
                 }
-                form method="post" action={ (base) "/reset" } { button.button type="submit" { "Make a link to set a password" } }
+                form method="post" action={ (base) "/reset" } { button.button type="submit" { "Create password link" } }
                 @if user.has_second_factor {
-                    p { "They have a second factor. If they have lost their authenticator app and their recovery codes, reset it: their password alone lets them in then, until they turn it on again." }
-                    form method="post" action={ (base) "/second-factor/reset" } data-confirm="Reset the second factor of this user?" { button.button type="submit" { "Reset the second factor" } }
+                    p { "This user has a second factor. If they lost their authenticator app and recovery codes, reset it: they then need only their password until they turn it on again." }
+                    form method="post" action={ (base) "/second-factor/reset" } data-confirm="Reset the second factor of this user?" { button.button type="submit" { "Reset second factor" } }
                 }
-                p { "Disabling signs them out everywhere, at once. Their roles are kept for when they come back." }
+                p { "Disabling signs this user out everywhere immediately. Their roles are kept." }
                 form method="post" action={ (base) "/state" } data-confirm="Disable this user? They are signed out everywhere." {
                     input type="hidden" name="disabled" value="yes";
                     button.button.danger type="submit" { "Disable" }

@@ -11,13 +11,13 @@ use crate::console::parts;
 pub(super) fn card(base: &str, app: &AppDetail, hosted: &HostedFlow) -> Markup {
     html! {
         section.card aria-labelledby="calls-title" {
-            header { h2 id="calls-title" { "By the API" } a href="/docs" { "Reference" } }
+            header { h2 id="calls-title" { "API" } a href="/docs" { "Reference" } }
             @match app.api_keys.first() {
                 Some(key) => {
-                    p.muted { "Three calls: resolve the flow, fetch its version, submit answers. The key is publishable: it may stand in an app or a page." }
+                    p.muted { "Three calls: resolve the flow, fetch its version, submit answers. The key is publishable: it may appear in an app or a page." }
                     (tabs(&Calls::of(base, &key.to_string(), app, hosted)))
                 }
-                None => p { "This app has no active key. " a href={ "/console/apps/" (app.row.app_id) "/settings/keys" } { "Make one" } " to use the API." },
+                None => p { "This app has no active key. " a href={ "/console/apps/" (app.row.app_id) "/settings/keys" } { "Create one" } " to use the API." },
             }
         }
     }

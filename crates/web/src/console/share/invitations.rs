@@ -82,11 +82,11 @@ impl Invitations {
                         }
                     }
                 }
-                p.muted { "A personal link for each person. It counts once, and says who has answered without saying what." }
-                @if !is_published && may.write { p.hint { "Links can be made now; they work as soon as the flow is published." } }
+                p.muted { "A personal link for each person. It can be used once, and shows who has answered but not what." }
+                @if !is_published && may.write { p.hint { "You can create links now; they work after you publish the flow." } }
                 @if may.write { (form(flow, all == 0 || !typed.faults.is_empty(), typed)) }
                 @if all > 0 { (self.states(flow)) (self.table(flow, may)) }
-                @else if !may.write { p { "Nobody is invited yet." } }
+                @else if !may.write { p { "No invitations yet." } }
             }
         }
     }
@@ -108,7 +108,7 @@ impl Invitations {
         };
         let base = format!("/console/flows/{flow}/share");
         html! {
-            div.chips role="group" aria-label="State of the invitations" {
+            div.chips role="group" aria-label="Invitation state" {
                 a.chip href={ (base) "#invitations" } aria-current=[self.state.is_none().then_some("true")] { "All " span.number { (number(self.all())) } }
                 @for state in InvitationState::ALL {
                     a.chip href={ (base) "?state=" (word_of(state)) "#invitations" } aria-current=[(self.state == Some(state)).then_some("true")] {
@@ -123,18 +123,18 @@ impl Invitations {
         let state =
             self.state.map(|state| format!("state={}&", word_of(state))).unwrap_or_default();
         html! {
-            @if self.items.is_empty() { p.muted { "None in this state." } }
+            @if self.items.is_empty() { p.muted { "No invitations in this state." } }
             @else {
-                div.scroll tabindex="0" role="group" aria-label="List of invitations" {
+                div.scroll tabindex="0" role="group" aria-label="Invitations" {
                     table.table {
-                        thead { tr { th scope="col" { "Who" } th scope="col" { "State" } th scope="col" { "Made" } th scope="col" { "Link" } } }
+                        thead { tr { th scope="col" { "Person" } th scope="col" { "State" } th scope="col" { "Created" } th scope="col" { "Link" } } }
                         tbody { @for invitation in &self.items { (row(flow, may, invitation)) } }
                     }
                 }
             }
             div.pager {
-                @if !self.is_first { a.button.small href={ "/console/flows/" (flow) "/share?" (state) "#invitations" } { "To the first" } }
-                @if let Some(next) = &self.next { a.button.small href={ "/console/flows/" (flow) "/share?" (state) "after=" (next) "#invitations" } { "More" } }
+                @if !self.is_first { a.button.small href={ "/console/flows/" (flow) "/share?" (state) "#invitations" } { "First page" } }
+                @if let Some(next) = &self.next { a.button.small href={ "/console/flows/" (flow) "/share?" (state) "after=" (next) "#invitations" } { "Next page" } }
             }
         }
     }
@@ -159,7 +159,7 @@ fn row(flow: FlowId, may: May, invitation: &Invitation) -> Markup {
                         span.unseen id={ "link-" (id) } { (link) }
                         button.button.small type="button" data-copy={ "link-" (id) } { "Copy link" span.unseen { " of " (name) } }
                         form method="post" action={ "/console/flows/" (flow) "/share/invitations/" (id) "/revoke" }
-                            data-confirm="Withdraw this invitation? Its link takes no answer from then on." {
+                            data-confirm="Revoke this invitation? Its link stops working." {
                             button.button.small.danger type="submit" { "Revoke" span.unseen { " the invitation of " (name) } }
                         }
                     } @else { span.muted { "–" } }
@@ -172,9 +172,9 @@ fn row(flow: FlowId, may: May, invitation: &Invitation) -> Markup {
 fn form(flow: FlowId, open: bool, typed: &Typed<'_>) -> Markup {
     let people = Field {
         id: "people",
-        label: "Whom to invite",
+        label: "People to invite",
         hint: Some(
-            "One e-mail address or user id a line; or a CSV whose first line names its columns: userId, email, expiresAt. At most 1 MiB at once.",
+            "One e-mail address or user ID per line, or a CSV whose first line names its columns: userId, email, expiresAt. At most 1 MiB.",
         ),
         value: typed.people,
         lines: 5,
@@ -184,8 +184,8 @@ fn form(flow: FlowId, open: bool, typed: &Typed<'_>) -> Markup {
     };
     let until = Field {
         id: "until",
-        label: "Links end after (UTC)",
-        hint: Some("Without a day they do not end."),
+        label: "Links expire after (UTC)",
+        hint: Some("Leave empty for links that do not expire."),
         value: typed.until,
         kind: "date",
         ..Field::default()
@@ -197,12 +197,12 @@ fn form(flow: FlowId, open: bool, typed: &Typed<'_>) -> Markup {
                 (errors(&typed.faults, |pointer| Some(if pointer == "/until" { "until" } else { "people" }.to_owned())))
                 (people.draw())
                 div.field data-file hidden {
-                    label for="file" { "Or take a CSV file" }
+                    label for="file" { "Or choose a CSV file" }
                     input.input type="file" id="file" accept=".csv,text/csv,text/plain";
                 }
                 (until.draw())
-                label.check { input type="checkbox" name="again" value="yes"; span { "Also invite again whoever has an open invitation to this flow" } }
-                div.buttons { button.button.primary type="submit" { "Make the links" } }
+                label.check { input type="checkbox" name="again" value="yes"; span { "Also invite people who already have an open invitation" } }
+                div.buttons { button.button.primary type="submit" { "Create links" } }
             }
         }
     }
@@ -272,7 +272,7 @@ fn asked_for(people: &str, until: &str) -> Result<Vec<NewInvitation>, Vec<Fault>
     if new.is_empty() {
         return Err(vec![Fault {
             pointer: "/people".into(),
-            message: "must have a line for each person".into(),
+            message: "must have one line per person".into(),
         }]);
     }
     for one in &mut new {

@@ -76,7 +76,7 @@ impl Link {
                 div.share-link {
                     div.stack {
                         div.field {
-                            label for="link" { "Anybody with this link can answer" }
+                            label for="link" { "Anyone with this link can answer" }
                             div.copy-line {
                                 input.input.mono id="link" value=(address) readonly;
                                 button.button type="button" data-copy="link" { "Copy" }
@@ -88,7 +88,7 @@ impl Link {
                     @if let Some(drawing) = code::drawing(&address, "QR code of the link") {
                         div.share-code {
                             (drawing)
-                            a.button.small.quiet href=(file) download="code.svg" { "Download the code (SVG)" }
+                            a.button.small.quiet href=(file) download="code.svg" { "Download QR code (SVG)" }
                         }
                     } @else {
                         p.hint { "This link is too long for a QR code." }
@@ -105,13 +105,13 @@ impl Link {
             details.more open[is_used] {
                 summary { "Add a language or tags to the link" }
                 form.form method="get" action={ "/console/flows/" (self.flow) "/share#link-title" } {
-                    p.hint { "Tags tell answers apart later, such as where the link was placed: "
+                    p.hint { "Tags let you filter responses later, for example by where the link was placed: "
                         code { "campaign" } " and " code { "autumn" } ". They are stored with each response." }
                     @if self.locales.len() > 1 {
                         div.field {
                             label for="locale" { "Language" }
                             select.input id="locale" name="locale" {
-                                option value="" { "The reader's own, where there is one" }
+                                option value="" { "Reader's language if available" }
                                 @for locale in &self.locales {
                                     option value=(locale) selected[self.locale.as_ref() == Some(locale)] { (locale) }
                                 }
@@ -120,8 +120,8 @@ impl Link {
                     }
                     @for at in 1..=TAGS { (self.tag_line(at)) }
                     div.buttons {
-                        button.button type="submit" { "Build the link" }
-                        @if is_used { a.button.quiet href={ "/console/flows/" (self.flow) "/share" } { "Plain link" } }
+                        button.button type="submit" { "Create link" }
+                        @if is_used { a.button.quiet href={ "/console/flows/" (self.flow) "/share" } { "Reset" } }
                     }
                 }
             }
@@ -151,16 +151,16 @@ impl Link {
     pub(super) fn embed_card(&self, app: &AppRow) -> Markup {
         html! {
             section.card aria-labelledby="embed-title" {
-                header { h2 id="embed-title" { "In a page of yours" } a href="#embed-who" { "Who may embed it" } }
-                p.muted { "The frame grows with its questions and tells your page when a response is stored." }
-                (parts::code("embed", "Snippet for a page", &self.snippet(app)))
+                header { h2 id="embed-title" { "Embed" } a href="#embed-who" { "Allowed origins" } }
+                p.muted { "The frame grows with its content and notifies your page when a response is stored." }
+                (parts::code("embed", "Embed snippet", &self.snippet(app)))
                 p.hint id="embed-who" {
                     @if app.allowed_origins.is_empty() {
-                        "Any page may embed it. "
+                        "Any page can embed this flow. "
                     } @else {
-                        "Only pages of " (app.allowed_origins.join(", ")) " may embed it. "
+                        "Only pages on " (app.allowed_origins.join(", ")) " can embed this flow. "
                     }
-                    a href={ "/console/apps/" (app.app_id) "/settings#allowedOrigins" } { "Allowed origins" }
+                    a href={ "/console/apps/" (app.app_id) "/settings#allowedOrigins" } { "Change allowed origins" }
                 }
             }
         }

@@ -95,10 +95,10 @@ fn state_note(around: &Around, state: &FlowState) -> Markup {
     let edit = format!("/console/flows/{}/edit", state.flow.flow_id);
     html! {
         @match Status::of(state, around.now) {
-            Status::Draft => (steps::first_run(around, state, "There is nothing to share before the flow is published.")),
-            Status::Scheduled => p.note { "This flow is published and opens on its date. Until then its page says when that is." },
-            Status::Closed => p.note.warn { "This flow is closed: its page says so and takes no answers. " a href=(edit) { "Change its schedule" } " or publish it again." },
-            Status::Archived => p.note.warn { "This flow is archived: its page is gone, and it takes no answers." },
+            Status::Draft => (steps::first_run(around, state, "Publish the flow before you share it.")),
+            Status::Scheduled => p.note { "This flow is published but not open yet. Its page shows when it opens." },
+            Status::Closed => p.note.warn { "This flow is closed and accepts no responses. " a href=(edit) { "Change its schedule" } " to open it again." },
+            Status::Archived => p.note.warn { "This flow is archived. It has no page and accepts no responses." },
             Status::Open => {},
         }
     }
@@ -109,10 +109,10 @@ fn verification_note(app: &AppRow) -> Markup {
     html! {
         @if app.identity_verification == IdentityVerification::Enforce {
             div.note.warn {
-                p { strong { "A link alone is not enough. " }
-                    "Identity verification is enforced in this app: whoever answers needs a token that your server has signed." }
-                p { "On the link it goes into the fragment (" code { "#token=…" } "), to an embed by " code { "postMessage" }
-                    ", and to the API as " code { "Authorization: Bearer …" } ". "
+                p { strong { "The link needs a token. " }
+                    "This app enforces identity verification: respondents need a token signed by your server." }
+                p { "Put it into the fragment of the link (" code { "#token=…" } "), send it to an embedded page by " code { "postMessage" }
+                    ", and send it to the API as " code { "Authorization: Bearer …" } ". "
                     a href={ "/console/apps/" (app.app_id) "/settings/identity" } { "Identity verification" } }
             }
         }

@@ -1,9 +1,9 @@
 /*
- * What every page of the console gets: times in the reader's zone, buttons that copy, dialogs, the switch between
- * light and dark. Everything works without it; this only makes it nicer.
+ * For every page of the console: times in the reader's time zone, copy buttons, dialogs, the theme switch. Everything
+ * works without it.
  */
 
-/** Writes every <time> in the reader's own zone, and says which one that is. */
+/** Shows every <time> in the reader's time zone, with the name of the zone. */
 export function localTimes(root) {
   const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
@@ -17,7 +17,7 @@ export function localTimes(root) {
   }
 }
 
-/** Buttons that copy what stands in the element that they name. */
+/** Buttons that copy the content of the element that they name. */
 async function copy(button) {
   const source = document.getElementById(button.dataset.copy);
   const said = document.getElementById("said");
@@ -27,7 +27,7 @@ async function copy(button) {
     button.textContent = "Copied";
     said.textContent = "Copied.";
   } catch {
-    // Without the right to the clipboard the text is selected, so that the keyboard can copy it.
+    // Without clipboard permission, select the text so that the keyboard can copy it.
     getSelection().selectAllChildren(source);
     said.textContent = "Selected: press Ctrl+C to copy.";
   }
@@ -36,7 +36,7 @@ async function copy(button) {
 
 const themes = ["", "light", "dark"];
 
-/** The reader's choice of light or dark. It is kept in a cookie, so that the next page comes in it. */
+/** The theme, stored in a cookie so that the server renders the next page with it. */
 function applyTheme(theme) {
   if (theme) document.documentElement.dataset.theme = theme;
   else delete document.documentElement.dataset.theme;
@@ -49,10 +49,10 @@ function applyTheme(theme) {
 const shownTheme = () => document.documentElement.dataset.theme ?? "";
 
 applyTheme(shownTheme());
-// On a wide screen the side bar is always in view; what is not open is not there for a screen reader.
+// On a wide screen the side bar is always visible; a closed one would be hidden from screen readers.
 const menu = document.querySelector("details.menu");
 if (menu && matchMedia("(min-width: 56.01rem)").matches) menu.open = true;
-// On a narrow screen the tab of the page may be the last of a row that scrolls.
+// On a narrow screen the current tab may be outside the visible part of the row.
 const tab = document.querySelector(".tabs [aria-current]");
 if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - tab.parentElement.clientWidth + tab.offsetWidth;
 localTimes(document);
@@ -79,11 +79,11 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// A form that cannot be undone asks first, where it names its question.
+// A form with `data-confirm` asks for confirmation.
 document.addEventListener("submit", (event) => {
   const question = event.target.dataset?.confirm;
   if (question && !confirm(question)) event.preventDefault();
 });
 
-// The summary of what is wrong is read aloud first.
+// Focus the error summary, so that it is read first.
 document.querySelector(".errors[tabindex]")?.focus();

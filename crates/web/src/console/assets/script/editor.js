@@ -1,6 +1,6 @@
 /*
- * The editor. The definition of the draft, which stands in the page as JSON, is the one truth; everything here shows
- * it or changes it. Without a script the JSON itself is the form.
+ * The editor. The definition of the draft, embedded in the page as JSON, is the single source of truth; everything here
+ * shows or changes it. Without JavaScript the JSON itself is the form.
  */
 
 import { Bar } from "./editor/bar.js";
@@ -19,7 +19,7 @@ import { know } from "./editor/types.js";
 
 function start(root) {
   const area = document.getElementById("definition");
-  // What the server gave, not what a browser has kept in the field. What cannot be read is mended as JSON first.
+  // Use the server's value, not one that the browser restored. Invalid JSON must be fixed first.
   if (wrongWith(area.defaultValue)) return;
   const draft = new Draft(JSON.parse(area.defaultValue));
   const { types, published } = JSON.parse(root.dataset.about);
@@ -47,7 +47,7 @@ function start(root) {
   faults.set(JSON.parse(root.dataset.faults));
 }
 
-/** Shows the part of the editor where something is. */
+/** Shows the section of the editor that contains a pointer. */
 function goTo(path, draft, sections) {
   const [first, second] = path;
   sections.pane("write");
@@ -61,5 +61,5 @@ function goTo(path, draft, sections) {
 
 const root = document.getElementById("editor");
 if (root) start(root);
-// It also has a page of its own, where something in it is to be corrected.
+// The schedule is also a separate page, if it has errors.
 schedule(document.getElementById("schedule"));

@@ -1,6 +1,6 @@
 /*
- * The list of flows and the templates: a menu that closes when one looks elsewhere, and previews of templates in a
- * dialog instead of another tab.
+ * The list of flows and the templates: a menu that closes when it loses focus, and template previews in a dialog
+ * instead of another tab.
  */
 
 document.addEventListener("click", (event) => {
@@ -21,7 +21,7 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
-/** Shows a page of ours in a dialog, which is gone for good once it is closed. */
+/** Shows a page of the console in a dialog, which is removed when it is closed. */
 function show(address, title) {
   const dialog = document.createElement("dialog");
   dialog.className = "showing";

@@ -1,6 +1,6 @@
 /*
- * The responses: one of them in a panel beside the table, a short page that goes on by itself, arrivals as they come,
- * and how far an export is. Everything is there without it, as pages and links.
+ * The responses: a panel for one response, automatic continuation of short pages, live updates, and export progress.
+ * Without JavaScript the same is available as pages and links.
  */
 
 import { localTimes } from "./base.js";
@@ -10,14 +10,14 @@ const list = document.querySelector(".responses[data-flow]");
 const panel = document.getElementById("panel");
 const number = new Intl.NumberFormat();
 
-/** Rows that the table shows at most while they arrive; the oldest of them leave. */
+/** Maximum number of rows with live updates; the oldest are removed. */
 const ROWS_MAX = 200;
 
-/** So often it is asked in vain how far an export is, until that is said, and until it is given up. */
+/** Failed progress requests before the page says so, and before it gives up. */
 const UNKNOWN_SAID = 10;
 const UNKNOWN_MAX = 100;
 
-/** The elements of some markup of ours. */
+/** Parses server-rendered markup. */
 function elements(markup) {
   const template = document.createElement("template");
   template.innerHTML = markup;
@@ -31,7 +31,7 @@ async function show(address) {
   const url = new URL(address);
   url.searchParams.set("panel", "1");
   const reply = await fetch(url);
-  // Whoever is signed out, or finds it gone, is led to the page that says so.
+  // If the user is signed out or the response is gone, open the page that explains it.
   if (!reply.ok || reply.redirected) return location.assign(address);
   panel.replaceChildren(elements(await reply.text()));
   if (!panel.open) panel.showModal();
@@ -47,7 +47,7 @@ if (panel) {
     event.preventDefault();
     show(link.href);
   });
-  // A row is as large as its link.
+  // The whole row acts as its link.
   list?.addEventListener("click", (event) => {
     const row = event.target.closest("tbody tr[data-id]");
     if (!row || event.target.closest("a, button") || !getSelection().isCollapsed) return;
@@ -69,9 +69,9 @@ if (panel) {
   });
 }
 
-// --- a page that was short goes on ---------------------------------------------------------------
+// --- continuation of a short page ----------------------------------------------------------------
 
-/** Has the link to older responses begin after this one. */
+/** Makes the link to older responses start after this one. */
 function leadTo(older, last) {
   const url = new URL(older.href);
   url.searchParams.set("after", last);
@@ -90,7 +90,7 @@ async function goOn(note) {
     const found = await reply.json();
     if (!note.isConnected) return;
     for (const row of found.rows.slice(0, wanted)) rows.append(elements(row));
-    // What is beyond the page is left for the next one.
+    // Further rows are left for the next page.
     const isFull = found.rows.length >= wanted;
     wanted -= found.rows.length;
     next = found.next;
@@ -103,20 +103,20 @@ async function goOn(note) {
     older.href = found.older;
     const back = document.createElement("time");
     back.dateTime = found.back;
-    note.replaceChildren(rows.children.length === 0 ? "None found yet. " : "", "Looking further. Came back to ", back, " so far.");
+    note.replaceChildren(rows.children.length === 0 ? "None found yet. " : "", "Searching. Reached ", back, " so far.");
     localTimes(note);
   }
   older?.remove();
   delete note.dataset.goesOn;
-  note.textContent = rows.children.length === 0 ? "No response passes these filters; all were looked at." : "These are all; every response was looked at.";
+  note.textContent = rows.children.length === 0 ? "No matching responses; all responses were searched." : "No more matches; all responses were searched.";
 }
 
 const note = list?.querySelector("[data-goes-on]");
 if (note) goOn(note);
 
-// --- arrivals ------------------------------------------------------------------------------------
+// --- live updates --------------------------------------------------------------------------------
 
-/** A stream while the page is seen; it goes on from the newest row when the page is seen again. */
+/** A stream while the page is visible; it continues from the newest row when the page is visible again. */
 function watch(address) {
   const state = list.querySelector("[data-live-state]");
   const rows = list.querySelector("[data-rows]");
@@ -124,10 +124,10 @@ function watch(address) {
   let timesOpened = 0;
 
   function arrived(event) {
-    // A page without a table is made anew with one.
+    // A page without a table is reloaded.
     if (list.hasAttribute("data-reload")) return location.reload();
     const { id, row } = JSON.parse(event.data);
-    // Newest first, by id. What is told again is left out, and so is what belongs on an older page.
+    // Newest first, by id. Duplicates and rows of older pages are skipped.
     const next = [...rows.children].find((other) => other.dataset.id <= id);
     const isOlder = !next && rows.children.length > 0 && list.querySelector("[data-older], [data-goes-on]");
     if (next?.dataset.id === id || isOlder) return;
@@ -137,13 +137,13 @@ function watch(address) {
     rows.closest(".scroll").hidden = false;
     list.querySelector(".empty")?.remove();
     if (rows.children.length > ROWS_MAX) shorten();
-    said.textContent = "A response arrived.";
+    said.textContent = "New response.";
   }
 
-  /** The oldest rows leave the table, and begin the next page. */
+  /** Removes the oldest rows, which start the next page. */
   function shorten() {
     while (rows.children.length > ROWS_MAX) rows.lastElementChild.remove();
-    // What goes on below would leave a gap.
+    // Continuing below would leave a gap.
     list.querySelector("[data-goes-on]")?.remove();
     let older = list.querySelector("[data-older]");
     if (!older) {
@@ -154,9 +154,9 @@ function watch(address) {
     leadTo(older, rows.lastElementChild.dataset.id);
   }
 
-  /** More came while nobody looked than the stream tells of. */
+  /** More responses arrived while the page was hidden than the stream sends. */
   function behind() {
-    // A page that was just made is as new as it can be.
+    // A page that was just loaded is up to date.
     if (timesOpened < 2) return;
     const isInUse = document.querySelector("dialog[open], .adding[open]");
     if (!isInUse) return location.reload();
@@ -164,7 +164,7 @@ function watch(address) {
   }
 
   function many() {
-    if (state) state.textContent = "Many responses came meanwhile. Reload the page to see them all.";
+    if (state) state.textContent = "Many new responses arrived. Reload the page to see them all.";
   }
 
   function open() {
@@ -174,10 +174,10 @@ function watch(address) {
     events = new EventSource(url);
     events.addEventListener("open", () => {
       timesOpened += 1;
-      if (state) state.textContent = "New responses appear by themselves.";
+      if (state) state.textContent = "New responses appear automatically.";
     });
     events.addEventListener("error", ({ target }) => {
-      // Closed for good: somebody has more pages open than may watch, or is signed out.
+      // Closed permanently: the user has too many live pages, or is signed out.
       const isOver = target.readyState === EventSource.CLOSED;
       if (state) state.textContent = isOver ? "Reload the page to see new responses." : "";
     });
@@ -196,7 +196,7 @@ function watch(address) {
 
 if (list?.dataset.live) watch(list.dataset.live);
 
-// --- the form of the filters ---------------------------------------------------------------------
+// --- filter form ---------------------------------------------------------------------------------
 
 const question = document.getElementById("question");
 const choices = document.getElementById("choices");
@@ -207,7 +207,7 @@ if (question && choices) {
   offer();
 }
 
-// --- how far an export is ------------------------------------------------------------------------
+// --- export progress -----------------------------------------------------------------------------
 
 const dialog = document.getElementById("export");
 const form = dialog?.querySelector("form[data-export]");
@@ -230,17 +230,17 @@ async function follow(id) {
   box.hidden = false;
   button.disabled = true;
   bar.removeAttribute("value");
-  words.textContent = "Beginning …";
-  // Until the download has begun it is not known, and only the node that sends it knows it. A download that is refused
-  // leads to a page that says why; so whoever is still here has one.
+  words.textContent = "Starting…";
+  // The progress is unknown until the download starts, and only the sending node knows it. A refused download opens a
+  // page that explains it, so if this page is still open, there is a download.
   for (let unknown = 0, isKnown = false; ; ) {
     await new Promise((done) => setTimeout(done, 300));
     const reply = await fetch(`/console/exports/${id}`).catch(() => undefined);
     if (!reply?.ok || reply.redirected) {
       unknown += 1;
-      if (unknown === UNKNOWN_SAID && !isKnown) words.textContent = "Downloading …";
+      if (unknown === UNKNOWN_SAID && !isKnown) words.textContent = "Downloading…";
       if (unknown < UNKNOWN_MAX) continue;
-      words.textContent = "Downloading … Your browser shows how far it is.";
+      words.textContent = "Downloading… Your browser shows the progress.";
       break;
     }
     [unknown, isKnown] = [0, true];
@@ -254,7 +254,7 @@ async function follow(id) {
       break;
     }
     if (!running) {
-      words.textContent = "The export was broken off. Try again.";
+      words.textContent = "The export was interrupted. Try again.";
       break;
     }
   }

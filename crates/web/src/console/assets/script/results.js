@@ -1,11 +1,11 @@
 /*
- * The results: choices are sent at once, charts are taken away as pictures, the page is printed as a report.
+ * The results: filters apply immediately, charts are downloaded as PNG, the page is printed as a report.
  */
 
-/** A picture is twice as fine as the drawing, so that it is sharp in a presentation. */
+/** The PNG has double resolution, so that it is sharp in a presentation. */
 const FINENESS = 2;
 
-/** Draws the SVG at an address on a canvas and offers it as a PNG. */
+/** Renders the SVG at an address on a canvas and downloads it as PNG. */
 async function savePicture(address, name) {
   const text = await (await fetch(address)).text();
   const source = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
@@ -32,7 +32,7 @@ for (const button of document.querySelectorAll("[data-png], [data-print]")) butt
 for (const form of document.querySelectorAll("form[data-send]")) {
   form.querySelector("button[type=submit]").hidden = true;
   form.addEventListener("change", () => form.requestSubmit());
-  // What is not chosen need not stand in the address.
+  // Leave unused filters out of the address.
   form.addEventListener("formdata", (event) => {
     for (const [name, value] of [...event.formData]) if (value === "") event.formData.delete(name);
   });
@@ -46,15 +46,15 @@ document.addEventListener("click", async (event) => {
   button.disabled = true;
   try {
     await savePicture(button.dataset.png, button.dataset.name);
-    said.textContent = "Saved as a picture.";
+    said.textContent = "Saved as PNG.";
   } catch {
-    said.textContent = "The picture could not be made; the SVG can still be downloaded.";
+    said.textContent = "The PNG could not be created. Download the SVG instead.";
   } finally {
     button.disabled = false;
   }
 });
 
-// On paper nothing can be opened: the tables are shown, and closed again afterwards.
+// Open all tables for printing, and close them afterwards.
 let opened = [];
 addEventListener("beforeprint", () => {
   opened = [...document.querySelectorAll("details.chart-table:not([open]), details.wordings:not([open])")];

@@ -1,6 +1,6 @@
 /*
- * What the pages of settings add with a script: a picture is read here and put into the form as text, and of the kinds of keys only
- * the fields of the chosen one are shown.
+ * The settings pages: reads an image and puts it into the form as text, and shows only the fields of the chosen kind of
+ * key.
  */
 const BYTES_MAX = 64 * 1024;
 
@@ -12,7 +12,7 @@ for (const chooser of document.querySelectorAll("input[data-logo]")) {
     chooser.setCustomValidity("");
     if (!file) return;
     if (file.size > BYTES_MAX) {
-      chooser.setCustomValidity("This picture has more than 64 KiB.");
+      chooser.setCustomValidity("This image is larger than 64 KiB.");
       chooser.reportValidity();
       return;
     }

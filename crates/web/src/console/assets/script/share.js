@@ -1,5 +1,5 @@
 /*
- * Sharing: a file of people is read into the form, where it can be looked at before it is sent.
+ * Sharing: reads a file of people into the form, so that it can be checked before it is sent.
  */
 
 const people = document.getElementById("people");
@@ -11,10 +11,10 @@ if (people && file) {
     const [chosen] = file.files;
     if (!chosen) return;
     people.value = await chosen.text();
-    document.getElementById("said").textContent = `${chosen.name} was read. Send the form to make the links.`;
+    document.getElementById("said").textContent = `${chosen.name} was loaded. Submit the form to create the links.`;
     people.focus();
   });
 }
 
-// The link is copied by hand most often: a click takes all of it.
+// A click selects the whole link, for copying by hand.
 document.getElementById("link")?.addEventListener("focus", (event) => event.target.select());

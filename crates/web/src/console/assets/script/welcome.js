@@ -1,6 +1,5 @@
 /*
- * Takes the secret out of the link and puts it into the form, so that nobody need see it. It leaves the address bar
- * at once, and with it the history.
+ * Moves the secret from the link into the form, and removes it from the address bar and the history immediately.
  */
 const field = document.getElementById("code");
 const code = location.hash.slice(1);

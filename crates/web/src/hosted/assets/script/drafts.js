@@ -1,10 +1,10 @@
-// 5 of 9: answers are kept in the browser until they are stored.
+// 5 of 9: keeps answers in the browser until they are stored.
 //
-// By address, so that two invitations in one browser do not share a draft. Not with a token: the next
-// person at this browser may be another. Storage may be full or forbidden; then nothing is kept.
+// By address, so that two invitations in one browser do not share a draft. Not with a token: the next user of
+// this browser may be another person. If storage is full or forbidden, nothing is kept.
 
 const DRAFT_MS_MAX = 7 * 24 * 3600 * 1000;
-/** What a respondent says; the other fields are the server's. */
+/** Fields with answers; the other fields belong to the server. */
 const THEIRS = /^(answers|other|matrix|rank)\.|^analytics$/;
 
 const draftName = (main) => `sluice:${main.dataset.flow}${location.search}`;
@@ -21,19 +21,19 @@ function keepDraft({ main, form, sections }) {
   try { localStorage.setItem(draftName(main), JSON.stringify(draft)) } catch {}
 }
 
-/** What was answered so far. */
+/** The current answers. */
 const fieldsOf = (form) => [...new FormData(form)].filter(([name]) => THEIRS.test(name));
 
 function dropDraft(main) {
   try { localStorage.removeItem(draftName(main)) } catch {}
 }
 
-/** Fills the form from its draft. Whether there was one. */
+/** Fills the form from its draft. Returns whether there was one. */
 function restoreDraft({ main, form, sections, section }) {
   let draft = null;
   try { draft = JSON.parse(localStorage.getItem(draftName(main))) } catch {}
   if (token || isPreview(main) || !(draft?.at > Date.now() - DRAFT_MS_MAX) || !draft.fields.some(([, value]) => value)) return false;
-  // The key comes along: if the last try did arrive, the next one stores nothing more.
+  // The key is part of the draft: if the last attempt was stored, the next one stores nothing.
   form.elements.key.value = draft.key;
   form.elements.step.value = draft.step;
   fillIn(form, draft);
@@ -44,7 +44,7 @@ function restoreDraft({ main, form, sections, section }) {
 function fillIn(form, { fields, types }) {
   for (const [name, value] of fields) {
     const id = name.split(".")[1];
-    // The version may be another by now: a question of another type takes no old answer.
+    // The version may have changed: a question of another type gets no old answer.
     if (id && survey.section(id)?.dataset.type !== types[id]) continue;
     for (const field of form.querySelectorAll(`[name="${CSS.escape(name)}"]`)) {
       if (isTicked(field)) field.checked ||= field.value === value;

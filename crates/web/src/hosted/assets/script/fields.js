@@ -4,7 +4,7 @@
 const TYPED = ["text", "paragraph", "email", "url", "phone", "number"];
 const isTicked = (field) => /radio|checkbox/.test(field.type);
 
-/** The answer to a question as the server will read it: a list of texts, empty where there is none. */
+/** The answer to a question as the server reads it: a list of texts, empty if there is none. */
 function answerOf(section) {
   const given = [];
   for (const field of section.querySelectorAll("[name]")) {
@@ -20,7 +20,7 @@ function answerOf(section) {
   return given.filter((text) => text !== undefined);
 }
 
-/** What is in a field; a number as the contract has it, where it was written as in the reader's language. */
+/** The value of a field; numbers are converted from the reader's notation. */
 function plainText({ value }, input) {
   if (input === "paragraph") return value;
   if (input !== "number") return value.trim();
@@ -29,7 +29,7 @@ function plainText({ value }, input) {
   return comma ? plain.replace(",", ".") : plain;
 }
 
-/** What is wrong with the answer to a question, in words, or nothing. Loosely: the server decides. */
+/** The problem with the answer to a question, or nothing. A loose check: the server decides. */
 function faultOf(section, words) {
   const given = answerOf(section);
   const { input, required, rule } = section.dataset;
@@ -57,12 +57,12 @@ function isWithin({ input, min, max, minLength, maxLength, integer }, given) {
   return true;
 }
 
-/** People write "example.com"; the address that they mean has a scheme. */
+/** Adds the scheme that people omit: "example.com". */
 function completeAddress(field) {
   if (field.type === "url" && /^[^\s:/]+\.[^\s:]+$/.test(field.value)) field.value = `https://${field.value}`;
 }
 
-/** How many characters are left, once they grow few. */
+/** Shows the number of characters left when there are few. */
 function countLeft(section, words) {
   const max = Number(section?.dataset.maxLength);
   const field = section?.querySelector(".text");
@@ -74,7 +74,7 @@ function countLeft(section, words) {
   field.after(shown);
 }
 
-/** To the field where one types, else to the heading: so that it is read aloud, and digits pick. */
+/** Focuses the text field, or else the heading, so that it is read aloud and digits select. */
 function focusOn(section) {
   const heading = section.querySelector("h2");
   if (heading) heading.tabIndex = -1;

@@ -1,7 +1,7 @@
-// 6 of 9: every question is a step of the browser's Back.
+// 6 of 9: every question is a step in the browser history.
 //
-// A state holds the question, how many steps lead to it, and the one before. In a frame the steps
-// would be entries of the host's history; there the page's own Back button has to do.
+// A state contains the question, its number of steps, and the previous question. In a frame the steps would
+// be entries of the host's history, so only the page's Back button works there.
 
 const isFramed = globalThis.window && window.parent !== window;
 
@@ -12,13 +12,13 @@ function remember(step, push) {
   else history.replaceState({ step, from: before, n }, "");
 }
 
-/** Back by the page's own button is Back of the browser, where that leads to the same question. */
+/** The page's Back button uses the browser history, if that leads to the same question. */
 function goBack(to, section) {
   if (!isFramed && history.state?.from === section.dataset.id) history.back();
   else to.show(section);
 }
 
-/** After storing: back over the steps, so that one press of Back leaves; the address is the ending's. */
+/** After storing: removes the steps, so that one press of Back leaves; the address is the ending's. */
 function settleHistory(address) {
   const rename = () => history.replaceState(null, "", address);
   const steps = history.state?.n ?? 0;

@@ -1,12 +1,12 @@
-// 8 of 9: the page that embeds this one, and the token that says who answers.
+// 8 of 9: the embedding page, and the token that identifies the respondent.
 //
-// Messages go to one origin, never to "*": the host's, and only where the app allows it.
+// Messages go to one origin, never to "*": the host's, and only if the app allows it.
 
-/** The token, in memory alone. */
+/** The token, only in memory. */
 let token = null;
 let tokenCame = () => {};
 
-/** The origin of the page that embeds this one, if it may. */
+/** The origin of the embedding page, if it is allowed. */
 function hostOrigin() {
   if (!isFramed) return null;
   const allowed = JSON.parse(document.getElementById("page").dataset.origins ?? "[]");
@@ -39,7 +39,7 @@ function listenToHost() {
   new ResizeObserver(tellHeight).observe(document.body);
 }
 
-/** Asks the host for a token, and is over when one has come. */
+/** Requests a token from the host, and resolves when it arrives. */
 function newToken() {
   tellHost("sluice:token-wanted");
   return new Promise((done) => (tokenCame = done));
@@ -58,7 +58,7 @@ async function takeToken(given) {
   await swap(reply);
 }
 
-/** The token of the address, which is taken out of it at once: it must not be copied, nor kept. */
+/** The token from the address, which is removed immediately, so that it is not copied or kept. */
 function takeTokenOfAddress() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (!given) return;
@@ -66,10 +66,10 @@ function takeTokenOfAddress() {
   takeToken(given);
 }
 
-/** Whether an author looks at what is not published. */
+/** Whether this is the preview of an unpublished draft. */
 const isPreview = (main) => "preview" in main.dataset;
 
-/** The draft has changed, or another question is looked at: the same page anew, with the answers of before. */
+/** Reloads the preview with its answers after the draft or the selected question changed. */
 async function renew({ address, keep }) {
   const before = survey && { fields: fieldsOf(survey.form), types: typesOf(survey.sections) };
   const step = survey?.form.elements.step.value;

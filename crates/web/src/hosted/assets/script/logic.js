@@ -1,18 +1,18 @@
-// The hosted page with script, 1 of 9: which questions the answers lead to.
+// The script of the hosted page, 1 of 9: which questions are visible.
 //
-// The page works whole without any script: it is one form that the server takes step by step. The
-// script shows the same form one question at a time and sends the same fields, and the server's reply
-// is a page whose <main> takes the place of this one. So there is one set of rules, the server's; what
-// is checked here only spares a round trip. Deliberately absent: a second format, a template, a library.
+// The page works completely without a script: it is one form that the server handles step by step. The
+// script shows the same form one question at a time and sends the same fields, and the <main> of the
+// server's reply replaces that of this page. So there is one set of rules, the server's; checks here only
+// save a round trip. Deliberately absent: a second format, a template, a library.
 //
-// The server joins the nine files into one module, in the order in which they number themselves, and
-// leaves comments and indentation out; so no text may go over the end of a line.
+// The server joins the nine files into one module, in the order of their numbers, and strips comments and
+// indentation; so no string may span lines.
 //
-// This file is `visibleIf` as crates/flow/src/logic.rs has it; both pass crates/flow/tests/visible_if.json.
+// This file implements `visibleIf` like crates/flow/src/logic.rs; both pass crates/flow/tests/visible_if.json.
 
 /**
  * Whether answers (lists of texts by question id) meet a condition.
- * `allowsOther` says of a question whether "other" means any answer in one's own words.
+ * `allowsOther` returns whether "other" matches any free-text answer of a question.
  */
 export function holds(condition, answers, allowsOther = () => false) {
   const each = (inner) => holds(inner, answers, allowsOther);
@@ -33,7 +33,7 @@ export function holds(condition, answers, allowsOther = () => false) {
   return order(condition.greaterThan) > 0;
 }
 
-/** Negative, zero or positive; NaN, which meets no comparison, where the text is of another kind. */
+/** Negative, zero or positive; NaN, which matches no comparison, if the text is of another kind. */
 function compare(text, operand, other) {
   if (typeof operand === "number") return isDecimal(text) ? compareDecimals(text, plain(operand)) : NaN;
   if (other && operand === "other") return text.startsWith("other:") ? 0 : NaN;
@@ -43,14 +43,14 @@ function compare(text, operand, other) {
 
 const isDecimal = (text) => text.length <= 64 && /^-?(\d+(\.\d+)?|\.\d+)$/.test(text);
 
-/** The 30th of February is read as a day of March, which is then another text. */
+/** Rejects invalid dates: 30 February is parsed as a day in March, which has another text. */
 const isDate = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text);
 
-/** A number of JSON without exponent. */
+/** A JSON number without exponent. */
 const plain = (number) =>
   number.toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 });
 
-/** Exact, as an answer may have more digits than a binary number holds. */
+/** Exact, because an answer may have more digits than a double. */
 function compareDecimals(...texts) {
   const parts = texts.map((text) => text.split("."));
   const length = Math.max(...parts.map(([, fraction = ""]) => fraction.length));

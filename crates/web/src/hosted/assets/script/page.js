@@ -1,6 +1,6 @@
-// 9 of 9: what is done with a page that was loaded, or that came as a reply; and with keys.
+// 9 of 9: setting up a page, loaded or from a reply; keyboard handling.
 
-/** Two digits within this time are one number. */
+/** Two digits within this time form one number. */
 const DIGITS_MS = 800;
 
 function arrive(main, reply) {
@@ -11,7 +11,7 @@ function arrive(main, reply) {
   else if (reply) focusFirst(main, "h1");
   const { state, version, done, response = null, redirect = null } = main.dataset;
   if (state === "token" && (reply || !token)) newToken();
-  // Whoever begins anew begins with a new key: the one in the draft is used.
+  // Answering again needs a new key: the one in the draft is used.
   if (state === "answered" || state.startsWith("invitation-")) dropDraft(main);
   if (state !== "stored" || !reply) return;
   dropDraft(main);
@@ -21,7 +21,7 @@ function arrive(main, reply) {
 }
 
 function begin({ main, form, words }, reply) {
-  // Where the page came with a token, the server saw this page as the referrer.
+  // For a page loaded with a token, the server saw this page as the referrer.
   if (document.referrer) form.elements.referrer.value = document.referrer;
   const isKept = !reply && restoreDraft(survey);
   const step = (isKept && history.state?.step) || form.elements.step.value;
@@ -46,7 +46,7 @@ function focusFirst(main, selector) {
   target.focus();
 }
 
-/** A time in the reader's own zone, which is named, and as their own country writes it. */
+/** A time in the reader's time zone and format, with the name of the zone. */
 function tellTime(time) {
   const { lang } = document.documentElement;
   const own = navigator.languages.find((each) => each.split("-")[0] === lang.split("-")[0]);
@@ -60,16 +60,16 @@ let digitsAt = 0;
 
 function onKey({ target, key, altKey, ctrlKey, metaKey, isComposing }) {
   if (!survey || altKey || metaKey || isComposing) return;
-  // In a field the browser itself sends the form at Enter, and in a long text it makes a line.
+  // In a field the browser submits the form on Enter, and in a long text it adds a line.
   if (key === "Enter" && (ctrlKey || !target.closest("a, button, input, select, textarea"))) {
     survey.form.requestSubmit(survey.primary);
   }
-  // Only where the question has the focus, so that no key meant for something else picks an answer.
+  // Only if the question has the focus, so that keys meant for something else select no answer.
   const isTyping = target.matches("select, .text");
   if (/^\d$/.test(key) && !ctrlKey && !isTyping && survey.current?.contains(target)) pick(survey.current, key);
 }
 
-/** A digit picks a mark by its value, else an option by its place. */
+/** A digit selects a mark by its value, or an option by its position. */
 function pick(section, digit) {
   const options = [...section.querySelectorAll(".mark input, .choice input")];
   const byValue = (value) => options.find((option) => option.value === value);
@@ -83,7 +83,7 @@ function pick(section, digit) {
 }
 
 function onClick(event) {
-  // The summary of errors leads to the question that it names.
+  // Links of the error summary show their question.
   const link = event.target.closest?.(".errors a");
   const section = link && survey?.section(link.getAttribute("href").slice("#q-".length));
   if (!section) return;
@@ -102,10 +102,10 @@ function start() {
   addEventListener("click", onClick);
   addEventListener("popstate", onPopState);
   addEventListener("hashchange", takeTokenOfAddress);
-  // First the token: with one, no draft of somebody else is shown.
+  // The token first: with a token, no draft is shown, because it may be another person's.
   takeTokenOfAddress();
   arrive(document.getElementById("page"));
 }
 
-// Tests import the rules where there is no page.
+// Tests import the rules without a page.
 if (globalThis.document?.getElementById("page")) start();

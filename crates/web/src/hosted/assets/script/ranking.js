@@ -1,13 +1,13 @@
-// 3 of 9: a ranking is ordered by buttons and by dragging; the lists of positions are what is sent.
+// 3 of 9: rankings are ordered by buttons and dragging; the position lists are sent.
 
 function rank(section, words) {
   const list = section.querySelector(".ranking");
   const placeOf = (item) => item.querySelector("select");
-  // An order that nobody looked at is no answer, and one that is right needs no move: so one can say so.
+  // An unconfirmed order is no answer, and a correct order needs no move, so there is a button to confirm it.
   const keepOrder = element("button", { type: "button", className: "keep" }, words.order);
   const draw = () => {
     const items = [...list.children];
-    // After a draft was read, the positions are known and the order is not.
+    // After a draft is restored, the positions are known but the order is not.
     const isRanked = items.every((item) => placeOf(item).value);
     if (isRanked) list.append(...items.sort((one, two) => placeOf(one).value - placeOf(two).value));
     for (const item of items) item.querySelector(".place").textContent = placeOf(item).value || "–";
@@ -51,7 +51,7 @@ function drag(item, grip, settle) {
       const below = item.nextElementSibling;
       if (above && clientY < middle(above)) above.before(item);
       else if (below && clientY > middle(below)) below.after(item);
-      // A node that is moved loses the pointer.
+      // A moved node loses the pointer capture.
       grip.setPointerCapture(down.pointerId);
     };
     grip.onpointerup = grip.onpointercancel = () => {

@@ -1,4 +1,4 @@
-// 7 of 9: asking the server, and showing what it says.
+// 7 of 9: requests to the server, and showing its replies.
 
 function ask(address, options = {}) {
   const proof = token ? { Authorization: `Bearer ${token}` } : {};
@@ -7,19 +7,19 @@ function ask(address, options = {}) {
 
 const parsed = async (reply) => new DOMParser().parseFromString(await reply.text(), "text/html");
 
-/** What a page says, without its form. */
+/** The texts of a page, without its form. */
 async function textOf(reply) {
   const texts = (await parsed(reply)).querySelectorAll("#page > h1, #page > p");
   return [...texts].map((each) => each.textContent.trim()).join(" ");
 }
 
-/** Puts the page of a reply in the place of this one. Whether it was a page. */
+/** Replaces this page with the page of a reply. Returns whether it was a page. */
 async function swap(reply, isQuiet) {
   const next = await parsed(reply);
   const main = next.getElementById("page");
   if (!main) return false;
   document.title = next.title;
-  // The form may be in another language than the page that asked for a token.
+  // The form may be in another language than the page that requested a token.
   const { lang, dir } = next.documentElement;
   Object.assign(document.documentElement, { lang, dir });
   document.getElementById("page").replaceWith(main);
@@ -28,7 +28,7 @@ async function swap(reply, isQuiet) {
   return true;
 }
 
-/** Over after so long, or as soon as the browser is online again. */
+/** Resolves after a delay, or when the browser is online again. */
 function pause(ms) {
   return new Promise((done) => {
     setTimeout(done, ms);

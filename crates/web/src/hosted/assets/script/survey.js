@@ -1,10 +1,10 @@
 // 4 of 9: the form, one question at a time.
 
 const RETRY_MS = [1000, 2000, 4000, 8000, 15_000, 30_000];
-/** So many failures of a server that answers are met in silence; then the reader is told. */
+/** Number of server errors that are retried silently before the reader sees a message. */
 const SERVER_FAILURES_MAX = 4;
 
-/** The survey that is being answered, or null. */
+/** The current survey, or null. */
 let survey = null;
 
 class Survey {
@@ -36,7 +36,7 @@ class Survey {
     return this.sections.find((section) => section.dataset.id === id);
   }
 
-  /** The questions that the answers lead to. What is hidden has no say in what comes after it. */
+  /** The visible questions. Hidden questions do not affect later ones. */
   route() {
     const answers = {};
     const allowsOther = (id) => Boolean(this.form.elements[`other.${id}`]);
@@ -48,13 +48,13 @@ class Survey {
     });
   }
 
-  /** Brings up to date what follows from the answers: the way, the progress, the buttons. */
+  /** Updates everything that depends on the answers: visible questions, progress, buttons. */
   refresh() {
     const route = this.route();
     if (!route.includes(this.current)) this.current = route[0];
     for (const section of this.sections) {
       section.hidden = section !== this.current;
-      // What is disabled is not sent: an answer to a question that is not asked any more.
+      // Disabled fields are not sent: answers to hidden questions.
       section.querySelector("fieldset")?.toggleAttribute("disabled", !route.includes(section));
     }
     const at = Math.max(route.indexOf(this.current), 0);
@@ -76,7 +76,7 @@ class Survey {
     this.form.querySelector(".progress p").textContent = fill(this.words.of, { n, all });
   }
 
-  /** Shows a question; `move` takes the reader there, `push` makes it a step of the browser's Back. */
+  /** Shows a question; `move` sets the focus, `push` adds a step to the browser history. */
   show(section, { move = true, push = move } = {}) {
     this.current = section;
     this.refresh();
@@ -86,7 +86,7 @@ class Survey {
     if (!move || !id) return;
     this.hush();
     this.current.classList.remove("enter");
-    void this.current.offsetWidth; // so that the animation starts anew
+    void this.current.offsetWidth; // restarts the animation
     this.current.classList.add("enter");
     scrollTo(0, 0);
     focusOn(this.current);
@@ -115,7 +115,7 @@ class Survey {
     keepDraft(this);
   }
 
-  /** Says what is wrong beside the questions and above them, and shows the first of these. */
+  /** Shows the problems next to the questions and at the top, and goes to the first. */
   complain(faults) {
     clearFaults(this.main);
     const list = element("ul");
@@ -135,11 +135,11 @@ class Survey {
     errors.focus();
   }
 
-  /** Sends the form until the server has answered; the key in it makes one response of many tries. */
+  /** Sends the form until the server replies; its key makes one response of many attempts. */
   async send() {
     this.sending = true;
     this.refresh();
-    // What is sent is what stands here now; a change would be lost without a word.
+    // The form is sent as it is now; a later change would be silently lost.
     for (const section of this.sections) section.inert = true;
     const body = new URLSearchParams(new FormData(this.form));
     body.set("go", "send");
@@ -149,7 +149,7 @@ class Survey {
         const wait = pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)]);
         await this.notice(this.actions, this.words.offline, this.words.retry, wait);
       } else if (reply.status === 401) {
-        // The form stays, and its answers with it, until there is a token that is valid.
+        // The form and its answers stay until there is a valid token.
         await this.notice(this.actions, await textOf(reply), this.words.retry, newToken());
       } else if (reply.status >= 500 && failures < SERVER_FAILURES_MAX) {
         await pause(RETRY_MS[failures++]);
@@ -173,7 +173,7 @@ class Survey {
     this.form.requestSubmit(this.primary);
   }
 
-  /** Says something above `place`; over when its button is pressed, or `over` is. Said twice, it stands once. */
+  /** Shows a notice above `place`; resolves when its button is pressed or `over` resolves. Repeated notices are shown once. */
   async notice(place, text, label, over = new Promise(() => {})) {
     let notice = this.main.querySelector(".notice.live");
     if (notice?.firstChild.textContent !== text) {
@@ -196,7 +196,7 @@ function describe(field, id) {
   field.setAttribute("aria-describedby", [...ids.add(id)].join(" "));
 }
 
-/** Takes complaints away: those about one question, or all. */
+/** Removes the errors of one question, or all errors. */
 function clearFaults(main, section) {
   const errors = main.querySelector("#errors");
   for (const error of (section ?? main).querySelectorAll(".error")) error.remove();

@@ -1,18 +1,18 @@
 /*
- * The bar above the editor: how saving stands, what to do where it does not, and publishing.
+ * The bar above the editor: save status, actions after a failed save, and publishing.
  */
 
 import { button, el, say } from "./dom.js";
 
 const WORDS = {
-  saved: "All changes are saved.",
-  changed: "Not saved yet …",
-  saving: "Saving …",
-  offline: "Not saved: the server cannot be reached. Your changes are kept here and saved as soon as it can.",
-  failed: "Not saved: the server could not store it. Trying again …",
-  "signed-out": "Not saved: you are no longer signed in. Sign in in another tab, then go on here: your changes are kept on this page.",
-  refused: "Not saved: the server does not take it. You may no longer be allowed to change this flow, or it has become too long. Your changes are kept on this page, and the next one is tried again.",
-  conflict: "Not saved: somebody else, or another tab, has saved meanwhile.",
+  saved: "All changes saved",
+  changed: "Unsaved changes",
+  saving: "Saving…",
+  offline: "Not saved: the server cannot be reached. Your changes are kept on this page and saved when it is back.",
+  failed: "Not saved: the server failed to store the draft. Trying again…",
+  "signed-out": "Not saved: you are signed out. Sign in in another tab, then continue here. Your changes are kept on this page.",
+  refused: "Not saved: the server refused the draft. You may no longer have permission to edit this flow, or the draft is too long. Your changes are kept on this page and saved again with the next change.",
+  conflict: "Not saved: someone else, or another tab, saved this draft in the meantime.",
 };
 
 export class Bar {
@@ -34,22 +34,22 @@ export class Bar {
     this.shown = state;
     this.words.textContent = WORDS[state];
     this.words.dataset.state = state;
-    // Every save said aloud would be too much; what goes wrong, and that it is well again, is not.
+    // Announce only failures and recoveries, not every save.
     const isWell = ["saved", "changed", "saving"].includes(state);
     if (!isWell) say(WORDS[state]);
     else if (this.wasIll && state === "saved") say("Saved again.");
     this.wasIll = !isWell || (this.wasIll && state !== "saved");
     const actions = {
-      offline: () => [button("Try now", () => this.saving.save())],
-      failed: () => [button("Try now", () => this.saving.save())],
-      refused: () => [button("Try now", () => this.saving.save())],
-      "signed-out": () => [el("a", { className: "button small", href: "/console/sign-in", target: "_blank" }, "Sign in"), button("Try now", () => this.saving.save())],
+      offline: () => [button("Try again", () => this.saving.save())],
+      failed: () => [button("Try again", () => this.saving.save())],
+      refused: () => [button("Try again", () => this.saving.save())],
+      "signed-out": () => [el("a", { className: "button small", href: "/console/sign-in", target: "_blank" }, "Sign in"), button("Try again", () => this.saving.save())],
       conflict: () => [button("Keep mine", () => this.saving.keepMine()), button("Take theirs", () => this.saving.takeTheirs())],
     };
     this.more.replaceChildren(...(actions[state]?.() ?? []));
   }
 
-  /** What is published is what is seen here: so it is saved first, and named by its tag. */
+  /** Publishes exactly the visible draft: saves it first, and sends its tag. */
   async publish(event, form) {
     if (form.dataset.ready) return;
     event.preventDefault();
@@ -57,7 +57,7 @@ export class Bar {
     if (this.faults.all.length > 0) return this.faults.goTo(this.faults.all[0].pointer);
     form.elements.tag.value = this.saving.tag;
     form.dataset.ready = "1";
-    // Not while this submit is still being told: the browser would ignore another one.
+    // Not during this submit event: the browser would ignore another one.
     setTimeout(() => form.requestSubmit());
   }
 

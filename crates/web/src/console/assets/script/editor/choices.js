@@ -1,11 +1,11 @@
 /*
- * Options, rows and columns: their labels, their order, and behind a fold the ids that answers are stored under.
+ * Options, rows and columns: their labels, their order, and, collapsed, the ids under which answers are stored.
  */
 
 import { button, el, pointer, redraw, say } from "./dom.js";
 import { idFrom, isMadeUp } from "./ids.js";
 
-/** Options that a new question came with, and that nobody has reworded. */
+/** Default options of a new question that were not reworded. */
 const isNewborn = ({ label }) => ["First", "Second"].includes(label);
 
 export function choicesEditor(draft, at, list, title, context) {
@@ -19,7 +19,7 @@ export function choicesEditor(draft, at, list, title, context) {
     el("ol", {}, choices().map(row)),
     el("div", { className: "buttons" },
       button(`+ Add ${word === "option" ? "an" : "a"} ${word}`, add, { data: { key: `add-${list}` } }),
-      button(areIdsShown ? "Hide ids" : "Show ids", () => { areIdsShown = !areIdsShown; draw() }, { className: "button small quiet", data: { key: `ids-${list}` } })));
+      button(areIdsShown ? "Hide IDs" : "Show IDs", () => { areIdsShown = !areIdsShown; draw() }, { className: "button small quiet", data: { key: `ids-${list}` } })));
 
   const changed = () => { draw(); draft.changed(false); context.faults.mark() };
 
@@ -32,7 +32,7 @@ export function choicesEditor(draft, at, list, title, context) {
       onkeydown: (event) => onKey(event, place),
     });
     const id = areIdsShown && el("input", {
-      className: "input mono", value: choice?.id ?? "", aria: { label: `Id of ${word} ${place + 1}` }, data: { pointer: pointer([...path, "id"]) },
+      className: "input mono", value: choice?.id ?? "", aria: { label: `ID of ${word} ${place + 1}` }, data: { pointer: pointer([...path, "id"]) },
       onchange: () => draft.renameChoice(at, list, place, id.value.trim()),
     });
     const wasPublished = context.published[draft.questions[at].id]?.choices?.includes(choice?.id);
@@ -41,12 +41,12 @@ export function choicesEditor(draft, at, list, title, context) {
       disabled: place + by < 0 || place + by >= choices().length,
     });
     return el("li", {}, label, id,
-      id && wasPublished && el("span", { className: "hint" }, "Published: answers are stored under this id"),
+      id && wasPublished && el("span", { className: "hint" }, "Published: answers are stored under this ID"),
       el("span", { className: "movers" }, mover("↑", "up", -1), mover("↓", "down", 1),
         button("✕", () => remove(place), { className: "button small quiet", aria: { label: `Remove ${word} ${place + 1}` } })));
   }
 
-  /** An id that nobody chose is made of the label, until it is published. */
+  /** Generates an id from the label, unless it was chosen or published. */
   function settle() {
     const published = context.published[draft.questions[at].id]?.choices ?? [];
     for (const [index, choice] of choices().entries()) {
@@ -85,7 +85,7 @@ export function choicesEditor(draft, at, list, title, context) {
     place.querySelector(`[data-pointer="${pointer(["questions", at, list, to, "label"])}"]`)?.focus();
   }
 
-  /** Enter goes on to the next, and makes one at the end; Alt and the arrows move. */
+  /** Enter moves to the next, and adds one at the end; Alt and the arrow keys move. */
   function onKey(event, index) {
     if (event.altKey && ["ArrowUp", "ArrowDown"].includes(event.key)) {
       event.preventDefault();

@@ -1,5 +1,5 @@
 /*
- * Making elements. Texts are always set as texts, so that nothing that somebody wrote is ever read as markup.
+ * Creates elements. Texts are always set as text, so that user input is never parsed as markup.
  */
 
 /** An element with properties (`on…` are listeners, `data` and `aria` are objects) and children. */
@@ -26,14 +26,14 @@ export const pointer = (path) => path.map((step) => `/${String(step).replaceAll(
 /** The path of a JSON Pointer. */
 export const pathOf = (text) => text.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 
-/** Says something to those who do not see it happen. */
+/** Announces a message to screen readers. */
 export function say(text) {
   const said = document.getElementById("said");
-  // The same words again would not be read again.
+  // A repeated message would not be announced again.
   said.textContent = said.textContent === text ? `${text}\u00a0` : text;
 }
 
-/** A labelled control. The control bears the pointer of what it edits, which is also its id. */
+/** A labelled control. The control has the pointer of the value it edits, which is also its id. */
 export function field(label, control, { hint, path, wide } = {}) {
   if (path) {
     control.dataset.pointer = pointer(path);
@@ -44,7 +44,7 @@ export function field(label, control, { hint, path, wide } = {}) {
   return el("div", { className: wide ? "field wide" : "field" }, el("label", { htmlFor: control.id }, label), hinted, control);
 }
 
-/** A box to tick. */
+/** A checkbox. */
 export function tick(label, checked, onchange, path) {
   const box = el("input", { type: "checkbox", checked, onchange: () => onchange(box.checked) });
   if (path) box.dataset.pointer = pointer(path);
@@ -57,7 +57,7 @@ export function select(options, chosen, onchange, properties = {}) {
   return made;
 }
 
-/** Draws anew what stands in a place, and gives the focus back to the control that had it. */
+/** Replaces the content of an element, and restores the focus. */
 export function redraw(place, ...content) {
   const active = place.contains(document.activeElement) ? document.activeElement : null;
   const key = active?.dataset.pointer ?? active?.dataset.key;
@@ -67,5 +67,5 @@ export function redraw(place, ...content) {
   const same = [...place.querySelectorAll("[data-pointer], [data-key]")];
   const again = same.find(({ dataset }) => (dataset.pointer ?? dataset.key) === key);
   again?.focus({ preventScroll: true });
-  try { if (again && range?.[0] !== null) again.setSelectionRange?.(...range) } catch { /* not a field of text */ }
+  try { if (again && range?.[0] !== null) again.setSelectionRange?.(...range) } catch { /* not a text field */ }
 }

@@ -1,9 +1,9 @@
 /*
- * The definition that is being edited: one JSON object, which everything else on the page shows or changes.
+ * The edited definition: one JSON object, which everything else on the page shows or changes.
  *
- * Listeners hear "change". With `shape` the forms are to be drawn anew; without it only a text has changed, and
- * the form in which it is being typed must be left alone: drawn anew under the pointer, it would swallow a click. What hangs together is kept together here: an id that
- * changes takes conditions and translations along.
+ * It emits "change". With `shape` the forms must be redrawn. Without it only a text has changed, and the form in
+ * which it is typed must stay: a redraw under the pointer would swallow a click. Renaming an id also updates
+ * conditions and translations.
  */
 
 import { free } from "./ids.js";
@@ -17,13 +17,13 @@ export class Draft extends EventTarget {
     this.selected = 0;
   }
 
-  /** The questions, as far as there is a list of them. */
+  /** The questions, if there is a list of them. */
   get questions() {
     const { questions } = this.definition;
     return Array.isArray(questions) ? questions.filter(isObject) : [];
   }
 
-  /** Whether the forms can show it: a list of questions with nothing else in it. */
+  /** Whether the forms can show it: a list of question objects only. */
   get isShapely() {
     const { questions, translations } = this.definition;
     return Array.isArray(questions) && questions.every(isObject) && (translations === undefined || isObject(translations));
@@ -37,14 +37,14 @@ export class Draft extends EventTarget {
     this.dispatchEvent(new CustomEvent("change", { detail: { shape } }));
   }
 
-  /** Puts another definition in the place of this one. */
+  /** Replaces the definition. */
   replace(definition) {
     this.definition = definition;
     this.selected = Math.min(this.selected, Math.max(this.questions.length - 1, 0));
     this.changed();
   }
 
-  /** Sets what is at a path; nothing, or an empty text, takes it away. */
+  /** Sets the value at a path; undefined or an empty text removes it. */
   set(path, value, { shape = false } = {}) {
     let place = this.definition;
     for (const step of path.slice(0, -1)) place = place[step] ??= {};
@@ -85,7 +85,7 @@ export class Draft extends EventTarget {
     this.add(copy, at + 1);
   }
 
-  /** Takes a question away, and gives what brings it back as it was. */
+  /** Removes a question, and returns a function that restores it. */
   remove(at) {
     const [question] = this.definition.questions.splice(at, 1);
     const texts = Object.entries(this.definition.translations ?? {}).map(([tag, each]) => [tag, each?.questions?.[question.id]]);
@@ -102,7 +102,7 @@ export class Draft extends EventTarget {
     return Object.values(this.definition.translations ?? {}).filter(isObject);
   }
 
-  /** Gives a question another id, wherever it is spoken of. */
+  /** Renames a question id and all references to it. */
   rename(at, id) {
     const old = this.questions[at].id;
     this.questions[at].id = id;
@@ -115,7 +115,7 @@ export class Draft extends EventTarget {
     this.changed(false);
   }
 
-  /** Gives an option, row or column another id, wherever it is spoken of. */
+  /** Renames the id of an option, row or column and all references to it. */
   renameChoice(at, list, place, id) {
     const question = this.questions[at];
     const old = question[list][place].id;
@@ -142,7 +142,7 @@ export class Draft extends EventTarget {
   }
 }
 
-/** Calls for every comparison in a condition. */
+/** Calls a function for every comparison in a condition. */
 function eachTest(condition, visit) {
   if (!isObject(condition)) return;
   for (const list of [condition.all, condition.any]) if (Array.isArray(list)) for (const each of list) eachTest(each, visit);

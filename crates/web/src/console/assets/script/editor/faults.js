@@ -1,6 +1,6 @@
 /*
- * What keeps the draft from being published, as the server told it: a list at the top that leads to each field, and
- * the words beside the field itself. A fault that has no field of its own stands at the nearest thing around it.
+ * The faults that prevent publishing, as reported by the server: a list at the top with links to the fields, and a
+ * message next to each field. A fault without a field is shown at the nearest enclosing element.
  */
 
 import { el, pathOf, pointer } from "./dom.js";
@@ -19,7 +19,7 @@ export class Faults extends EventTarget {
     this.dispatchEvent(new CustomEvent("change"));
   }
 
-  /** How many there are below a path. */
+  /** The number of faults below a path. */
   countIn(path) {
     const start = pointer(path);
     return this.all.filter((fault) => fault.pointer === start || fault.pointer.startsWith(`${start}/`)).length;
@@ -28,7 +28,7 @@ export class Faults extends EventTarget {
   draw() {
     const count = this.all.length;
     this.place.hidden = count === 0;
-    const title = count === 1 ? "One thing keeps this from being published" : `${count} things keep this from being published`;
+    const title = count === 1 ? "One problem needs fixing before you can publish" : `${count} problems need fixing before you can publish`;
     const items = this.all.map((fault) => el("li", {},
       el("a", { href: "#", onclick: (event) => { event.preventDefault(); this.goTo(fault.pointer) } }, `${this.where(fault.pointer)}: ${told(fault)}`)));
     const wasOpen = this.place.querySelector("details")?.open ?? true;
@@ -44,7 +44,7 @@ export class Faults extends EventTarget {
     target?.scrollIntoView({ block: "center" });
   }
 
-  /** The control of what a pointer names, or of the nearest thing around it. */
+  /** The control for a pointer, or the nearest enclosing one. */
   controlOf(text) {
     const path = pathOf(text);
     const controls = [...this.root.querySelectorAll("[data-pointer]")].filter((each) => !each.closest("[hidden]"));
@@ -56,7 +56,7 @@ export class Faults extends EventTarget {
     return null;
   }
 
-  /** Writes the faults beside the fields that are in view. */
+  /** Shows the faults next to the visible fields. */
   mark() {
     for (const old of this.root.querySelectorAll(".fault")) old.remove();
     for (const old of this.root.querySelectorAll("[data-faulty]")) {
@@ -75,10 +75,10 @@ export class Faults extends EventTarget {
     }
   }
 
-  /** Where a fault is, as an author would say it. */
+  /** The location of a fault in the author's terms. */
   where(text) {
     const [first, second, ...rest] = pathOf(text);
-    const names = { title: "Title", description: "Description", ending: "Ending", defaultLocale: "Language", redirectUrl: "Address", body: "Text", prompt: "words", label: "words" };
+    const names = { title: "Title", description: "Description", ending: "Ending", defaultLocale: "Language", redirectUrl: "Redirect URL", body: "Text", prompt: "text", label: "label" };
     const named = (part) => names[part] ?? part;
     if (first === "questions" && second !== undefined) {
       const question = this.draft.questions[second];
@@ -88,11 +88,11 @@ export class Faults extends EventTarget {
       return `Question ${Number(second) + 1}${about}${part && `, ${part}`}${number === undefined ? "" : ` ${Number(number) + 1}`}`;
     }
     if (first === "translations") return `Language ${second ?? ""}${rest.length > 0 ? `, ${rest.join(" ")}` : ""}`;
-    return [first, second, ...rest].filter((part) => part !== undefined).map(named).join(", ") || "The whole";
+    return [first, second, ...rest].filter((part) => part !== undefined).map(named).join(", ") || "Flow";
   }
 }
 
-/** What is wrong, without the names that fields have in JSON. */
+/** The message of a fault, without JSON field names. */
 const told = ({ message }) => (/^\w+ is required$/.test(message) ? "is missing" : message);
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;

@@ -1,11 +1,11 @@
 /*
- * Ids: what answers are stored under. An author need not think of them: they are made of the words, until the
- * flow is published with them; from then on they stay, because results are kept together by them.
+ * Ids under which answers are stored. They are generated from the texts until the flow is published. After that they
+ * stay the same, because results are combined by id.
  */
 
 const ID_CHARS = 32;
 
-/** A free id made of a text. A question's starts with a letter. */
+/** An unused id generated from a text. A question id starts with a letter. */
 export function idFrom(text, taken, { fallback = "question" } = {}) {
   const plain = String(text ?? "").normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
   const words = plain.replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
@@ -20,5 +20,5 @@ export function free(base, taken) {
   for (let n = 2; ; n++) if (!taken.includes(`${base}-${n}`)) return `${base}-${n}`;
 }
 
-/** Whether an id was made up for something that had no words yet. */
+/** Whether an id was generated before there was a text. */
 export const isMadeUp = (id) => /^(question|option|row|column)(-\d+)?$/.test(id ?? "");

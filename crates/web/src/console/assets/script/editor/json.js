@@ -1,6 +1,6 @@
 /*
- * The definition as JSON, for those who prefer it. It follows every change made elsewhere, and every change made in
- * it is made everywhere, as long as it can be read.
+ * The definition as JSON. It follows every change made elsewhere, and its own changes apply everywhere if the JSON is
+ * valid.
  */
 
 import { button } from "./dom.js";
@@ -14,7 +14,7 @@ const REST_MS = 300;
 
 const place = (key) => (ORDER.includes(key) ? ORDER.indexOf(key) : ORDER.length);
 
-/** The fields in the order in which a person would write them. */
+/** The fields in their usual order. */
 export function ordered(value) {
   if (Array.isArray(value)) return value.map(ordered);
   if (value === null || typeof value !== "object") return value;
@@ -24,15 +24,15 @@ export function ordered(value) {
 
 export const written = (definition) => JSON.stringify(ordered(definition), null, 2);
 
-/** What is wrong with a text that should be JSON, in words; nothing where it is all right. */
+/** The problem with a JSON text, or an empty text if it is valid. */
 export function wrongWith(text) {
   try {
     const value = JSON.parse(text);
-    return value !== null && typeof value === "object" && !Array.isArray(value) ? "" : "It must be an object in { }.";
+    return value !== null && typeof value === "object" && !Array.isArray(value) ? "" : "The JSON must be an object in { }.";
   } catch (error) {
     const at = /position (\d+)/.exec(error.message);
     const line = at ? text.slice(0, Number(at[1])).split("\n").length : /line (\d+)/.exec(error.message)?.[1];
-    return `It cannot be read${line ? `: look at line ${line}` : ""}. (${error.message})`;
+    return `This is not valid JSON${line ? `: see line ${line}` : ""}. (${error.message})`;
   }
 }
 
@@ -47,7 +47,7 @@ export class Json {
     });
     area.addEventListener("blur", () => this.take());
     addEventListener("beforeunload", (event) => { if (this.wrong) event.preventDefault() });
-    this.drop = button("Drop what is typed here", () => {
+    this.drop = button("Discard my edits", () => {
       this.wrong = "";
       this.follow();
       area.focus();
@@ -58,7 +58,7 @@ export class Json {
 
   follow() {
     if (this.isTaking) return;
-    // What was typed and cannot be read yet is nowhere else: nothing takes its place but by the button.
+    // Invalid input exists nowhere else: only the button replaces it.
     if (this.wrong) return this.tell();
     const isOutOfView = this.area.closest("[hidden]");
     if (isOutOfView || document.activeElement === this.area) return;
@@ -83,8 +83,8 @@ export class Json {
     const { wrong } = this;
     const isOvertaken = wrong && JSON.stringify(this.draft.definition) !== this.before;
     this.said.textContent = !wrong ? "" : isOvertaken
-      ? `${wrong} What you typed here is not applied. The draft was changed elsewhere meanwhile; once this can be read it takes the place of that.`
-      : `${wrong} What you typed here is kept, and not applied until it can be read.`;
+      ? `${wrong} Your edits are not applied. The draft was changed elsewhere in the meantime; when your JSON is valid, it replaces that.`
+      : `${wrong} Your edits are kept and applied when the JSON is valid.`;
     this.said.hidden = this.drop.hidden = !wrong;
     this.area.setAttribute("aria-invalid", String(Boolean(wrong)));
   }

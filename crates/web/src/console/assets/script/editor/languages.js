@@ -1,5 +1,5 @@
 /*
- * Translations side by side: the original, and beside it every other language. What is not translated yet is marked;
+ * Translations side by side: the original next to every other language. Missing translations are marked;
  * respondents get the original there.
  */
 
@@ -8,21 +8,21 @@ import { textsOf } from "./pruning.js";
 
 const COMMON = ["ar", "cs", "da", "de", "en", "es", "fi", "fr", "he", "hi", "it", "ja", "ko", "nl", "no", "pl", "pt-BR", "pt", "ru", "sv", "tr", "uk", "zh-Hans", "zh-Hant"];
 
-/** A language by its name, where the browser knows it. */
+/** The name of a language, if the browser knows it. */
 export function nameOf(tag) {
   try { return new Intl.DisplayNames(["en"], { type: "language" }).of(tag) ?? tag } catch { return tag }
 }
 
 const suggestions = (id) => el("datalist", { id }, COMMON.map((tag) => el("option", { value: tag }, nameOf(tag))));
 
-/** The language of the texts themselves. */
+/** The field for the default language. */
 export function languageField(draft) {
   const input = el("input", { className: "input", value: draft.definition.defaultLocale ?? "en", autocomplete: "off", oninput: () => draft.set(["defaultLocale"], input.value.trim()) });
   input.setAttribute("list", "languages-known");
-  return el("div", {}, field("Language of the texts", input, { path: ["defaultLocale"], hint: "A tag such as en, de or pt-BR." }), suggestions("languages-known"));
+  return el("div", {}, field("Default language", input, { path: ["defaultLocale"], hint: "A tag such as en, de or pt-BR" }), suggestions("languages-known"));
 }
 
-/** Every text with its path and what it is. */
+/** Every text with its path and description. */
 function textsIn(definition) {
   const texts = [];
   const add = (path, what, original) => original && texts.push({ path, what, original: String(original) });
@@ -70,7 +70,7 @@ export class Languages {
     const add = el("form", { className: "inline", onsubmit: (event) => { event.preventDefault(); this.add(input.value.trim()) } },
       el("div", { className: "field" }, el("label", { htmlFor: "new-language" }, "Add a language"), input), suggestions("languages-new"),
       el("button", { className: "button" }, "Add"));
-    const empty = el("p", { className: "muted" }, "All texts are in one language. Add another, and translate them side by side.");
+    const empty = el("p", { className: "muted" }, "All texts are in one language. Add another language to translate them side by side.");
     redraw(this.place, el("div", { className: "stack" }, this.tags.length > 0 ? table : empty, add));
     this.count();
     this.context.faults.mark();
@@ -88,7 +88,7 @@ export class Languages {
     return el("td", {}, input);
   }
 
-  /** How far each language is. */
+  /** Shows the number of translated texts per language. */
   count() {
     for (const place of this.place.querySelectorAll("[data-count]")) {
       const { count: tag } = place.dataset;
@@ -107,7 +107,7 @@ export class Languages {
   }
 
   remove(tag) {
-    if (!confirm(`Remove ${nameOf(tag)} with all its texts?`)) return;
+    if (!confirm(`Remove ${nameOf(tag)} and all its translations?`)) return;
     this.draft.set(["translations", tag], undefined, { shape: true });
     if (this.tags.length === 0) delete this.draft.definition.translations;
     this.draw();

@@ -1,6 +1,6 @@
 /*
- * The questions in their order. The chosen one is unfolded into its form; every one can be moved by dragging, by
- * buttons, and with Alt and the arrow keys, and what happened is said aloud.
+ * The questions in order. The selected one shows its form. Questions can be moved by dragging, with buttons, and with
+ * Alt and the arrow keys; moves are announced.
  */
 
 import { button, el, redraw, say } from "./dom.js";
@@ -21,18 +21,18 @@ export class List {
   draw() {
     const { draft } = this;
     if (!draft.isShapely) {
-      const text = "The JSON has no plain list of questions, so they cannot be shown as forms. Mend it under JSON.";
+      const text = "The JSON has no valid list of questions, so they cannot be shown as forms. Fix it under JSON.";
       return redraw(this.place, el("p", { className: "note warn" }, text));
     }
     const items = draft.questions.map((question, at) => this.item(question, at));
     const list = el("ol", { className: "questions" }, items);
-    const add = el("button", { type: "button", className: "button", onclick: () => this.context.palette.open(draft.questions.length) }, "+ Add a question");
-    const empty = el("p", { className: "muted" }, "No question yet. Add the first one.");
+    const add = el("button", { type: "button", className: "button", onclick: () => this.context.palette.open(draft.questions.length) }, "+ Add question");
+    const empty = el("p", { className: "muted" }, "No questions yet. Add the first one.");
     redraw(this.place, this.undo, items.length > 0 ? list : empty, el("div", { className: "buttons" }, add));
     this.context.faults.mark();
   }
 
-  // What is to be mended stands in the heads, too.
+  // The headings also mark questions that need fixing.
   followFaults() {
     this.context.faults.addEventListener("change", () => this.refreshHead());
   }
@@ -56,15 +56,15 @@ export class List {
     const label = typeOf(question)?.label ?? "Unknown type";
     open.replaceChildren(
       el("span", { className: "n" }, `${at + 1}`),
-      el("span", { className: "prompt" }, question.prompt || "Without words yet"),
+      el("span", { className: "prompt" }, question.prompt || "Untitled question"),
       el("span", { className: "marks" },
         el("span", { className: "tag" }, label),
         question.required && el("span", { className: "tag" }, "Required"),
-        this.context.faults.countIn(["questions", at]) > 0 && el("span", { className: "tag bad" }, "To mend"),
-        question.visibleIf && el("span", { className: "tag", title: inWords(question.visibleIf, this.draft.questions) }, "Only if …")));
+        this.context.faults.countIn(["questions", at]) > 0 && el("span", { className: "tag bad" }, "Needs fixing"),
+        question.visibleIf && el("span", { className: "tag", title: inWords(question.visibleIf, this.draft.questions) }, "Only if…")));
   }
 
-  /** The heads, or one of them, follow what is being typed, without the forms being touched. */
+  /** Updates one or all headings while the user types, without redrawing the forms. */
   refreshHead(only) {
     this.place.querySelectorAll(".item").forEach((item, at) => {
       const question = this.draft.questions[at];
@@ -83,12 +83,12 @@ export class List {
   tools(question, at) {
     return el("div", { className: "buttons tools" },
       button("Duplicate", () => this.duplicate(at)),
-      button("Add one below", () => this.context.palette.open(at + 1)),
+      button("Add below", () => this.context.palette.open(at + 1)),
       button("Delete", () => this.remove(question, at), { className: "button small danger" }));
   }
 
   choose(at) {
-    // Pressed again, it folds.
+    // A second click collapses it.
     this.draft.select(at === this.draft.selected ? -1 : at);
   }
 
@@ -108,7 +108,7 @@ export class List {
 
   remove(question, at) {
     const bringBack = this.draft.remove(at);
-    const undo = button("Undo", () => { this.undo = null; bringBack(); say("The question is back.") }, { data: { key: "undo" } });
+    const undo = button("Undo", () => { this.undo = null; bringBack(); say("Question restored.") }, { data: { key: "undo" } });
     this.undo = el("div", { className: "undo", role: "status" }, el("span", {}, `${quoted(question.prompt)} was deleted.`), undo);
     this.draw();
     undo.focus();
@@ -133,7 +133,7 @@ export class List {
         const [above, below] = [item.previousElementSibling, item.nextElementSibling];
         if (above && clientY < middle(above)) above.before(item);
         else if (below && clientY > middle(below)) below.after(item);
-        // A node that is moved loses the pointer.
+        // A moved node loses the pointer capture.
         grip.setPointerCapture(down.pointerId);
       };
       grip.onpointerup = grip.onpointercancel = () => {

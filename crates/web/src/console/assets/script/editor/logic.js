@@ -1,8 +1,8 @@
 /*
- * When a question is asked, in words that one picks: an earlier question, a comparison, a value; groups of these of
- * which all or any must be true; and "not". The sentence below says what it comes to.
+ * The condition of a question: an earlier question, a comparison, a value; groups of which all or any must be true;
+ * and negation. The sentence below it summarises the condition.
  *
- * A group of one is written as what is in it, so that the definition stays as plain as a person would write it.
+ * A group with one member is stored as that member, so that the definition stays simple.
  */
 
 import { button, el, pointer, redraw, select } from "./dom.js";
@@ -11,7 +11,7 @@ import { typeOf } from "./types.js";
 import { valueField } from "./values.js";
 
 const TESTS = {
-  equals: "is", in: "is one of", notIn: "is something other than", includes: "includes",
+  equals: "is", in: "is one of", notIn: "is none of", includes: "includes",
   lessThan: "is less than", greaterThan: "is more than", answered: "is answered or not",
 };
 const OF_DATES = { lessThan: "is before", greaterThan: "is after" };
@@ -24,8 +24,8 @@ export function logicEditor(draft, at, context) {
   let root = question.visibleIf ? asGroup(question.visibleIf) : null;
 
   const sentence = el("p", { className: "sentence" });
-  const tell = () => root && (sentence.textContent = `Asked only if ${inWords(simplified(root), draft.questions)}.`);
-  /** `isTyping` leaves the fields as they are: one of them is being written in. */
+  const tell = () => root && (sentence.textContent = `Shown only if ${inWords(simplified(root), draft.questions)}.`);
+  /** With `isTyping` the fields are not redrawn, because the user is typing in one of them. */
   const changed = (isTyping = false) => {
     draft.set(path, root ? simplified(root) : undefined);
     if (isTyping) return tell();
@@ -33,14 +33,14 @@ export function logicEditor(draft, at, context) {
     context.faults.mark();
   };
   const draw = () => {
-    const always = select([["", "Always"], ["if", "Only if …"]], root ? "if" : "", (value) => {
+    const always = select([["", "Always"], ["if", "Only if…"]], root ? "if" : "", (value) => {
       root = value ? { all: [firstTest(earlier)] } : null;
       changed();
-    }, { aria: { label: "When it is asked" }, data: { key: `when-${at}` }, disabled: earlier.length === 0 && !root });
+    }, { aria: { label: "Show this question" }, data: { key: `when-${at}` }, disabled: earlier.length === 0 && !root });
     redraw(place,
-      el("legend", { className: "label" }, "When it is asked"),
+      el("legend", { className: "label" }, "Show this question"),
       always,
-      earlier.length === 0 && !root && el("p", { className: "hint" }, "A condition speaks of questions before this one; there is none yet."),
+      earlier.length === 0 && !root && el("p", { className: "hint" }, "Conditions use earlier questions; there are none yet."),
       root && group(root, null, earlier, changed, `logic-${at}`),
       root && sentence);
     tell();
@@ -63,7 +63,7 @@ function simplified(condition) {
 
 const firstTest = (earlier) => beginning(earlier.at(-1));
 
-/** A comparison to start from, with a value that fits. Of a question that is gone, only whether it is answered. */
+/** A default comparison with a valid value. For a removed question, only whether it is answered. */
 function beginning(question) {
   if (!question) return { question: "", answered: true };
   const kind = kindOf(question);
@@ -85,24 +85,24 @@ function group(condition, remove, earlier, changed, key) {
     changed();
   };
   const head = items.length > 1 || remove
-    ? select([["all", "All of these are true"], ["any", "Any of these is true"]], word, chosen, { aria: { label: "How they are joined" }, data: { key: `${key}-word` } })
+    ? select([["all", "All of these are true"], ["any", "Any of these is true"]], word, chosen, { aria: { label: "Match" }, data: { key: `${key}-word` } })
     : null;
   return el("div", { className: "group" },
-    el("div", { className: "buttons" }, head, remove && button("Remove the group", remove, { className: "button small quiet" })),
+    el("div", { className: "buttons" }, head, remove && button("Remove group", remove, { className: "button small quiet" })),
     items.map((item, n) => entry(items, n, earlier, changed, `${key}-${n}`)),
     el("div", { className: "buttons" },
       button("+ Condition", () => { items.push(firstTest(earlier)); changed() }, { data: { key: `${key}-add` } }),
       button("+ Group", () => { items.push({ any: [firstTest(earlier), firstTest(earlier)] }); changed() }, { className: "button small quiet", data: { key: `${key}-group` } })));
 }
 
-/** One member of a group: a comparison or another group, perhaps with "not" before it. */
+/** One member of a group: a comparison or another group, optionally negated. */
 function entry(items, n, earlier, changed, key) {
   const isNot = "not" in items[n];
   const inner = () => (isNot ? items[n].not : items[n]);
   const put = (next, isTyping) => { items[n] = isNot ? { not: next } : next; changed(isTyping) };
   const remove = () => { items.splice(n, 1); if (items.length === 0) items.push(firstTest(earlier)); changed() };
   const not = button("Not", () => { items[n] = isNot ? inner() : { not: inner() }; changed() }, {
-    className: `button small ${isNot ? "on" : "quiet"}`, aria: { pressed: String(isNot), label: "Not: it is not true that" }, data: { key: `${key}-not` },
+    className: `button small ${isNot ? "on" : "quiet"}`, aria: { pressed: String(isNot), label: "Not: negate this condition" }, data: { key: `${key}-not` },
   });
   const content = isGroup(inner()) ? group(inner(), remove, earlier, changed, key) : comparison(inner, put, earlier, key);
   const close = !isGroup(inner()) && button("✕", remove, { className: "button small quiet", aria: { label: "Remove this condition" } });
@@ -124,7 +124,7 @@ function comparison(inner, put, earlier, key) {
     valueField(condition, question, put, `${key}-value`));
 }
 
-/** The same condition with another comparison, and the value kept where it can be. */
+/** The same condition with another comparison; keeps the value if possible. */
 function retested({ question: id, ...own }, test, question) {
   const value = Object.values(own)[0];
   const isMany = ["in", "notIn"].includes(test);

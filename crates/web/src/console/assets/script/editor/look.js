@@ -1,6 +1,6 @@
 /*
- * The preview: the hosted page itself, in a frame. It is told by a message when the draft has changed or another
- * question is looked at, and then shows itself anew without losing what was answered in it.
+ * The preview: the hosted page in a frame. It gets a message when the draft changes or another question is selected,
+ * and then updates without losing its answers.
  */
 
 import { el } from "./dom.js";
@@ -16,7 +16,7 @@ export class Look {
     this.frame.addEventListener("load", () => { this.isReady = true; if (this.missed) this.renew(this.missed) });
     this.languages.addEventListener("change", () => this.renew({}));
     for (const choice of place.querySelectorAll("[data-width]")) choice.addEventListener("click", () => this.widen(choice));
-    // Light or dark as the page around it is.
+    // Use the theme of the surrounding page.
     new MutationObserver(() => this.frame.contentWindow.location.replace(this.address())).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     draft.addEventListener("select", () => this.renew({}));
     saving.addEventListener("stored", () => { this.offerLanguages(); this.renew({ keep: true }) });
@@ -34,7 +34,7 @@ export class Look {
     return query.size > 0 ? `${this.base}?${query}` : this.base;
   }
 
-  /** `keep` stays at the question that is being answered in the frame. */
+  /** `keep` stays at the current question of the frame. */
   renew({ keep = false }) {
     const address = this.address();
     this.alone.href = address;

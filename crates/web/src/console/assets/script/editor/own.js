@@ -1,5 +1,5 @@
 /*
- * The fields that only some types have. Which type has which, and what they are called, comes from the server.
+ * Fields that only some types have. The server sends which type has which field, and its label.
  */
 
 import { choicesEditor } from "./choices.js";
@@ -32,7 +32,7 @@ function one(draft, at, own) {
   }
   const properties = INPUTS[own.kind](own);
   const input = el("input", { className: "input", ...properties, value: value ?? "" });
-  // What is no number is kept as it was typed, so that the fault can be told.
+  // Keep invalid numbers as typed, so that the fault can be shown.
   const read = () => (properties.type !== "number" || input.value === "" ? input.value : Number(input.value));
   input.addEventListener("input", () => set(read()));
   return field(own.label, input, { path, hint: own.hint });

@@ -1,12 +1,12 @@
 /*
- * The types to choose from when a question is added, each with a line on what it is for.
+ * The dialog with the types of a new question, each with a short description.
  */
 
 import { el } from "./dom.js";
 import { free } from "./ids.js";
 import { allTypes } from "./types.js";
 
-/** What a list of choices starts with, by the name of the field. */
+/** Default values of lists of choices, by field name. */
 const BEGINNINGS = {
   options: () => [{ id: "option-1", label: "First" }, { id: "option-2", label: "Second" }],
   rows: () => [{ id: "row-1", label: "First" }, { id: "row-2", label: "Second" }],
@@ -18,9 +18,9 @@ export class Palette {
     this.draft = draft;
     const choices = allTypes().map((type) => el("button", { type: "button", className: "kind", data: { type: type.name }, onclick: () => this.choose(type) },
       el("strong", {}, type.label), el("span", {}, type.purpose)));
-    this.dialog = el("dialog", { className: "palette", aria: { label: "Add a question" } },
+    this.dialog = el("dialog", { className: "palette", aria: { label: "Add question" } },
       el("div", { className: "form" },
-        el("h2", {}, "Add a question"),
+        el("h2", {}, "Add question"),
         el("div", { className: "kinds" }, choices),
         el("div", { className: "buttons" }, el("button", { type: "button", className: "button", onclick: () => this.dialog.close() }, "Cancel"))));
     document.body.append(this.dialog);

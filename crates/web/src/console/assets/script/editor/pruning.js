@@ -1,11 +1,11 @@
 /*
- * Translations of texts that are gone are faults; so they go with their originals. And what is left empty goes too,
- * so that the definition holds nothing that nobody wrote.
+ * Removes translations together with their originals, because stale translations are faults. Also removes empty
+ * values, so that the definition contains only what the author wrote.
  */
 
 import { typeOf } from "./types.js";
 
-/** The texts of a question that can be translated: a field each, or a list with a label for each of its ids. */
+/** The translatable texts of a question: single fields, or lists with a label per id. */
 export function textsOf(question) {
   // Of a type that is not known here, nothing is taken for gone.
   const fields = typeOf(question)?.fields ?? Object.entries(question).map(([name, value]) => ({ name, kind: Array.isArray(value) ? "choices" : "text" }));

@@ -1,5 +1,5 @@
 /*
- * The form of one question: its words, its type's own fields, when it is asked, and what answers are stored under.
+ * The form of one question: texts, fields of its type, condition, type and id.
  */
 
 import { el, field, select, tick } from "./dom.js";
@@ -19,23 +19,23 @@ export function questionForm(draft, at, context) {
   const isStatement = !isAnswerable(question);
   return el("div", { className: "form" },
     text("prompt", isStatement ? "Heading" : "Question", { rows: 2, onchange: () => nameIt(draft, at, context) }),
-    text("help", isStatement ? "Text" : "Help", { rows: isStatement ? 4 : 1, hint: isStatement ? null : "Stands below the question, in smaller letters." }),
-    type ? ownFields(draft, at, type, context) : el("p", { className: "note warn" }, "This type is not known here. Choose another, or edit it under JSON."),
-    !isStatement && tick("Must be answered", question.required === true, (on) => draft.set(path("required"), on), path("required")),
+    text("help", isStatement ? "Text" : "Help", { rows: isStatement ? 4 : 1, hint: isStatement ? null : "Shown below the question" }),
+    type ? ownFields(draft, at, type, context) : el("p", { className: "note warn" }, "Unknown type. Choose another, or edit it under JSON."),
+    !isStatement && tick("Required", question.required === true, (on) => draft.set(path("required"), on), path("required")),
     logicEditor(draft, at, context),
     el("details", { className: "more", open: context.isFaulty(["questions", at, "id"]) },
-      el("summary", {}, "Type and id"),
+      el("summary", {}, "Type and ID"),
       el("div", { className: "inline" }, typeField(draft, at, context), idField(draft, at, context)),
       warnings(draft, at, context)));
 }
 
-/** What to know about the id, kept in step with it. */
+/** Warnings about the id, updated when it changes. */
 function warnings(draft, at, context) {
   const place = el("div", {});
   const draw = () => place.replaceChildren(...[warning(draft, at, context)].filter(Boolean));
   const follow = () => (place.isConnected ? draft.questions[at] && draw() : draft.removeEventListener("change", follow));
   draw();
-  // Once it stands in the page; it is forgotten when it is gone from there.
+  // After it is in the page; the listener is removed when the element is gone.
   queueMicrotask(() => draft.addEventListener("change", follow));
   return place;
 }
@@ -47,12 +47,12 @@ function typeField(draft, at, context) {
   return field("Type", select(options, question.type, (name) => retype(draft, at, context, name)), { path: ["questions", at, "type"] });
 }
 
-/** Keeps of the old type what the new one has, too. */
+/** Changes the type, and keeps the fields that the new type also has. */
 function retype(draft, at, context, name) {
   const question = draft.questions[at];
   const type = typeNamed(name);
   const common = ["id", "type", "prompt", "help", "required", "visibleIf"];
-  // A number's bound is no day, and a rating's is no number's.
+  // Bounds of numbers, dates and ratings are not interchangeable.
   const kept = type.fields.map((each) => each.name).filter((each) => !["min", "max"].includes(each));
   for (const key of Object.keys(question)) if (!common.includes(key) && !kept.includes(key)) delete question[key];
   question.type = name;
@@ -65,21 +65,21 @@ function retype(draft, at, context, name) {
 function idField(draft, at) {
   const path = ["questions", at, "id"];
   const input = el("input", { className: "input mono", value: draft.questions[at].id ?? "", onchange: () => draft.rename(at, input.value.trim()) });
-  return field("Id", input, { path, hint: "Answers are stored under it: letters, digits, _ and -." });
+  return field("ID", input, { path, hint: "Answers are stored under this ID: letters, digits, _ and -" });
 }
 
 function warning(draft, at, context) {
   const question = draft.questions[at];
   const before = context.published[question.id];
   if (before && before.type !== question.type) {
-    return el("p", { className: "note warn" }, "It was published with another type. Results count the answers apart from now on.");
+    return el("p", { className: "note warn" }, "This question was published with another type. Results will count the new answers separately.");
   }
-  if (before) return el("p", { className: "hint" }, "This id is published. With another id, results count it as another question.");
+  if (before) return el("p", { className: "hint" }, "This ID is published. If you change it, results count it as a new question.");
   const isRenamed = Object.entries(context.published).some(([id, each]) => each.prompt === question.prompt && !draft.questions.some((other) => other.id === id));
-  return isRenamed && el("p", { className: "note warn" }, "It was published under another id. Results will count it as another question.");
+  return isRenamed && el("p", { className: "note warn" }, "This question was published under another ID. Results will count it as a new question.");
 }
 
-/** An id that nobody chose is made of the words, until it is published. */
+/** Generates an id from the text, unless it was chosen or published. */
 function nameIt(draft, at, context) {
   const question = draft.questions[at];
   if (!isMadeUp(question.id) || !question.prompt || context.published[question.id]) return;

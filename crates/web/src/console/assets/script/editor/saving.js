@@ -1,20 +1,20 @@
 /*
- * Saves the draft by itself, a moment after the last change.
+ * Saves the draft automatically, a moment after the last change.
  *
- * It says how things stand at every moment: saved, saving, not saved and why. Where the server cannot be reached it
- * goes on trying. Where somebody else, or another tab, has saved meanwhile, it stops and asks: nothing is merged
- * or overwritten in silence.
+ * It always shows the status: saved, saving, or not saved with the reason. If the server is unreachable, it keeps
+ * trying. If someone else, or another tab, saved in the meantime, it stops and asks: nothing is silently merged or
+ * overwritten.
  */
 
 import { prune } from "./pruning.js";
 
-/** So long after the last change; and at the latest so long after the first one that is not saved. */
+/** Delay after the last change, and maximum delay after the first unsaved change. */
 const REST_MS = 700;
 const WAIT_MS_MAX = 4000;
 const RETRY_MS = [2000, 4000, 8000, 15_000, 30_000];
-/** The most that a browser goes on sending after a page was left: of 64 KiB, which all such requests share. */
+/** Maximum body that a browser still sends after the page is closed; all such requests share 64 KiB. */
 const KEEPALIVE_BYTES_MAX = 60_000;
-/** States that a person mends: every change is a reason to try again. */
+/** States that need user action: every change triggers another attempt. */
 const STUCK = ["signed-out", "refused"];
 
 export class Saving extends EventTarget {
@@ -27,7 +27,7 @@ export class Saving extends EventTarget {
     addEventListener("beforeunload", (event) => { if (this.isDirty) event.preventDefault() });
     document.addEventListener("visibilitychange", () => {
       if (!this.isDirty || this.state === "conflict") return;
-      // A page that is left, or a tab that is put aside, may not come back; one that is seen again may be signed in again.
+      // A closed page or hidden tab may not come back; a visible one may be signed in again.
       if (document.hidden) this.save();
       else if (this.state === "signed-out") this.soon(0);
     });
@@ -40,7 +40,7 @@ export class Saving extends EventTarget {
   touch() {
     if (this.state === "conflict") return;
     prune(this.draft.definition);
-    // After a failure the server may have what was sent all the same: only a save tells.
+    // After a failure the server may still have stored the draft: only another save can tell.
     if (JSON.stringify(this.draft.definition) === this.last && !this.isUnderWay && this.failures === 0) {
       clearTimeout(this.timer);
       return this.become("saved");
@@ -49,7 +49,7 @@ export class Saving extends EventTarget {
     if (this.state !== "saving") this.become(this.failures > 0 ? this.state : "changed");
     this.isStale = true;
     const rest = Math.min(REST_MS, Math.max(this.since + WAIT_MS_MAX - Date.now(), 0));
-    // What is tried again by itself needs no more of it.
+    // Automatic retries are already scheduled.
     if (this.failures === 0 || STUCK.includes(this.state)) this.soon(rest);
   }
 
@@ -58,7 +58,7 @@ export class Saving extends EventTarget {
     this.timer = setTimeout(() => this.save(), ms);
   }
 
-  /** Saves what there is, and is over when it is saved. False where it cannot be. */
+  /** Saves the draft and resolves when it is saved; false if that fails. */
   async flush() {
     clearTimeout(this.timer);
     while (this.isUnderWay) await this.isUnderWay;
@@ -78,17 +78,17 @@ export class Saving extends EventTarget {
   async send() {
     clearTimeout(this.timer);
     this.isStale = false;
-    // So that what cannot be saved is tried again after a rest, and not with every letter.
+    // Retry after a pause, and not with every keystroke.
     this.since = Date.now();
     this.become("saving");
     const text = JSON.stringify(this.draft.definition);
     const body = this.body();
-    // So that what is under way when the page is left arrives. A browser that has no room for it refuses to send it
-    // at all, so nothing is tried again in this way while the page is there.
+    // Keepalive lets a pending save complete after the page is closed. A browser without room for it refuses the
+    // request, so retries on an open page do not use it.
     const isFirst = this.failures === 0 || document.hidden;
     const keepalive = isFirst && new Blob([body]).size < KEEPALIVE_BYTES_MAX;
     const headers = { "Content-Type": "application/json" };
-    // Whoever is signed out is sent to a page to sign in, which would look like a reply.
+    // A signed-out user is redirected to the sign-in page, which would look like a reply.
     const redirect = "manual";
     const reply = await fetch(this.address, { method: "POST", body, headers, keepalive, redirect }).catch(() => null);
     const said = reply?.headers.get("content-type") === "application/json" ? await reply.json().catch(() => null) : null;
@@ -100,7 +100,7 @@ export class Saving extends EventTarget {
     else if (reply.type === "opaqueredirect" || reply.status === 401) this.become("signed-out");
     else if (reply.status >= 500 || reply.status === 429) this.become("failed");
     else {
-      // Trying the same again would not help; what was changed since may.
+      // Retrying the same draft would not help; later changes may.
       this.become("refused");
       return this.isStale && this.soon(REST_MS);
     }
@@ -119,14 +119,14 @@ export class Saving extends EventTarget {
     this.become("conflict");
   }
 
-  /** What is written here takes the place of what was saved meanwhile. */
+  /** Overwrites the other save with this draft. */
   keepMine() {
     this.tag = this.theirs.tag;
     this.become("changed");
     return this.save();
   }
 
-  /** What was saved meanwhile takes the place of what is written here. */
+  /** Replaces this draft with the other save. */
   takeTheirs() {
     const { tag, definition, faults } = this.theirs;
     Object.assign(this, { tag, last: JSON.stringify(definition), failures: 0, isStale: false });

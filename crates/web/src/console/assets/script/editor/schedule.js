@@ -1,7 +1,7 @@
 /*
- * Times of a form in the reader's own zone. The fields come from the server in UTC and go back to it in UTC; in
- * between they are what the reader's clock shows. Without a script they are in UTC, and say so. One that was not
- * touched goes back as it came: an hour that a clock shows twice would come back as another.
+ * Times of a form in the reader's time zone. The server sends and receives UTC; the fields show local time. Without
+ * JavaScript they are in UTC, and labelled so. An unchanged field is sent back unchanged, because an hour that occurs
+ * twice would otherwise be ambiguous.
  */
 
 const pad = (number) => String(number).padStart(2, "0");

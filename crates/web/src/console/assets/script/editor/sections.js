@@ -1,6 +1,6 @@
 /*
- * The parts of the editor, of which one is in view: questions, texts, languages, schedule, JSON. On a narrow screen the
- * preview is another one. Which it is stands in the address, so that a reload shows the same.
+ * The sections of the editor, of which one is visible: questions, texts, languages, schedule, JSON. On a narrow screen
+ * the preview is another one. The address contains the current section, so that a reload shows it again.
  */
 
 export class Sections extends EventTarget {
@@ -28,7 +28,7 @@ export class Sections extends EventTarget {
     this.dispatchEvent(new CustomEvent("shown", { detail: { name } }));
   }
 
-  /** On a narrow screen: what is written, or how it looks. */
+  /** On a narrow screen: the editor or the preview. */
   pane(name) {
     this.root.dataset.pane = name;
     for (const each of this.root.querySelectorAll("[data-shows-pane]")) each.setAttribute("aria-pressed", String(each.dataset.showsPane === name));

@@ -1,5 +1,5 @@
 /*
- * What a flow has besides its questions: its title, what stands first, who is asked for consent, how it ends.
+ * The other texts of a flow: title, description, consent, ending.
  */
 
 import { el, field, redraw, select } from "./dom.js";
@@ -18,15 +18,15 @@ export class Texts {
     const line = (label, path, value, more = {}) => this.control("input", label, path, value, more);
     const text = (label, path, value, more = {}) => this.control("textarea", label, path, value, { rows: 3, ...more });
     redraw(this.place, el("div", { className: "form" },
-      line("Title", ["title"], definition.title, { hint: "Stands above the questions." }),
-      text("Description", ["description"], definition.description, { hint: "What respondents read first." }),
-      field("Consent", select([["ask", "Ask whether answers may be linked to the person"], ["never", "Never ask; answers are linked to nobody"]],
+      line("Title", ["title"], definition.title, { hint: "Shown above the questions" }),
+      text("Description", ["description"], definition.description, { hint: "Shown before the first question" }),
+      field("Consent", select([["ask", "Ask whether the response may be linked to the respondent"], ["never", "Never ask; responses are anonymous"]],
         definition.respondentAnalytics ?? "never", (value) => this.draft.set(["respondentAnalytics"], value)), { path: ["respondentAnalytics"] }),
       languageField(this.draft),
-      el("h2", {}, "After the last question"),
-      line("Title of the ending", ["ending", "title"], ending.title, { hint: "“Thank you” where there is none." }),
-      text("Text of the ending", ["ending", "body"], ending.body),
-      line("Address to go on to", ["ending", "redirectUrl"], ending.redirectUrl, { hint: "Where the page leads after the answers are stored; none is fine.", type: "url" })));
+      el("h2", {}, "Ending"),
+      line("Ending title", ["ending", "title"], ending.title, { hint: "Default: “Thank you”" }),
+      text("Ending text", ["ending", "body"], ending.body),
+      line("Redirect URL", ["ending", "redirectUrl"], ending.redirectUrl, { hint: "Respondents are sent here after their answers are saved (optional)", type: "url" })));
     this.context.faults.mark();
   }
 

@@ -1,5 +1,5 @@
 /*
- * What an answer is compared with: an option, a number, a day, a text, one of a matrix's cells; one of them or several.
+ * The value of a comparison: an option, a number, a date, a text, a cell of a matrix; one or several.
  */
 
 import { el, select } from "./dom.js";
@@ -26,11 +26,11 @@ function choicesOf(question, kind) {
   if (kind === "words") return typeOf(question).words.map((word) => [word, word]);
   if (kind !== "one" && kind !== "some") return null;
   const options = (question.options ?? []).map(({ id, label }) => [id, label || id]);
-  return question.allowOther ? [...options, ["other", "An answer of their own"]] : options;
+  return question.allowOther ? [...options, ["other", "Other (free text)"]] : options;
 }
 
 function one(choices, value, set, key) {
-  const options = choices.some(([id]) => id === value) ? choices : [[value ?? "", value ? `${value} (gone)` : "Choose"], ...choices];
+  const options = choices.some(([id]) => id === value) ? choices : [[value ?? "", value ? `${value} (removed)` : "Choose"], ...choices];
   return select(options, value, set, { aria: { label: "Value" }, data: { key } });
 }
 
@@ -52,7 +52,7 @@ function cells(question, value, set, key) {
 
 const TYPES = { number: "number", date: "date" };
 
-/** A number stays a number; what is none is kept as text, so that the fault can be told. */
+/** Converts to a number if possible; otherwise keeps the text, so that the fault can be shown. */
 const read = (kind, text) => (kind === "number" && text.trim() !== "" && !Number.isNaN(Number(text)) ? Number(text) : text);
 
 function typed(kind, value, set, key) {
@@ -62,7 +62,7 @@ function typed(kind, value, set, key) {
 }
 
 function listed(kind, values, set, key) {
-  const input = el("input", { className: "input", value: values.join(", "), placeholder: "Several, with commas between", aria: { label: "Values, with commas between" }, data: { key } });
+  const input = el("input", { className: "input", value: values.join(", "), placeholder: "Values, separated by commas", aria: { label: "Values, separated by commas" }, data: { key } });
   input.addEventListener("input", () => set(input.value.split(",").map((text) => read(kind, text.trim())).filter((each) => each !== ""), true));
   return input;
 }

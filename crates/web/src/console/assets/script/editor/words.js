@@ -1,6 +1,6 @@
 /*
  * A condition in plain English, as crates/flow/src/logic/words.rs has it; both pass
- * crates/flow/tests/condition_words.json. Here it is said of a draft, which may name what is not there.
+ * crates/flow/tests/condition_words.json. A draft may refer to missing questions or options.
  */
 
 import { typeOf } from "./types.js";
@@ -20,10 +20,10 @@ const TESTS = {
 /** What conditions may ask of an answer to this question. */
 export const kindOf = (question) => typeOf(question)?.comparison ?? "presence";
 
-/** The comparisons that fit a question, in the order in which they are offered. */
+/** The comparisons for a question, in menu order. */
 export const testsFor = (question) => TESTS[kindOf(question)];
 
-/** The comparison that a condition makes. */
+/** The comparison of a condition. */
 export const testOf = (condition) => Object.keys(condition).find((key) => key !== "question") ?? "answered";
 
 export function quoted(text) {
@@ -31,7 +31,7 @@ export function quoted(text) {
   return letters.length > NAME_CHARS_MAX ? `“${letters.slice(0, NAME_CHARS_MAX).join("").trimEnd()}…”` : `“${letters.join("")}”`;
 }
 
-/** The words of a condition about these questions. */
+/** A condition about these questions in plain English. */
 export function inWords(condition, questions, inner = false) {
   const joined = (conditions, word) => {
     const isOne = conditions.length === 1;
@@ -77,7 +77,7 @@ function operand(value, question) {
   if (value === undefined || value === "") return "…";
   if (typeof value === "number" || kind === "date" || kind === "words") return String(value);
   if (kind !== "one" && kind !== "some") return quoted(value);
-  return value === "other" && question.allowOther ? "an answer of their own" : label(question.options, value);
+  return value === "other" && question.allowOther ? "a free-text answer" : label(question.options, value);
 }
 
 const label = (choices, id) => quoted((choices ?? []).find((choice) => choice.id === id)?.label ?? id);
