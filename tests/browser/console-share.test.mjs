@@ -90,7 +90,7 @@ test("people are invited, their links work once, and one is revoked", async () =
     name: "people.csv", mimeType: "text/csv", buffer: Buffer.from("email,userId\nada@example.com,7\ngrace@example.com,\n"),
   });
   await page.waitForFunction(() => document.getElementById("people").value.includes("grace"));
-  await page.locator("button", { hasText: "Create links" }).click();
+  await page.locator("button", { hasText: "Create invitations" }).click();
   await page.waitForURL(/done=invited/);
   await becomes(() => page.locator(".flash").textContent(), "Invited. Each person has a personal link.");
   const row = (who) => page.locator("tbody tr", { hasText: who });
@@ -113,7 +113,7 @@ test("problems with the list are shown at the top, and the input is kept", async
   const flow = await world.flow(SHORT);
   const page = await desk.open(share(flow));
   await page.locator("#people").fill("ada@example.com\nnot@an@address");
-  await page.locator("button", { hasText: "Create links" }).click();
+  await page.locator("button", { hasText: "Create invitations" }).click();
   await page.locator(".errors").waitFor();
   await matches(() => page.locator(".errors").textContent(), /Line 2/);
   await becomes(() => page.locator("#people").inputValue(), "ada@example.com\nnot@an@address");

@@ -202,7 +202,7 @@ fn form(flow: FlowId, open: bool, typed: &Typed<'_>) -> Markup {
                 }
                 (until.draw())
                 label.check { input type="checkbox" name="again" value="yes"; span { "Also invite people who already have an open invitation" } }
-                div.buttons { button.button.primary type="submit" { "Create links" } }
+                div.buttons { button.button.primary type="submit" { "Create invitations" } }
             }
         }
     }
