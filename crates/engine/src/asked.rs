@@ -95,7 +95,7 @@ impl Engine {
         }
         let mut asked = Asked::default();
         for version in versions.iter().rev() {
-            let definition = self.definitions.read(version)?;
+            let definition = self.registry.definitions.read(version)?;
             asked.add(version.number, &definition);
             let (id, number) = (version.flow_version_id, version.number);
             asked.versions.push(AskedVersion { id, number, definition });

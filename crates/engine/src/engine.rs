@@ -16,7 +16,6 @@ use crate::blocks::Blocks;
 use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::counting::Counting;
-use crate::definitions::Definitions;
 use crate::erasure::Erasures;
 use crate::export::Exports;
 use crate::ids::Ids;
@@ -92,7 +91,6 @@ pub struct Engine {
     pub(crate) exports: Arc<Exports>,
     pub(crate) watches: Watches,
     pub(crate) passwords: Passwords,
-    pub(crate) definitions: Definitions,
     pub(crate) environment_token: Option<[u8; 32]>,
     pub(crate) public_url: String,
     pub(crate) body_bytes_max: usize,
@@ -126,14 +124,8 @@ impl Engine {
         let position = store.changes(FeedPosition::default()).await?.position;
         let verifying = Verifying::new(options.master_keys, options.key_source);
         let usages = Usages::new(options.rates);
-        let definitions = Definitions::new();
-        let registry = Registry::new(
-            Arc::clone(&store),
-            Arc::clone(&clock),
-            verifying.clone(),
-            usages,
-            definitions.clone(),
-        );
+        let registry =
+            Registry::new(Arc::clone(&store), Arc::clone(&clock), verifying.clone(), usages);
         let lost = watch::Sender::new(false);
         let stored = Arc::new(AtomicBool::new(false));
         let committer = Committer::start(
@@ -181,7 +173,6 @@ impl Engine {
             exports: Arc::default(),
             watches: Watches::default(),
             passwords: Passwords::new(),
-            definitions,
             environment_token,
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),

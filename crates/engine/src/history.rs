@@ -41,7 +41,7 @@ struct Detail {
 impl Engine {
     /// The definition of a version, if it can be read.
     pub fn definition(&self, version: &VersionRow) -> Option<Arc<Definition>> {
-        self.definitions.readable(version)
+        self.registry.definitions.readable(version)
     }
 
     /// The published versions of a flow, newest first, from below a number where one is given.

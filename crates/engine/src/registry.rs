@@ -140,7 +140,7 @@ pub(crate) struct Registry {
     clock: Arc<dyn Clock>,
     verifying: Verifying,
     usages: Arc<Usages>,
-    definitions: Definitions,
+    pub(crate) definitions: Definitions,
     caches: Arc<Caches>,
 }
 
@@ -175,7 +175,6 @@ impl Registry {
         clock: Arc<dyn Clock>,
         verifying: Verifying,
         usages: Usages,
-        definitions: Definitions,
     ) -> Self {
         let versions = Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, Weigh);
         let hosted = Cache::with_weighter(APPS_MAX, HOSTED_BYTES_MAX, Weigh);
@@ -187,7 +186,7 @@ impl Registry {
             changes: AtomicU64::new(0),
         };
         let (usages, caches) = (Arc::new(usages), Arc::new(caches));
-        Self { store, clock, verifying, usages, definitions, caches }
+        Self { store, clock, verifying, usages, definitions: Definitions::new(), caches }
     }
 
     /// The app of an active key.

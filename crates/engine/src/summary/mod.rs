@@ -302,7 +302,7 @@ impl Engine {
                     flow_version_id: row.flow_version_id,
                     number: row.number,
                     published_at: row.times.published_at.unwrap_or(row.created_at),
-                    definition: self.definitions.readable(&row),
+                    definition: self.registry.definitions.readable(&row),
                 });
             }
         }

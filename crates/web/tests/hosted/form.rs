@@ -185,7 +185,9 @@ async fn every_type_is_answered_at_once_by_the_script() {
 #[tokio::test]
 async fn the_first_page_has_the_other_questions_at_hand_for_the_script_alone() {
     let site = Site::start().await;
-    let flow = published(&site, all_types().0).await;
+    let mut definition = all_types().0;
+    definition["respondentAnalytics"] = json!("ask");
+    let flow = published(&site, definition).await;
     let html = Browser::open(&site, &path(flow)).await.html();
     let (before, rest) = html.split_once("<template id=\"rest\">").unwrap();
     assert!(html.contains("data-whole"));
