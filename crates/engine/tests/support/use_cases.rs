@@ -25,201 +25,8 @@ use sluice_flow::invitation::InvitationState;
 use sluice_flow::respondent::{IdentityType, Known};
 
 pub(crate) trait UseCases {
-    async fn find_respondent(
-        &self,
-        actor: &Actor,
-        id: AppId,
-        of: IdentityType,
-        value: &str,
-    ) -> AdminResult<Option<Respondent>>;
-    async fn verification_report(
-        &self,
-        actor: &Actor,
-        id: AppId,
-    ) -> AdminResult<VerificationReport>;
-    async fn get_app(&self, actor: &Actor, id: AppId) -> AdminResult<AppDetail>;
-    async fn update_app(
-        &self,
-        actor: &Actor,
-        id: AppId,
-        patch: &AppPatch,
-    ) -> AdminResult<AppDetail>;
-    async fn revoke_key(&self, actor: &Actor, id: AppId, key: &ApiKey) -> AdminResult<()>;
-    async fn create_identity_key(
-        &self,
-        actor: &Actor,
-        id: AppId,
-        new: &NewIdentityKey,
-    ) -> AdminResult<(IdentityKeyRow, Option<TokenSecret>)>;
-    async fn list_identity_keys(
-        &self,
-        actor: &Actor,
-        id: AppId,
-    ) -> AdminResult<Vec<IdentityKeyRow>>;
-    async fn revoke_identity_key(&self, actor: &Actor, id: AppId, kid: &str) -> AdminResult<()>;
-    async fn create_flow(&self, actor: &Actor, id: AppId, new: &NewFlow) -> AdminResult<FlowState>;
-    async fn newest_flows(
-        &self,
-        actor: &Actor,
-        id: AppId,
-        archived: bool,
-        page: Page<FlowId>,
-    ) -> AdminResult<Vec<FlowState>>;
-    async fn list_respondents(
-        &self,
-        actor: &Actor,
-        id: AppId,
-        page: Page<RespondentId>,
-    ) -> AdminResult<Vec<Respondent>>;
-    async fn export_known(
-        &self,
-        actor: &Actor,
-        id: AppId,
-        known: &Known,
-    ) -> AdminResult<RespondentExport>;
-    async fn erase_known(
-        &self,
-        actor: &Actor,
-        id: AppId,
-        known: Known,
-        answers: Answers,
-    ) -> AdminResult<Erased>;
-    async fn list_members(
-        &self,
-        actor: &Actor,
-        id: AppId,
-        page: Page<UserId>,
-    ) -> AdminResult<Vec<Member>>;
-    async fn add_member(
-        &self,
-        actor: &Actor,
-        id: AppId,
-        new: &NewMember,
-    ) -> AdminResult<(UserId, Option<Secret>)>;
-    async fn get_flow(&self, actor: &Actor, id: FlowId) -> AdminResult<FlowState>;
-    async fn update_flow(
-        &self,
-        actor: &Actor,
-        id: FlowId,
-        patch: &FlowPatch,
-    ) -> AdminResult<FlowState>;
-    async fn archive_flow(&self, actor: &Actor, id: FlowId) -> AdminResult<()>;
-    async fn duplicate_flow(&self, actor: &Actor, id: FlowId, name: &str)
-    -> AdminResult<FlowState>;
-    async fn get_draft(&self, actor: &Actor, id: FlowId) -> AdminResult<Draft>;
-    async fn put_draft(&self, actor: &Actor, id: FlowId, definition: Value) -> AdminResult<Draft>;
-    async fn editing(&self, actor: &Actor, id: FlowId) -> AdminResult<Editing>;
-    async fn save_draft(
-        &self,
-        actor: &Actor,
-        id: FlowId,
-        definition: &Value,
-        tag: &str,
-    ) -> AdminResult<Saved>;
-    async fn publish(&self, actor: &Actor, id: FlowId) -> AdminResult<Published>;
-    async fn publish_seen(&self, actor: &Actor, id: FlowId, tag: &str) -> AdminResult<Published>;
-    async fn history(
-        &self,
-        actor: &Actor,
-        id: FlowId,
-        before: Option<u32>,
-        limit: usize,
-    ) -> AdminResult<Vec<HistoryEntry>>;
-    async fn list_versions(
-        &self,
-        actor: &Actor,
-        id: FlowId,
-        before: Option<u32>,
-        limit: usize,
-    ) -> AdminResult<Vec<VersionRow>>;
-    async fn list_responses(
-        &self,
-        actor: &Actor,
-        id: FlowId,
-        filter: &ResponseFilter,
-        paging: Paging,
-    ) -> AdminResult<ResponsePage>;
-    async fn export(
-        &self,
-        actor: &Actor,
-        id: FlowId,
-        exported_as: ExportAs,
-        filter: &ResponseFilter,
-    ) -> AdminResult<Export>;
-    async fn invite(
-        &self,
-        actor: &Actor,
-        id: FlowId,
-        new: &[NewInvitation],
-        duplicates: Duplicates,
-        check_only: bool,
-    ) -> AdminResult<Vec<Invitation>>;
-    async fn list_invitations(
-        &self,
-        actor: &Actor,
-        id: FlowId,
-        state: Option<InvitationState>,
-        after: Option<InvitationCursor>,
-        limit: usize,
-    ) -> AdminResult<Vec<Invitation>>;
-    async fn count_invitations(&self, actor: &Actor, id: FlowId) -> AdminResult<InvitationCounts>;
-    async fn republish(&self, actor: &Actor, id: FlowVersionId) -> AdminResult<Published>;
-    async fn retire(&self, actor: &Actor, id: FlowVersionId) -> AdminResult<VersionRow>;
-    async fn get_response(&self, actor: &Actor, id: ResponseId) -> AdminResult<ResponseRow>;
-    async fn delete_response(&self, actor: &Actor, id: ResponseId) -> AdminResult<()>;
-    async fn get_respondent(
-        &self,
-        actor: &Actor,
-        id: RespondentId,
-    ) -> AdminResult<(Respondent, Vec<ConsentRow>)>;
-    async fn export_respondent(
-        &self,
-        actor: &Actor,
-        id: RespondentId,
-    ) -> AdminResult<RespondentExport>;
-    async fn erase_respondent(
-        &self,
-        actor: &Actor,
-        id: RespondentId,
-        answers: Answers,
-    ) -> AdminResult<Erased>;
-    async fn erase_respondent_within(
-        &self,
-        actor: &Actor,
-        id: RespondentId,
-        answers: Answers,
-        time: Duration,
-    ) -> AdminResult<Erased>;
-    async fn get_invitation(&self, actor: &Actor, id: AssignmentId) -> AdminResult<Invitation>;
-    async fn revoke_invitation(&self, actor: &Actor, id: AssignmentId) -> AdminResult<()>;
-    async fn create_app(&self, actor: &Actor, name: &str) -> AdminResult<AppDetail>;
-    async fn create_token(
-        &self,
-        actor: &Actor,
-        new: NewToken,
-    ) -> AdminResult<(TokenRow, TokenSecret)>;
-    async fn list_tokens(&self, actor: &Actor) -> AdminResult<Vec<TokenRow>>;
-    async fn revoke_token(&self, actor: &Actor, id: TokenId) -> AdminResult<()>;
-    async fn create_user(&self, actor: &Actor, new: NewUser) -> AdminResult<(UserDetail, Secret)>;
-    async fn list_users(&self, actor: &Actor, page: Page<UserId>) -> AdminResult<Vec<UserDetail>>;
-    async fn get_user(&self, actor: &Actor, id: UserId) -> AdminResult<UserDetail>;
-    async fn update_user(
-        &self,
-        actor: &Actor,
-        id: UserId,
-        patch: &UserPatch,
-    ) -> AdminResult<UserDetail>;
-    async fn reset_user(&self, actor: &Actor, id: UserId) -> AdminResult<Secret>;
-    async fn set_role(
-        &self,
-        actor: &Actor,
-        id: UserId,
-        app: Option<AppId>,
-        role: Option<Role>,
-    ) -> AdminResult<UserDetail>;
-}
+    fn engine(&self) -> &Engine;
 
-impl UseCases for Engine {
     async fn find_respondent(
         &self,
         actor: &Actor,
@@ -227,7 +34,7 @@ impl UseCases for Engine {
         of: IdentityType,
         value: &str,
     ) -> AdminResult<Option<Respondent>> {
-        self.app(actor, Scope::Read, id).await?.find_respondent(of, value).await
+        self.engine().app(actor, Scope::Read, id).await?.find_respondent(of, value).await
     }
 
     async fn verification_report(
@@ -235,11 +42,11 @@ impl UseCases for Engine {
         actor: &Actor,
         id: AppId,
     ) -> AdminResult<VerificationReport> {
-        self.app(actor, Scope::Read, id).await?.verification_report()
+        self.engine().app(actor, Scope::Read, id).await?.verification_report()
     }
 
     async fn get_app(&self, actor: &Actor, id: AppId) -> AdminResult<AppDetail> {
-        self.app(actor, Scope::Read, id).await?.detail().await
+        self.engine().app(actor, Scope::Read, id).await?.detail().await
     }
 
     async fn update_app(
@@ -248,11 +55,11 @@ impl UseCases for Engine {
         id: AppId,
         patch: &AppPatch,
     ) -> AdminResult<AppDetail> {
-        self.app(actor, Scope::Write, id).await?.update(patch).await
+        self.engine().app(actor, Scope::Write, id).await?.update(patch).await
     }
 
     async fn revoke_key(&self, actor: &Actor, id: AppId, key: &ApiKey) -> AdminResult<()> {
-        self.app(actor, Scope::Admin, id).await?.revoke_key(key).await
+        self.engine().app(actor, Scope::Admin, id).await?.revoke_key(key).await
     }
 
     async fn create_identity_key(
@@ -261,7 +68,7 @@ impl UseCases for Engine {
         id: AppId,
         new: &NewIdentityKey,
     ) -> AdminResult<(IdentityKeyRow, Option<TokenSecret>)> {
-        self.app(actor, Scope::Admin, id).await?.create_identity_key(new).await
+        self.engine().app(actor, Scope::Admin, id).await?.create_identity_key(new).await
     }
 
     async fn list_identity_keys(
@@ -269,15 +76,15 @@ impl UseCases for Engine {
         actor: &Actor,
         id: AppId,
     ) -> AdminResult<Vec<IdentityKeyRow>> {
-        self.app(actor, Scope::Read, id).await?.list_identity_keys().await
+        self.engine().app(actor, Scope::Read, id).await?.list_identity_keys().await
     }
 
     async fn revoke_identity_key(&self, actor: &Actor, id: AppId, kid: &str) -> AdminResult<()> {
-        self.app(actor, Scope::Admin, id).await?.revoke_identity_key(kid).await
+        self.engine().app(actor, Scope::Admin, id).await?.revoke_identity_key(kid).await
     }
 
     async fn create_flow(&self, actor: &Actor, id: AppId, new: &NewFlow) -> AdminResult<FlowState> {
-        self.app(actor, Scope::Write, id).await?.create_flow(new).await
+        self.engine().app(actor, Scope::Write, id).await?.create_flow(new).await
     }
 
     async fn newest_flows(
@@ -287,7 +94,7 @@ impl UseCases for Engine {
         archived: bool,
         page: Page<FlowId>,
     ) -> AdminResult<Vec<FlowState>> {
-        self.app(actor, Scope::Read, id).await?.newest_flows(archived, page).await
+        self.engine().app(actor, Scope::Read, id).await?.newest_flows(archived, page).await
     }
 
     async fn list_respondents(
@@ -296,7 +103,7 @@ impl UseCases for Engine {
         id: AppId,
         page: Page<RespondentId>,
     ) -> AdminResult<Vec<Respondent>> {
-        self.app(actor, Scope::Read, id).await?.list_respondents(page).await
+        self.engine().app(actor, Scope::Read, id).await?.list_respondents(page).await
     }
 
     async fn export_known(
@@ -305,7 +112,7 @@ impl UseCases for Engine {
         id: AppId,
         known: &Known,
     ) -> AdminResult<RespondentExport> {
-        self.app(actor, Scope::Export, id).await?.export_known(known).await
+        self.engine().app(actor, Scope::Export, id).await?.export_known(known).await
     }
 
     async fn erase_known(
@@ -315,7 +122,7 @@ impl UseCases for Engine {
         known: Known,
         answers: Answers,
     ) -> AdminResult<Erased> {
-        self.app(actor, Scope::Erase, id).await?.erase_known(known, answers).await
+        self.engine().app(actor, Scope::Erase, id).await?.erase_known(known, answers).await
     }
 
     async fn list_members(
@@ -324,7 +131,7 @@ impl UseCases for Engine {
         id: AppId,
         page: Page<UserId>,
     ) -> AdminResult<Vec<Member>> {
-        self.app(actor, Scope::Admin, id).await?.list_members(page).await
+        self.engine().app(actor, Scope::Admin, id).await?.list_members(page).await
     }
 
     async fn add_member(
@@ -333,11 +140,11 @@ impl UseCases for Engine {
         id: AppId,
         new: &NewMember,
     ) -> AdminResult<(UserId, Option<Secret>)> {
-        self.app(actor, Scope::Admin, id).await?.add_member(new).await
+        self.engine().app(actor, Scope::Admin, id).await?.add_member(new).await
     }
 
     async fn get_flow(&self, actor: &Actor, id: FlowId) -> AdminResult<FlowState> {
-        Ok(self.flow(actor, Scope::Read, id).await?.into_state())
+        Ok(self.engine().flow(actor, Scope::Read, id).await?.into_state())
     }
 
     async fn update_flow(
@@ -346,11 +153,11 @@ impl UseCases for Engine {
         id: FlowId,
         patch: &FlowPatch,
     ) -> AdminResult<FlowState> {
-        self.flow(actor, Scope::Write, id).await?.update(patch).await
+        self.engine().flow(actor, Scope::Write, id).await?.update(patch).await
     }
 
     async fn archive_flow(&self, actor: &Actor, id: FlowId) -> AdminResult<()> {
-        self.flow(actor, Scope::Write, id).await?.archive().await
+        self.engine().flow(actor, Scope::Write, id).await?.archive().await
     }
 
     async fn duplicate_flow(
@@ -359,19 +166,19 @@ impl UseCases for Engine {
         id: FlowId,
         name: &str,
     ) -> AdminResult<FlowState> {
-        self.flow(actor, Scope::Write, id).await?.duplicate(name).await
+        self.engine().flow(actor, Scope::Write, id).await?.duplicate(name).await
     }
 
     async fn get_draft(&self, actor: &Actor, id: FlowId) -> AdminResult<Draft> {
-        self.flow(actor, Scope::Read, id).await?.draft()
+        self.engine().flow(actor, Scope::Read, id).await?.draft()
     }
 
     async fn put_draft(&self, actor: &Actor, id: FlowId, definition: Value) -> AdminResult<Draft> {
-        self.flow(actor, Scope::Write, id).await?.put_draft(definition).await
+        self.engine().flow(actor, Scope::Write, id).await?.put_draft(definition).await
     }
 
     async fn editing(&self, actor: &Actor, id: FlowId) -> AdminResult<Editing> {
-        self.flow(actor, Scope::Read, id).await?.editing()
+        self.engine().flow(actor, Scope::Read, id).await?.editing()
     }
 
     async fn save_draft(
@@ -381,15 +188,15 @@ impl UseCases for Engine {
         definition: &Value,
         tag: &str,
     ) -> AdminResult<Saved> {
-        self.flow(actor, Scope::Write, id).await?.save_draft(definition, tag).await
+        self.engine().flow(actor, Scope::Write, id).await?.save_draft(definition, tag).await
     }
 
     async fn publish(&self, actor: &Actor, id: FlowId) -> AdminResult<Published> {
-        self.flow(actor, Scope::Write, id).await?.publish().await
+        self.engine().flow(actor, Scope::Write, id).await?.publish().await
     }
 
     async fn publish_seen(&self, actor: &Actor, id: FlowId, tag: &str) -> AdminResult<Published> {
-        self.flow(actor, Scope::Write, id).await?.publish_seen(tag).await
+        self.engine().flow(actor, Scope::Write, id).await?.publish_seen(tag).await
     }
 
     async fn history(
@@ -399,7 +206,7 @@ impl UseCases for Engine {
         before: Option<u32>,
         limit: usize,
     ) -> AdminResult<Vec<HistoryEntry>> {
-        self.flow(actor, Scope::Read, id).await?.history(before, limit).await
+        self.engine().flow(actor, Scope::Read, id).await?.history(before, limit).await
     }
 
     async fn list_versions(
@@ -409,7 +216,7 @@ impl UseCases for Engine {
         before: Option<u32>,
         limit: usize,
     ) -> AdminResult<Vec<VersionRow>> {
-        self.flow(actor, Scope::Read, id).await?.list_versions(before, limit).await
+        self.engine().flow(actor, Scope::Read, id).await?.list_versions(before, limit).await
     }
 
     async fn list_responses(
@@ -419,7 +226,7 @@ impl UseCases for Engine {
         filter: &ResponseFilter,
         paging: Paging,
     ) -> AdminResult<ResponsePage> {
-        self.flow(actor, Scope::Read, id).await?.list_responses(filter, paging).await
+        self.engine().flow(actor, Scope::Read, id).await?.list_responses(filter, paging).await
     }
 
     async fn export(
@@ -429,7 +236,7 @@ impl UseCases for Engine {
         exported_as: ExportAs,
         filter: &ResponseFilter,
     ) -> AdminResult<Export> {
-        self.flow(actor, Scope::Export, id).await?.export(exported_as, filter).await
+        self.engine().flow(actor, Scope::Export, id).await?.export(exported_as, filter).await
     }
 
     async fn invite(
@@ -440,7 +247,7 @@ impl UseCases for Engine {
         duplicates: Duplicates,
         check_only: bool,
     ) -> AdminResult<Vec<Invitation>> {
-        self.flow(actor, Scope::Write, id).await?.invite(new, duplicates, check_only).await
+        self.engine().flow(actor, Scope::Write, id).await?.invite(new, duplicates, check_only).await
     }
 
     async fn list_invitations(
@@ -451,27 +258,31 @@ impl UseCases for Engine {
         after: Option<InvitationCursor>,
         limit: usize,
     ) -> AdminResult<Vec<Invitation>> {
-        self.flow(actor, Scope::Read, id).await?.list_invitations(state, after, limit).await
+        self.engine()
+            .flow(actor, Scope::Read, id)
+            .await?
+            .list_invitations(state, after, limit)
+            .await
     }
 
     async fn count_invitations(&self, actor: &Actor, id: FlowId) -> AdminResult<InvitationCounts> {
-        self.flow(actor, Scope::Read, id).await?.count_invitations().await
+        self.engine().flow(actor, Scope::Read, id).await?.count_invitations().await
     }
 
     async fn republish(&self, actor: &Actor, id: FlowVersionId) -> AdminResult<Published> {
-        self.version(actor, Scope::Write, id).await?.republish().await
+        self.engine().version(actor, Scope::Write, id).await?.republish().await
     }
 
     async fn retire(&self, actor: &Actor, id: FlowVersionId) -> AdminResult<VersionRow> {
-        self.version(actor, Scope::Write, id).await?.retire().await
+        self.engine().version(actor, Scope::Write, id).await?.retire().await
     }
 
     async fn get_response(&self, actor: &Actor, id: ResponseId) -> AdminResult<ResponseRow> {
-        Ok(self.response(actor, Scope::Read, id).await?.into_row())
+        Ok(self.engine().response(actor, Scope::Read, id).await?.into_row())
     }
 
     async fn delete_response(&self, actor: &Actor, id: ResponseId) -> AdminResult<()> {
-        self.response(actor, Scope::Erase, id).await?.delete().await
+        self.engine().response(actor, Scope::Erase, id).await?.delete().await
     }
 
     async fn get_respondent(
@@ -479,7 +290,7 @@ impl UseCases for Engine {
         actor: &Actor,
         id: RespondentId,
     ) -> AdminResult<(Respondent, Vec<ConsentRow>)> {
-        self.respondent(actor, Scope::Read, id).await?.profile().await
+        self.engine().respondent(actor, Scope::Read, id).await?.profile().await
     }
 
     async fn export_respondent(
@@ -487,7 +298,7 @@ impl UseCases for Engine {
         actor: &Actor,
         id: RespondentId,
     ) -> AdminResult<RespondentExport> {
-        self.respondent(actor, Scope::Export, id).await?.export().await
+        self.engine().respondent(actor, Scope::Export, id).await?.export().await
     }
 
     async fn erase_respondent(
@@ -496,7 +307,7 @@ impl UseCases for Engine {
         id: RespondentId,
         answers: Answers,
     ) -> AdminResult<Erased> {
-        self.respondent(actor, Scope::Erase, id).await?.erase(answers).await
+        self.engine().respondent(actor, Scope::Erase, id).await?.erase(answers).await
     }
 
     async fn erase_respondent_within(
@@ -506,19 +317,19 @@ impl UseCases for Engine {
         answers: Answers,
         time: Duration,
     ) -> AdminResult<Erased> {
-        self.respondent(actor, Scope::Erase, id).await?.erase_within(answers, time).await
+        self.engine().respondent(actor, Scope::Erase, id).await?.erase_within(answers, time).await
     }
 
     async fn get_invitation(&self, actor: &Actor, id: AssignmentId) -> AdminResult<Invitation> {
-        self.invitation(actor, Scope::Read, id).await?.shown()
+        self.engine().invitation(actor, Scope::Read, id).await?.shown()
     }
 
     async fn revoke_invitation(&self, actor: &Actor, id: AssignmentId) -> AdminResult<()> {
-        self.invitation(actor, Scope::Write, id).await?.revoke().await
+        self.engine().invitation(actor, Scope::Write, id).await?.revoke().await
     }
 
     async fn create_app(&self, actor: &Actor, name: &str) -> AdminResult<AppDetail> {
-        self.instance(actor)?.create_app(name).await
+        self.engine().instance(actor)?.create_app(name).await
     }
 
     async fn create_token(
@@ -526,27 +337,27 @@ impl UseCases for Engine {
         actor: &Actor,
         new: NewToken,
     ) -> AdminResult<(TokenRow, TokenSecret)> {
-        self.instance(actor)?.create_token(new).await
+        self.engine().instance(actor)?.create_token(new).await
     }
 
     async fn list_tokens(&self, actor: &Actor) -> AdminResult<Vec<TokenRow>> {
-        self.instance(actor)?.list_tokens().await
+        self.engine().instance(actor)?.list_tokens().await
     }
 
     async fn revoke_token(&self, actor: &Actor, id: TokenId) -> AdminResult<()> {
-        self.instance(actor)?.revoke_token(id).await
+        self.engine().instance(actor)?.revoke_token(id).await
     }
 
     async fn create_user(&self, actor: &Actor, new: NewUser) -> AdminResult<(UserDetail, Secret)> {
-        self.instance(actor)?.create_user(new).await
+        self.engine().instance(actor)?.create_user(new).await
     }
 
     async fn list_users(&self, actor: &Actor, page: Page<UserId>) -> AdminResult<Vec<UserDetail>> {
-        self.instance(actor)?.list_users(page).await
+        self.engine().instance(actor)?.list_users(page).await
     }
 
     async fn get_user(&self, actor: &Actor, id: UserId) -> AdminResult<UserDetail> {
-        self.instance(actor)?.get_user(id).await
+        self.engine().instance(actor)?.get_user(id).await
     }
 
     async fn update_user(
@@ -555,11 +366,11 @@ impl UseCases for Engine {
         id: UserId,
         patch: &UserPatch,
     ) -> AdminResult<UserDetail> {
-        self.instance(actor)?.update_user(id, patch).await
+        self.engine().instance(actor)?.update_user(id, patch).await
     }
 
     async fn reset_user(&self, actor: &Actor, id: UserId) -> AdminResult<Secret> {
-        self.instance(actor)?.reset_user(id).await
+        self.engine().instance(actor)?.reset_user(id).await
     }
 
     async fn set_role(
@@ -570,8 +381,16 @@ impl UseCases for Engine {
         role: Option<Role>,
     ) -> AdminResult<UserDetail> {
         match app {
-            Some(app) => self.app(actor, Scope::Admin, app).await?.set_role(id, role).await,
-            None => self.instance(actor)?.set_role(id, role).await,
+            Some(app) => {
+                self.engine().app(actor, Scope::Admin, app).await?.set_role(id, role).await
+            }
+            None => self.engine().instance(actor)?.set_role(id, role).await,
         }
+    }
+}
+
+impl UseCases for Engine {
+    fn engine(&self) -> &Engine {
+        self
     }
 }
