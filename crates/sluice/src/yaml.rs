@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn a_fault_has_its_line_column_and_path() {
         for (text, fault) in [
-            ("a:\n  - !size 3", "the tag !size means nothing here at line 2 column 11 (/a/0)"),
+            ("a:\n  - !size 3", "the tag !size means nothing here at line 2 column 5 (/a/0)"),
             ("a: {b: .nan}", "a number must be finite at line 1 column 8 (/a/b)"),
             ("a: 1\nb: 2\na: 3", "the same key is given twice at line 3 column 1 (/a)"),
             (
@@ -356,12 +356,12 @@ mod tests {
                 "\"<<\" must name a mapping or a list of mappings at line 1 column 9 (/a/<<)",
             ),
             ("a: 1\n---\nb: 2", "there must be one document only at line 2 column 1"),
-            ("a: !!int x", "\"x\" is not of the type !!int at line 1 column 10 (/a)"),
+            ("a: !!int x", "\"x\" is not of the type !!int at line 1 column 4 (/a)"),
         ] {
             check(text, Err(fault));
         }
         for (text, place) in [
-            ("a: [1", "at line 1 column"),
+            ("a: [1", "at line 2 column 1"),
             ("a: 1\n b: 2", "at line 2 column 3"),
             ("a: *x", "at line 1 column 4"),
         ] {

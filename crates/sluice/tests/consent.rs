@@ -95,7 +95,7 @@ async fn check(folder: &Path, store: Option<&str>, searched: &[&Path]) {
         command.args(["--log", "trace"]).args(store.map(|store| format!("--store={store}")))
     });
     let source: IpAddr = ADDRESS.parse().unwrap();
-    let http = sluice_web::client_builder().no_proxy().local_address(source).build().unwrap();
+    let http = support::client_builder().no_proxy().local_address(source).build().unwrap();
     let admin = server.token().unwrap();
     let app = demo_app(&server, &admin).await;
     let secret = Secret::make(&server, &admin, &app).await;

@@ -145,7 +145,7 @@ async fn admin(server: &Server, token: &str, method: &str, path: &str, body: Val
 
 /// Signs in to the console with an admin token.
 async fn signs_in(server: &Server, token: &str) -> bool {
-    let client = sluice_web::client_builder().no_proxy();
+    let client = support::client_builder().no_proxy();
     let client = client.redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let request = client.post(format!("{}/console/sign-in", server.base));
     let request = request.header("content-type", "application/x-www-form-urlencoded");

@@ -66,7 +66,7 @@ struct Browser {
 
 impl Browser {
     fn new() -> Self {
-        let http = sluice_web::client_builder().redirect(reqwest::redirect::Policy::none());
+        let http = support::client_builder().redirect(reqwest::redirect::Policy::none());
         Self { http: http.build().unwrap(), cookie: String::new() }
     }
 

@@ -83,7 +83,7 @@ async fn failed_authentication_is_logged_with_account_and_address_and_no_secret(
     assert_eq!(server.admin("a-guessed-token", "/apps").await.0, 401);
     let (_, made) = server.admin(&token, "/tokens").await;
     assert!(made["items"].is_array(), "{made}");
-    let http = sluice_web::client_builder().build().unwrap();
+    let http = support::client_builder().build().unwrap();
     for email in ["ann@mail.example", "nobody@mail.example"] {
         let request = http.post(format!("{}/console/sign-in", server.base));
         let request =

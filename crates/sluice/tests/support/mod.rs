@@ -201,9 +201,15 @@ impl Drop for Server {
     }
 }
 
+/// A client of our making: the library comes without cryptography of its own.
+pub(crate) fn client_builder() -> reqwest::ClientBuilder {
+    let _there_already = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+}
+
 /// A client that uses no proxy, whatever the environment says.
 pub(crate) fn http() -> reqwest::Client {
-    sluice_web::client_builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap()
+    client_builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap()
 }
 
 /// A submission to the demo survey.

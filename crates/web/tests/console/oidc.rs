@@ -47,6 +47,10 @@ fn claims() -> Value {
     })
 }
 
+fn as_json(value: &Value) -> ([(&'static str, &'static str); 1], String) {
+    ([("content-type", "application/json")], value.to_string())
+}
+
 /// A provider that answers every code with an ID token of these claims.
 struct Provider {
     issuer: String,
@@ -66,11 +70,11 @@ impl Provider {
         let claims = Arc::clone(&said);
         let token = move || {
             let token = signer.token(Some("one"), &claims.lock().unwrap());
-            std::future::ready(axum::Json(json!({ "id_token": token })))
+            std::future::ready(as_json(&json!({ "id_token": token })))
         };
         let router = axum::Router::new()
-            .route("/.well-known/openid-configuration", get(async || axum::Json(published)))
-            .route("/keys", get(async || axum::Json(keys)))
+            .route("/.well-known/openid-configuration", get(async move || as_json(&published)))
+            .route("/keys", get(async move || as_json(&keys)))
             .route("/token", post(token));
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { issuer, said }
