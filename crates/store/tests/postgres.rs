@@ -149,28 +149,6 @@ async fn a_newer_or_another_schema_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_from_before_the_first_release_is_refused_with_what_to_do_and_left_alone() {
-    let cluster = start();
-    let database = cluster.database().await;
-    open(&cluster, &database).await.close().await;
-    // What every build from before 0.1.0 left: the same tables, and the history of its migrations.
-    let older = "DROP TABLE schema_history; CREATE TABLE refinery_schema_history \
-         (version int PRIMARY KEY, name varchar(255), applied_on varchar(255), checksum varchar(255)); \
-         INSERT INTO refinery_schema_history VALUES (1, 'first_schema', '', '1'), (12, 'accounts', '', '2')";
-    cluster.client(&database).await.batch_execute(older).await.unwrap();
-    let url = cluster.url(&database);
-    let read = PgStore::connect_to_read(&url, Options::default()).await;
-    for error in [refused(&url).await, read.expect_err("should be refused")] {
-        assert!(matches!(error, ConnectError::UnreleasedSchema), "{error:?}");
-        let text = error.to_string();
-        assert!(text.contains("before 0.1.0"), "{text}");
-        assert!(text.contains("use a new, empty database"), "{text}");
-    }
-    let made = "SELECT to_regclass('schema_history') IS NULL";
-    assert_eq!(cluster.sql(&database, made).await, ["t"], "nothing was created");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn what_will_not_do_is_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let [_, certificate, private] = support::certificates(folder.path());
