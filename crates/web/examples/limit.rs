@@ -6,12 +6,12 @@
 
 use std::io::Write;
 
+use axum::Router;
 use axum::extract::Path;
 use axum::routing::{get, post};
-use axum::{Json, Router};
 use bytes::Bytes;
-use http::HeaderName;
 use http::header::CONTENT_TYPE;
+use http::{HeaderName, StatusCode};
 use serde_json::Value;
 
 const REPLY: &str =
@@ -33,16 +33,22 @@ async fn main() -> std::io::Result<()> {
     axum::serve(listener, app).await
 }
 
-async fn submit(_: Json<Value>) -> Answer<&'static str> {
-    json(REPLY)
+async fn submit(body: Bytes) -> Result<Answer<&'static str>, StatusCode> {
+    parse(&body)?;
+    Ok(json(REPLY))
 }
 
 async fn submit_batch(
     Path((_, procedures)): Path<(String, String)>,
-    _: Json<Value>,
-) -> Answer<String> {
+    body: Bytes,
+) -> Result<Answer<String>, StatusCode> {
+    parse(&body)?;
     let replies: Vec<&str> = procedures.split(',').map(|_| REPLY).collect();
-    json(format!("[{}]", replies.join(",")))
+    Ok(json(format!("[{}]", replies.join(","))))
+}
+
+fn parse(body: &[u8]) -> Result<Value, StatusCode> {
+    serde_json::from_slice(body).map_err(|_| StatusCode::BAD_REQUEST)
 }
 
 async fn bare(Path(bytes): Path<usize>) -> Answer<Bytes> {
