@@ -147,26 +147,7 @@ impl Engine {
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             lost,
         });
-        let upkeep = Upkeep {
-            retention: Arc::new(Retention {
-                store: Arc::clone(&core.store),
-                clock: Arc::clone(&core.clock),
-                ids: Ids::default(),
-                metrics: Arc::clone(&core.metrics),
-                lost: core.lost.clone(),
-            }),
-            blocks: Arc::new(Blocks {
-                store: Arc::clone(&core.store),
-                clock: Arc::clone(&core.clock),
-                lost: core.lost.clone(),
-            }),
-            counting: Arc::new(Counting {
-                store: Arc::clone(&core.store),
-                lost: core.lost.clone(),
-                stored,
-            }),
-            erasures: Arc::clone(&core.erasures),
-        };
+        let upkeep = upkeep_of(&core, stored);
         let feed = core.registry.clone().follow(position, FEED_INTERVAL);
         let mut tasks = upkeep.start();
         tasks.push(tokio::spawn(feed));
@@ -222,6 +203,29 @@ impl Engine {
     /// The work that the server does by itself in the background.
     pub fn upkeep(&self) -> &Upkeep {
         &self.upkeep
+    }
+}
+
+fn upkeep_of(core: &Arc<Core>, stored: Arc<AtomicBool>) -> Upkeep {
+    Upkeep {
+        retention: Arc::new(Retention {
+            store: Arc::clone(&core.store),
+            clock: Arc::clone(&core.clock),
+            ids: Ids::default(),
+            metrics: Arc::clone(&core.metrics),
+            lost: core.lost.clone(),
+        }),
+        blocks: Arc::new(Blocks {
+            store: Arc::clone(&core.store),
+            clock: Arc::clone(&core.clock),
+            lost: core.lost.clone(),
+        }),
+        counting: Arc::new(Counting {
+            store: Arc::clone(&core.store),
+            lost: core.lost.clone(),
+            stored,
+        }),
+        erasures: Arc::clone(&core.erasures),
     }
 }
 

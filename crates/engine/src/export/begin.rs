@@ -35,7 +35,8 @@ impl FlowHandle {
         let end = now.plus_seconds(1);
         let filter =
             ResponseFilter { to: Some(filter.to.map_or(end, |to| to.min(end))), ..filter.clone() };
-        let asked = asked::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await?;
+        let asked =
+            asked::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await?;
         let query = response_query(core, self, &filter, paging, Some(&asked)).await?;
         let total = expected(core, format, &query).await?;
         self.permit.record_export(AuditAction::ResponsesExported, self.flow_id()).await?;

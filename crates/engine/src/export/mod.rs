@@ -32,7 +32,6 @@ use tokio::sync::mpsc;
 
 use crate::admin::AdminError;
 
-
 /// The formats that this build can write, in the order in which they are offered.
 ///
 /// To add a format: a file with its [`ExportFormat`], its `mod` above, and its line here.

@@ -74,8 +74,7 @@ impl Rules for Rating {
         let count = FieldKind::Count { min: 3, max: 10, default: Some(RATING_MAX_DEFAULT) };
         let [low, high] = end_fields();
         vec![
-            Field::new("max", "Number of steps", count)
-                .hint("3 to 10; default 5"),
+            Field::new("max", "Number of steps", count).hint("3 to 10; default 5"),
             Field::new("shape", "Style", FieldKind::Word { words: SHAPES }),
             low,
             high,

@@ -58,7 +58,9 @@ pub(super) fn told(row: &AuditRow) -> String {
         Action::SecondFactorEnabled => "turned on their second factor".to_owned(),
         Action::SecondFactorDisabled => "turned off their second factor".to_owned(),
         Action::SecondFactorReset => format!("reset the second factor of {}", text("email")),
-        Action::SecondFactorResealed => "re-encrypted a second factor with a new master key".to_owned(),
+        Action::SecondFactorResealed => {
+            "re-encrypted a second factor with a new master key".to_owned()
+        }
         Action::SessionCodeUsed => format!("used a second-factor code ({})", text("by")),
         Action::UserPasswordSet => "set a password".to_owned(),
         Action::UserSubjectBound => {
