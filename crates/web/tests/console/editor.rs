@@ -50,7 +50,7 @@ async fn the_page_tells_the_script_of_every_type_and_of_what_is_published() {
     assert_eq!(
         of("rating")["fields"][0],
         json!({
-            "name": "max", "label": "How many marks", "hint": "3 to 10; without a number there are 5",
+            "name": "max", "label": "Number of steps", "hint": "3 to 10; default 5",
             "kind": "count", "min": 3, "max": 10, "default": 5,
         })
     );

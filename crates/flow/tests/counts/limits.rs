@@ -1,0 +1,73 @@
+//! More keys than a sheet may hold.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use sluice_flow::counts::{
+    Contribution, Delta, Gathered, KEYS_MAX, OTHERS, SEGMENT_KEYS_MAX, segment,
+};
+use sluice_flow::definition::check;
+use sluice_flow::submission::Admission;
+
+use super::Shelf;
+
+/// Numbers that are all counted under different keys.
+fn different_numbers() -> Vec<String> {
+    let mut numbers: Vec<String> = (1..1_000).map(|number| number.to_string()).collect();
+    for zeros in 2..60 {
+        numbers.extend((10..100).map(|digits| format!("{digits}{}", "0".repeat(zeros))));
+    }
+    let negative: Vec<String> = numbers.iter().map(|number| format!("-{number}")).collect();
+    numbers.extend(negative);
+    numbers
+}
+
+#[test]
+fn keys_beyond_the_limit_are_others_and_are_found_there_again() {
+    let ids = ["a", "b", "c", "d", "e"];
+    let questions = ids.map(|id| json!({"id": id, "type": "number", "prompt": "?"}));
+    let definition = check(&json!({"title": "N", "questions": questions})).unwrap();
+    let added: Vec<Contribution> = different_numbers()
+        .iter()
+        .map(|number| {
+            let answers = ids.map(|id| format!("\"{id}\":\"{number}\"")).join(",");
+            let tags = Some("{\"plan\":\"pro\"}");
+            let answers = format!("{{{answers}}}");
+            let admission = Admission::CollectionOnly;
+            Contribution::of_stored(Some(&definition), &answers, tags, admission)
+        })
+        .collect();
+    assert!(added.len() * ids.len() > KEYS_MAX, "there are more than fit");
+    let mut shelf = Shelf::default();
+    for part in added.chunks(1_000) {
+        let mut sheet = shelf.load();
+        let mut delta = Delta::default();
+        part.iter().for_each(|one| delta.add(one));
+        sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
+        shelf.keep(sheet);
+    }
+    let sheet = shelf.load();
+    let plan = segment("plan", "pro");
+    for (counts, keys_max) in
+        [(sheet.all(), KEYS_MAX), (sheet.of_segment(&plan).unwrap(), SEGMENT_KEYS_MAX)]
+    {
+        let keys = counts.questions.values().map(|it| it.keys.len()).sum::<usize>();
+        assert!((keys_max..=keys_max + ids.len()).contains(&keys), "{keys}");
+        for question in counts.questions.values() {
+            assert_eq!(question.answered, added.len() as i64);
+            assert_eq!(question.keys.values().sum::<i64>(), added.len() as i64);
+            assert_eq!(question.sum, 0);
+        }
+        assert!(counts.questions.values().any(|it| it.keys.contains_key(&OTHERS)));
+    }
+    assert!(shelf.0[&Vec::new()].len() < 600_000 && shelf.0[&plan].len() < 120_000);
+    // The last ones, which had no room, go first.
+    for part in added.rchunks(700) {
+        let mut sheet = shelf.load();
+        let mut delta = Delta::default();
+        part.iter().for_each(|one| delta.take_away(one));
+        sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
+        shelf.keep(sheet);
+    }
+    assert_eq!(shelf.0, BTreeMap::new());
+}
