@@ -1,7 +1,7 @@
 //! Who is asking, and what they may touch.
 //!
-//! An actor has grants: scopes in one app, or in all of them and the instance. A token has one grant; a user
-//! has one for each role. Nothing else is known here of either.
+//! An actor has grants: scopes in one app, or in all of them and the instance. A token has one
+//! grant; a user has one for each role. Nothing else is known here of either.
 
 use sluice_flow::id::AppId;
 use sluice_store::{Scope, TokenRow};
@@ -14,7 +14,8 @@ pub struct Actor {
     /// The id of the token or user, or a word for what is neither; this is what the audit log says.
     pub name: String,
     pub grants: Vec<Grant>,
-    /// Whether the caller proved who they are within the last minutes; a program does so with every request.
+    /// Whether the caller proved who they are within the last minutes; a program does so with every
+    /// request.
     pub is_fresh: bool,
 }
 
@@ -56,8 +57,8 @@ impl Actor {
         self.grants.iter().any(|grant| grant.app_id.is_none() && grant.holds(scope))
     }
 
-    /// Refuses whoever has nothing to do with the app as if the thing did not exist, so that nothing can be
-    /// learned of other apps; and whoever lacks the scope in it.
+    /// Refuses whoever has nothing to do with the app as if the thing did not exist, so that
+    /// nothing can be learned of other apps; and whoever lacks the scope in it.
     pub fn need_in(&self, scope: Scope, app: AppId, what: Missing) -> AdminResult<()> {
         if !self.grants.iter().any(|grant| grant.covers(app)) {
             return Err(AdminError::NotFound(what));

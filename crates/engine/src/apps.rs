@@ -113,7 +113,8 @@ impl AppHandle {
         let core = self.permit.core(Scope::Write)?;
         let (actor, id) = (self.permit.actor(), self.app_id());
         patch.scopes().try_for_each(|scope| actor.need_in(scope, id, Missing::App))?;
-        // They protect the whole server from the app, so nobody whose rights end at the app may set them.
+        // They protect the whole server from the app, so nobody whose rights end at the app may set
+        // them.
         if patch.limits.is_some() {
             actor.need_instance(Scope::Admin)?;
         }

@@ -1,9 +1,9 @@
 //! Which waiting submissions go into the next write.
 //!
-//! With one lane there is one writer, and a write takes whatever there is. With several, a write holds
-//! the responses of one app only: on a database that is spread over machines by app, each write then
-//! concerns one machine, and one that is away holds up its own apps alone. Apps take turns, and none may
-//! hold every lane.
+//! With one lane there is one writer, and a write takes whatever there is. With several, a write
+//! holds the responses of one app only: on a database that is spread over machines by app, each
+//! write then concerns one machine, and one that is away holds up its own apps alone. Apps take
+//! turns, and none may hold every lane.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,7 +1,8 @@
 //! What lists of responses pass over is made in the background, so that no submission pays for it.
 //!
-//! Every node looks, flow by flow with pauses. What two of them make of the same responses is the same; what is not made
-//! yet is walked. There is no plan that could be lost: what is to be done is asked anew each time.
+//! Every node looks, flow by flow with pauses. What two of them make of the same responses is the
+//! same; what is not made yet is walked. There is no plan that could be lost: what is to be done is
+//! asked anew each time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,8 @@ use crate::clock::Clock;
 /// From the start of the process to the first look, and between two looks.
 const FIRST_LOOK: Duration = Duration::from_secs(20);
 const INTERVAL: Duration = Duration::from_secs(60);
-/// After a call that wrote something, so that submissions get their turn; and after one that did not.
+/// After a call that wrote something, so that submissions get their turn; and after one that did
+/// not.
 const PAUSE: Duration = Duration::from_millis(20);
 const STEP_PAUSE: Duration = Duration::from_millis(1);
 

@@ -1,7 +1,8 @@
 //! Token buckets: how often something may happen, with bursts.
 //!
-//! A bucket is one number, the time at which it will be full again (the generic cell rate algorithm), so that taking
-//! from it is one atomic update. Time is an argument. Buckets are of this process alone.
+//! A bucket is one number, the time at which it will be full again (the generic cell rate
+//! algorithm), so that taking from it is one atomic update. Time is an argument. Buckets are of
+//! this process alone.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -51,8 +52,8 @@ impl Quota {
         self.period.saturating_mul(self.burst.get())
     }
 
-    /// When the bucket is full again after this many were taken, or how long to wait if it holds too few. Times are
-    /// nanoseconds of one clock. More than the bucket can hold never fits.
+    /// When the bucket is full again after this many were taken, or how long to wait if it holds
+    /// too few. Times are nanoseconds of one clock. More than the bucket can hold never fits.
     fn take(&self, full_at: u64, amount: u32, now: u64) -> Result<u64, Duration> {
         let cost = nanos(self.period.saturating_mul(amount));
         let full_at = full_at.max(now).saturating_add(cost);
@@ -107,8 +108,8 @@ impl Bucket {
     }
 }
 
-/// A bucket for each key, all with one quota. Full buckets are dropped once there are many, at most once in
-/// a while, since that reads all of them.
+/// A bucket for each key, all with one quota. Full buckets are dropped once there are many, at most
+/// once in a while, since that reads all of them.
 #[derive(Debug)]
 pub struct KeyedBuckets<K> {
     quota: Quota,
@@ -138,7 +139,8 @@ impl<K: Hash + Eq + Clone> KeyedBuckets<K> {
         self.quota
     }
 
-    /// Takes this many from the bucket of a key, or none; returns how long to wait if there are too few.
+    /// Takes this many from the bucket of a key, or none; returns how long to wait if there are too
+    /// few.
     pub fn take(&self, key: &K, amount: u32, now: Instant) -> Result<(), Duration> {
         let now = nanos(now.saturating_duration_since(self.started));
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -15,8 +15,8 @@ const TICK_WAIT: Duration = Duration::from_millis(3);
 const TICK_LOOK: Duration = Duration::from_micros(100);
 
 /// An instant later than any that was read before this call, for a change that must be told apart
-/// from what was stored just before it: waits until the clock's millisecond has passed. A clock that
-/// stands still (or is set back) is not waited for.
+/// from what was stored just before it: waits until the clock's millisecond has passed. A clock
+/// that stands still (or is set back) is not waited for.
 pub(crate) fn next_instant(clock: &dyn Clock) -> Timestamp {
     let before = clock.now();
     let started = Instant::now();

@@ -1,13 +1,14 @@
 //! Group commit: one durable write for all the submissions that wait.
 //!
-//! There is no timer. While one write syncs, others queue; the next write takes whatever has queued,
-//! so a lone submission waits for nobody and a crowd shares one sync. The queue is bounded in
-//! submissions and in bytes: when it is full, new ones are shed at once, with nothing stored. A store
-//! with several lanes has several writes under way, each for one app ([`crate::batches`]).
+//! There is no timer. While one write syncs, others queue; the next write takes whatever has
+//! queued, so a lone submission waits for nobody and a crowd shares one sync. The queue is bounded
+//! in submissions and in bytes: when it is full, new ones are shed at once, with nothing stored. A
+//! store with several lanes has several writes under way, each for one app ([`crate::batches`]).
 //!
 //! The response's id, and with it the time at which it was received, is given here, just before the
 //! write. So ids follow the order of writing, and a version that stopped accepting while the
-//! submission queued does not get it: such a one comes back as [`Settled::Stale`], to be judged anew.
+//! submission queued does not get it: such a one comes back as [`Settled::Stale`], to be judged
+//! anew.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -87,8 +88,8 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// Starts the one task that writes. It turns `lost` true when the store lost track of a write, and `stored` with
-    /// every write.
+    /// Starts the one task that writes. It turns `lost` true when the store lost track of a write,
+    /// and `stored` with every write.
     pub(crate) fn start(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -155,8 +156,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// Takes from the queue only while a lane is free: what waits in the queue costs nothing, and the
-    /// next batch is as large as the crowd that has gathered.
+    /// Takes from the queue only while a lane is free: what waits in the queue costs nothing, and
+    /// the next batch is as large as the crowd that has gathered.
     async fn run(
         self: Arc<Self>,
         mut queue: mpsc::Receiver<Waiting>,
@@ -182,7 +183,8 @@ impl Writer {
                     if under_way.len() < lanes && batches.has_room() =>
                 {
                     batches.add(taken.drain(..));
-                    // The queue is closed and empty: what is left is under way, or waits for a lane.
+                    // The queue is closed and empty: what is left is under way, or waits for a
+                    // lane.
                     if count == 0 {
                         match under_way.join_next().await {
                             Some(done) => self.ended(&mut batches, done),
@@ -195,7 +197,8 @@ impl Writer {
         }
     }
 
-    /// A write that panicked has left its submissions without an answer: nothing may go on from there.
+    /// A write that panicked has left its submissions without an answer: nothing may go on from
+    /// there.
     fn ended(&self, batches: &mut Batches, done: Result<Lane, JoinError>) {
         match done {
             Ok(lane) => batches.ended(lane),
@@ -221,8 +224,8 @@ impl Writer {
             let mut response = waiting.pending.response;
             response.row.response_id = ResponseId::from_uuid(id);
             if let Some(claim) = &mut response.claim {
-                // An id that told the moment would lead from the profile to this response, also when the
-                // link between them has been erased.
+                // An id that told the moment would lead from the profile to this response, also
+                // when the link between them has been erased.
                 claim.new_id = RespondentId::from_uuid(Ids::of_day(now));
             }
             replies.push((response.row.response_id, waiting.reply));

@@ -1,9 +1,9 @@
-//! The work that counts need in the background: what commits have added is put together, and what was never counted
-//! is walked over.
+//! The work that counts need in the background: what commits have added is put together, and what
+//! was never counted is walked over.
 //!
-//! It is done in small parts with pauses, so that submissions hardly notice, and only where something was stored since
-//! the last time; from time to time it is looked for what others left behind. Counts are exact whether or not
-//! it is done: it only keeps reading them quick.
+//! It is done in small parts with pauses, so that submissions hardly notice, and only where
+//! something was stored since the last time; from time to time it is looked for what others left
+//! behind. Counts are exact whether or not it is done: it only keeps reading them quick.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

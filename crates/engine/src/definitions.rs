@@ -1,7 +1,7 @@
 //! Definitions of stored versions: the one place of this crate that reads them, and its one cache.
 //!
-//! A published version never changes, so what was read of it is kept, whether or not it could be read. A draft is read
-//! each time.
+//! A published version never changes, so what was read of it is kept, whether or not it could be
+//! read. A draft is read each time.
 
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ impl Definitions {
         Self(Arc::new(Cache::with_weighter(EXPECTED, BYTES_MAX, Weigh)))
     }
 
-    /// The definition of a version. It was checked when it was published, so if a published one cannot be read, the
-    /// store returned something else than it was given.
+    /// The definition of a version. It was checked when it was published, so if a published one
+    /// cannot be read, the store returned something else than it was given.
     pub(crate) fn read(&self, row: &VersionRow) -> StoreResult<Arc<Definition>> {
         let id = row.flow_version_id;
         self.find(row).map_err(|why| StoreError::Corrupt(format!("definition of {id}: {why}")))

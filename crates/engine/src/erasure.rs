@@ -1,7 +1,8 @@
-//! Erasures: carried out in small parts, by the call that asks for one and, if that takes long, in the background.
+//! Erasures: carried out in small parts, by the call that asks for one and, if that takes long, in
+//! the background.
 //!
-//! The store notes with the first part that an erasure has begun. So one that was cut short, by a restart or because its
-//! call has ended, is found again and continued, by whichever node finds it.
+//! The store notes with the first part that an erasure has begun. So one that was cut short, by a
+//! restart or because its call has ended, is found again and continued, by whichever node finds it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,17 +19,20 @@ use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::retention::is_the_end;
 
-/// Identities, and responses, consents and invitations together, that one transaction takes: submissions wait for it.
+/// Identities, and responses, consents and invitations together, that one transaction takes:
+/// submissions wait for it.
 pub(crate) const ERASURE_PART_ROWS: usize = 20;
 /// How long one call continues before it reports how far it is; the rest is done in the background.
 pub(crate) const ERASURE_CALL_MAX: Duration = Duration::from_secs(10);
-/// The pause after a part, as a multiple of the time that the part took: most of the time is for submissions.
+/// The pause after a part, as a multiple of the time that the part took: most of the time is for
+/// submissions.
 const PAUSE_TIMES: u32 = 2;
 /// Between two looks for erasures that were cut short.
 const INTERVAL: Duration = Duration::from_secs(30);
 /// Erasures that one look continues.
 const ERASURES_A_LOOK: usize = 100;
-/// The actor of an audit entry of the background; the entry of the call that began is there already.
+/// The actor of an audit entry of the background; the entry of the call that began is there
+/// already.
 const ACTOR: &str = "erasure";
 
 pub(crate) struct Erasures {

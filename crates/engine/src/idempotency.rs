@@ -3,7 +3,8 @@
 use sluice_flow::id::AppId;
 use sluice_flow::submission::is_idempotency_key;
 
-/// The `idempotencyKey` of a submission, or the value of an `Idempotency-Key` header without its quotes.
+/// The `idempotencyKey` of a submission, or the value of an `Idempotency-Key` header without its
+/// quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey(String);
 

@@ -1,4 +1,5 @@
-//! Makes identifiers: time and order from the caller's clock, the rest from the system's randomness.
+//! Makes identifiers: time and order from the caller's clock, the rest from the system's
+//! randomness.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,8 +11,8 @@ use uuid::Uuid;
 /// A clock that is set back by less than this is waited out; by more, it is believed.
 const STEADY_MILLIS_MAX: i64 = 1_000;
 
-/// Hands out version 7 UUIDs that sort in the order they were asked for, unless the clock is set back
-/// by more than a second: then the newer ids tell the newer time, which windows follow.
+/// Hands out version 7 UUIDs that sort in the order they were asked for, unless the clock is set
+/// back by more than a second: then the newer ids tell the newer time, which windows follow.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     /// The last millisecond, and how many ids it has had.
@@ -69,8 +70,8 @@ pub(crate) fn random_bits() -> u128 {
     u128::from_le_bytes(bytes)
 }
 
-/// So many ids that nobody can guess, in their own order: what is made at once is listed in the order in
-/// which it was given.
+/// So many ids that nobody can guess, in their own order: what is made at once is listed in the
+/// order in which it was given.
 pub(crate) fn random_ids(count: usize) -> Vec<u128> {
     let mut random = vec![0; count * size_of::<u128>()];
     fill_random(&mut random);

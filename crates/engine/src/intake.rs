@@ -90,9 +90,9 @@ enum Verdict<'v> {
 }
 
 impl Core {
-    /// Judges one submission and stores it if it is admitted. `input` is absent where a call had none.
-    /// A key in the submission itself wins over `key`; `claims` are those of a caller who has proven who they are
-    /// ([`Core::identify`]).
+    /// Judges one submission and stores it if it is admitted. `input` is absent where a call had
+    /// none. A key in the submission itself wins over `key`; `claims` are those of a caller who has
+    /// proven who they are ([`Core::identify`]).
     pub(crate) async fn submit_as(
         &self,
         app: &AppView,
@@ -204,8 +204,8 @@ impl Core {
         Err(Unavailable::OVERLOADED.into())
     }
 
-    /// Holds the submission against the token. What that proves, and what is to be refused for it; where
-    /// mismatches are only counted, the token proves what does match.
+    /// Holds the submission against the token. What that proves, and what is to be refused for it;
+    /// where mismatches are only counted, the token proves what does match.
     fn matched<'c>(
         &self,
         app: &AppView,
@@ -226,8 +226,8 @@ impl Core {
         (Proof { verified, user_id: None, partial }, Vec::new())
     }
 
-    /// The invitation whose id the submission bears, whosever it is. Any other text is the caller's own
-    /// id and costs no look into the store.
+    /// The invitation whose id the submission bears, whosever it is. Any other text is the caller's
+    /// own id and costs no look into the store.
     async fn named_invitation(
         &self,
         submission: &Submission<'_>,
@@ -292,7 +292,8 @@ impl Core {
         else {
             return Ok(None);
         };
-        // Without a digest the response was deleted or erased since: only the use of the key is known.
+        // Without a digest the response was deleted or erased since: only the use of the key is
+        // known.
         let is_same = digest
             .is_none_or(|digest| digest == row_of(version, submission, invitation, proof).digest);
         Ok(Some(if is_same {
@@ -319,14 +320,15 @@ fn receipt(settled: Result<Settled, Shed>, grace: Option<Grace>) -> Result<Recei
     }
 }
 
-/// Whether an invitation is one to the flow of this version. Any other is nothing but the caller's id.
+/// Whether an invitation is one to the flow of this version. Any other is nothing but the caller's
+/// id.
 fn is_to(invitation: &InvitationRow, version: &VersionView) -> bool {
     invitation.app_id == version.app_id && invitation.flow_id == version.flow_id
 }
 
 /// What is stored of a submission. This is the boundary of consent: with `collection_only`, nothing
-/// that names the respondent goes further than here: no identity, and no id of an invitation, which leads
-/// to whoever was invited. What a page's address or a tag bore of either was withheld before.
+/// that names the respondent goes further than here: no identity, and no id of an invitation, which
+/// leads to whoever was invited. What a page's address or a tag bore of either was withheld before.
 fn row_of(
     version: &VersionView,
     submission: &Submission<'_>,

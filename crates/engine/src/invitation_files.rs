@@ -1,7 +1,8 @@
 //! Invitations as CSV: read from a file of people, and written with their links.
 //!
-//! The first line names the columns, in any order: `userId`, `email`, `expiresAt`. Every faulty line is told
-//! with its number; a column that is not known is a fault, so that a mistyped one is not silently lost.
+//! The first line names the columns, in any order: `userId`, `email`, `expiresAt`. Every faulty
+//! line is told with its number; a column that is not known is a fault, so that a mistyped one is
+//! not silently lost.
 
 use std::collections::HashSet;
 
@@ -178,7 +179,8 @@ pub fn write_people(people: &[NewInvitation]) -> Vec<u8> {
     writer.into_inner().unwrap_or_default()
 }
 
-/// The invitations with their ids and links, under a first line of names. No cell is a formula to a spreadsheet.
+/// The invitations with their ids and links, under a first line of names. No cell is a formula to a
+/// spreadsheet.
 pub fn write(invitations: &[Invitation]) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut line = |fields: [&str; 5]| {

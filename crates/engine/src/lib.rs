@@ -1,9 +1,10 @@
 //! The use cases: what can be done with flows, apps and responses.
 //!
-//! It knows no HTTP and no SQL: a transport takes a request, opens a handle where permission is needed, calls
-//! one use case, and wraps what comes back. Reading order: `engine` is the way in, `handle` proves permission,
-//! `core` is what use cases share; [`intake`] is the main road of a submission; [`registry`] keeps published flows in memory; [`commit`] makes many
-//! waiting submissions durable with one write; [`publish`] changes what is published. [`moving`] is for
+//! It knows no HTTP and no SQL: a transport takes a request, opens a handle where permission is
+//! needed, calls one use case, and wraps what comes back. Reading order: `engine` is the way in,
+//! `handle` proves permission, `core` is what use cases share; [`intake`] is the main road of a
+//! submission; [`registry`] keeps published flows in memory; [`commit`] makes many waiting
+//! submissions durable with one write; [`publish`] changes what is published. [`moving`] is for
 //! operators: everything of one store into another, proven by a [`tally`].
 //!
 //! Failure has two sides. What the caller did wrong is a value ([`Receipt::Refused`],

@@ -1,8 +1,10 @@
-//! How an app wants its hosted pages: a colour, a logo, and whether what looks like a robot is asked twice.
+//! How an app wants its hosted pages: a colour, a logo, and whether what looks like a robot is
+//! asked twice.
 //!
-//! The settings are kept as the JSON that an administrator sees; what pages need of them (the picture decoded
-//! and ready to send, the colour of a text upon the accent) is made when the app is loaded. A logo is a part
-//! of the settings, not an address: pages ask no other machine for anything.
+//! The settings are kept as the JSON that an administrator sees; what pages need of them (the
+//! picture decoded and ready to send, the colour of a text upon the accent) is made when the app is
+//! loaded. A logo is a part of the settings, not an address: pages ask no other machine for
+//! anything.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,14 +1,14 @@
 //! Moving a database: everything of one store into another, and the proof that it is the same.
 //!
-//! Records go over in the order of [`RecordCursor`], in transactions, one after another; so whatever a move
-//! that was cut short has left behind is the beginning of the source. That is how a move is gone on
-//! with: the destination is read and compared with the source, record by record, and the copying goes
-//! on behind its last one. No state is kept beside the two databases, hence none can be lost, belong to
-//! another pair, or be older than what it speaks of. The price is one reading of what is there, which
-//! is far quicker than the writing was.
+//! Records go over in the order of [`RecordCursor`], in transactions, one after another; so
+//! whatever a move that was cut short has left behind is the beginning of the source. That is how a
+//! move is gone on with: the destination is read and compared with the source, record by record,
+//! and the copying goes on behind its last one. No state is kept beside the two databases, hence
+//! none can be lost, belong to another pair, or be older than what it speaks of. The price is one
+//! reading of what is there, which is far quicker than the writing was.
 //!
-//! Each function tells `progress` of every page how many records it had. Deliberately absent: moving
-//! while the source is written to. It is noticed, not made to work.
+//! Each function tells `progress` of every page how many records it had. Deliberately absent:
+//! moving while the source is written to. It is noticed, not made to work.
 
 use std::sync::Arc;
 

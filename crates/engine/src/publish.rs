@@ -82,7 +82,8 @@ impl FlowHandle {
     /// Publishes an older version's definition again, as a new version. A draft stays as it is.
     async fn republish(&self, old: &VersionRow) -> AdminResult<Published> {
         let core = self.permit.core(Scope::Write)?;
-        // A definition that an older server published may break a rule of today; it is published all the same.
+        // A definition that an older server published may break a rule of today; it is published
+        // all the same.
         let warnings = checked(old).map(|it| warnings(core, &it)).unwrap_or_default();
         let stamp = Stamp::default();
         let (flow_version_id, number) = self

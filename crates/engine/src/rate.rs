@@ -1,8 +1,8 @@
 //! How much one app may send: calls by a token bucket, stored bytes by the UTC day.
 //!
-//! Both are counted in memory, by process: a restart starts them again, and several nodes each allow the full amount. What
-//! an app has used outlives the registry's view of it, so that a change of the app does not reset it. Only apps
-//! that exist are counted; unknown keys are not.
+//! Both are counted in memory, by process: a restart starts them again, and several nodes each
+//! allow the full amount. What an app has used outlives the registry's view of it, so that a change
+//! of the app does not reset it. Only apps that exist are counted; unknown keys are not.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,12 +20,13 @@ use crate::bucket::{Bucket, Quota};
 pub const APP_CALLS_PER_SECOND: u32 = 20_000;
 /// The highest rate that can be set, in calls a second.
 pub const CALLS_PER_SECOND_MAX: u32 = 100_000_000;
-/// Bytes of responses that are stored for one app in a day unless the operator sets another number: 20 GiB.
+/// Bytes of responses that are stored for one app in a day unless the operator sets another number:
+/// 20 GiB.
 pub const APP_BYTES_PER_DAY: u64 = 20 * 1024 * 1024 * 1024;
 /// The highest daily quota that can be set, in bytes: 1 PiB.
 pub const BYTES_PER_DAY_MAX: u64 = 1 << 50;
-/// What a stored response counts besides its JSON, in bytes: its row, keys and index entries. An empty response
-/// takes about 317 bytes on disk.
+/// What a stored response counts besides its JSON, in bytes: its row, keys and index entries. An
+/// empty response takes about 317 bytes on disk.
 pub const RESPONSE_OVERHEAD_BYTES: u64 = 512;
 /// An app's bucket holds this many seconds of its rate.
 const APP_BURST_SECONDS: u32 = 2;
@@ -55,7 +56,8 @@ pub fn per_second(calls: u32) -> Option<Quota> {
     bucket(calls, APP_BURST_SECONDS, BURST_CALLS_MIN)
 }
 
-/// A bucket that holds this many seconds of its rate, and at least `burst_min`; a rate of 0 means no limit.
+/// A bucket that holds this many seconds of its rate, and at least `burst_min`; a rate of 0 means
+/// no limit.
 pub fn bucket(rate: u32, burst_seconds: u32, burst_min: u32) -> Option<Quota> {
     let burst = rate.saturating_mul(burst_seconds).max(burst_min);
     Some(Quota::per_second(NonZeroU32::new(rate)?).allow_burst(NonZeroU32::new(burst)?))
@@ -115,15 +117,16 @@ fn whole_seconds(duration: Duration) -> u64 {
     rounded.max(1)
 }
 
-/// Takes this many calls, or none. A request with more calls than the bucket holds takes a full bucket.
+/// Takes this many calls, or none. A request with more calls than the bucket holds takes a full
+/// bucket.
 fn take_calls(bucket: &Bucket, calls: u32, now: Instant) -> Result<(), Limited> {
     let quota = bucket.quota();
     let taken = bucket.take(calls.min(quota.burst_size().get()), now);
     taken.map_err(|wait| Limited::by_bucket(LimitedBy::App, quota, wait))
 }
 
-/// Bytes stored on one UTC day: the day in the high bits and its bytes in the low ones, so that both change at
-/// once. Only the low bits of the day fit, which repeat after 22 years.
+/// Bytes stored on one UTC day: the day in the high bits and its bytes in the low ones, so that
+/// both change at once. Only the low bits of the day fit, which repeat after 22 years.
 #[derive(Debug, Default)]
 struct DailyBytes(AtomicU64);
 
@@ -181,7 +184,8 @@ impl std::fmt::Debug for Usage {
 }
 
 impl Usage {
-    /// Whether another response may be stored today. What is under way when the bytes are used up is still stored.
+    /// Whether another response may be stored today. What is under way when the bytes are used up
+    /// is still stored.
     pub(crate) fn bytes_left(&self, now: Timestamp) -> Result<(), Limited> {
         let Some(quota) = self.bytes_per_day.filter(|&quota| self.bytes.used(now) >= quota) else {
             return Ok(());
@@ -212,7 +216,8 @@ impl Usages {
         Self { rates, apps: Cache::new(APPS_MAX), adding: Mutex::new(()) }
     }
 
-    /// The use of an app under its current limits. New limits start with a full bucket; the day's bytes stay.
+    /// The use of an app under its current limits. New limits start with a full bucket; the day's
+    /// bytes stay.
     pub(crate) fn of(&self, app: AppId, limits: AppLimits) -> Arc<Usage> {
         let _adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.apps.get(&app);

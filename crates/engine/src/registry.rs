@@ -1,9 +1,9 @@
 //! Published flows in memory: bounded, loaded when first asked for, dropped when changed.
 //!
-//! This process's own changes count at once ([`Registry::forget`]); those of other processes are seen
-//! through the store's change feed ([`Registry::follow`]). Even before that, a response judged on an
-//! old entry is not stored: the entry bears the public revision of its app at which it was read, and
-//! the store compares that as it writes.
+//! This process's own changes count at once ([`Registry::forget`]); those of other processes are
+//! seen through the store's change feed ([`Registry::follow`]). Even before that, a response judged
+//! on an old entry is not stored: the entry bears the public revision of its app at which it was
+//! read, and the store compares that as it writes.
 //!
 //! What was not found is remembered too, until anything changes, so that guessing keys costs a
 //! look-up in memory.
@@ -44,8 +44,8 @@ const APPS_MAX: usize = 10_000;
 const FLOWS_MAX: usize = 10_000;
 /// Versions expected to be in use at once.
 const VERSIONS_EXPECTED: usize = 1_000;
-/// What an entry takes at the least, in bytes: a version that is not there weighs something, too, or
-/// guessing ids would fill the memory.
+/// What an entry takes at the least, in bytes: a version that is not there weighs something, too,
+/// or guessing ids would fill the memory.
 const ENTRY_BYTES: u64 = 512;
 /// Memory for versions, with their snapshots ready to send.
 const VERSIONS_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -113,8 +113,8 @@ impl VersionView {
         lifecycle::accepting(&self.times, &self.flow_times, now)
     }
 
-    /// The version that takes responses in this one's place, if there is one now: the one that a client
-    /// gets when it resolves the flow.
+    /// The version that takes responses in this one's place, if there is one now: the one that a
+    /// client gets when it resolves the flow.
     pub(crate) fn successor(&self, now: Timestamp) -> Option<FlowVersionId> {
         let open = VersionTimes { published_at: Some(Timestamp::MIN), ..VersionTimes::default() };
         let accepts = lifecycle::accepting(&open, &self.flow_times, now).accepts();
@@ -281,8 +281,9 @@ impl Registry {
         self.caches.hosted.clear();
     }
 
-    /// Watches for changes by other processes, for ever. While the store is away nothing is dropped:
-    /// what is remembered is still served, and the store itself refuses what it has outdated.
+    /// Watches for changes by other processes, for ever. While the store is away nothing is
+    /// dropped: what is remembered is still served, and the store itself refuses what it has
+    /// outdated.
     pub(crate) async fn follow(self, mut position: FeedPosition, interval: Duration) {
         let mut away = false;
         loop {
@@ -306,8 +307,8 @@ impl Registry {
             if was_away {
                 tracing::info!("the change feed is read again");
             }
-            // Whoever answers now may have lost what was seen before: a standby that was behind, or a
-            // backup. Then positions cannot be compared, and everything is read anew.
+            // Whoever answers now may have lost what was seen before: a standby that was behind, or
+            // a backup. Then positions cannot be compared, and everything is read anew.
             if was_away || changes.position < position {
                 self.forget_all();
             } else if changes.position > position {

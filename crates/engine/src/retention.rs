@@ -1,8 +1,8 @@
 //! Retention: what an app has kept for longer than it wants to is deleted by the server itself.
 //!
-//! Every node looks, in small parts with pauses, so that submissions hardly notice; an app that another node
-//! is at is left to it. There is no plan that could be lost: what is too old is asked anew each
-//! time, by the clock of the engine.
+//! Every node looks, in small parts with pauses, so that submissions hardly notice; an app that
+//! another node is at is left to it. There is no plan that could be lost: what is too old is asked
+//! anew each time, by the clock of the engine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,7 +164,8 @@ impl Retention {
         failed.map_or(Ok(()), Err)
     }
 
-    /// The entry of one look at an app: written with the first rows that go, and with the counts at the end.
+    /// The entry of one look at an app: written with the first rows that go, and with the counts at
+    /// the end.
     fn audit(&self, app: AppId, before: Timestamp, gone: Option<Expired>) -> AuditRow {
         let detail = match gone {
             None => json!({"before": before}),

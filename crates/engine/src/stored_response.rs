@@ -1,8 +1,9 @@
 //! The JSON of a stored response.
 //!
-//! [`FIELDS`] is the only place that turns a stored response into the JSON of the contract. The admin
-//! API, JSON Lines, the console and the file about one respondent write it with [`ResponseJson`] or
-//! [`write_json`]; the OpenAPI document takes the schema and the example of each field from the table.
+//! [`FIELDS`] is the only place that turns a stored response into the JSON of the contract. The
+//! admin API, JSON Lines, the console and the file about one respondent write it with
+//! [`ResponseJson`] or [`write_json`]; the OpenAPI document takes the schema and the example of
+//! each field from the table.
 //!
 //! Columns that hold JSON are copied, not parsed, because an export writes millions of them.
 
@@ -21,7 +22,8 @@ pub struct ResponseField {
     /// Its JSON Schema.
     pub schema: fn() -> Value,
     pub example: fn() -> Value,
-    /// The label under which the console lists the value. `None` if a page has its own way to show it.
+    /// The label under which the console lists the value. `None` if a page has its own way to show
+    /// it.
     pub label: Option<&'static str>,
     write: fn(&ResponseRow, &mut Vec<u8>) -> io::Result<()>,
 }
@@ -159,7 +161,8 @@ pub fn write_json(row: &ResponseRow, out: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies stored JSON. A line break in it can only be white space between tokens, so a space replaces it.
+/// Copies stored JSON. A line break in it can only be white space between tokens, so a space
+/// replaces it.
 fn copy_json(json: &str, out: &mut Vec<u8>) -> io::Result<()> {
     let start = out.len();
     out.extend_from_slice(json.as_bytes());

@@ -1,8 +1,9 @@
 //! Counts and digests by table: whether two databases hold the same, whatever keeps them.
 //!
-//! A digest is BLAKE3 over every record in the order of [`sluice_store::RecordCursor`], each written out column by
-//! column in a form of which no two different records have the same bytes: a number has eight bytes,
-//! a text its length before it, and what may be absent a byte that says whether it is there.
+//! A digest is BLAKE3 over every record in the order of [`sluice_store::RecordCursor`], each
+//! written out column by column in a form of which no two different records have the same bytes: a
+//! number has eight bytes, a text its length before it, and what may be absent a byte that says
+//! whether it is there.
 
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
@@ -243,7 +244,8 @@ impl Bytes {
         self.put(text.as_bytes());
     }
 
-    /// A value as serde writes it. For an enum that is a name, which outlives the order of the variants.
+    /// A value as serde writes it. For an enum that is a name, which outlives the order of the
+    /// variants.
     fn word(&mut self, value: &impl serde::Serialize) {
         self.text(&serde_json::to_string(value).unwrap_or_default());
     }

@@ -39,7 +39,8 @@ impl Upkeep {
         self.retention.look().await
     }
 
-    /// Builds the next chunks of the skip index; the server does this every minute. Returns how many were built.
+    /// Builds the next chunks of the skip index; the server does this every minute. Returns how
+    /// many were built.
     pub async fn build_skip_index(&self) -> StoreResult<u64> {
         self.blocks.look().await
     }

@@ -1,7 +1,7 @@
 //! What the erasure of one person with very many responses costs the submissions of another app.
 //!
-//! A measurement, to be run by hand on a quiet machine (docs/respondents.md); it prints a ratio of two figures of one
-//! run. `ERASURE_RESPONSES` is the number of responses, 100,000 unless set.
+//! A measurement, to be run by hand on a quiet machine (docs/respondents.md); it prints a ratio of
+//! two figures of one run. `ERASURE_RESPONSES` is the number of responses, 100,000 unless set.
 
 #![expect(clippy::print_stdout, reason = "it prints what it measures")]
 

@@ -197,8 +197,8 @@ async fn of_many_responses_at_once_one_is_stored_and_the_others_are_told() {
     assert_eq!((stored, shop.world.stored(shop.flow).await.len()), (1, 1));
 }
 
-/// Every column of every row is read: nothing leads from the response to the invitation or back, and no
-/// time is finer than the day.
+/// Every column of every row is read: nothing leads from the response to the invitation or back,
+/// and no time is finer than the day.
 #[tokio::test]
 async fn without_consent_nothing_leads_from_the_response_to_the_person() {
     let shop = Shop::open().await;

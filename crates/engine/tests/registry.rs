@@ -211,8 +211,8 @@ async fn publish_against_submit_stores_only_what_an_offline_replay_allows() {
     }
 }
 
-/// Another process has the first version in memory, in its grace. A publish that ends that grace is seen
-/// through the change feed, and no row of the publish names the first version.
+/// Another process has the first version in memory, in its grace. A publish that ends that grace is
+/// seen through the change feed, and no row of the publish names the first version.
 #[tokio::test]
 async fn a_grace_that_a_publish_elsewhere_ends_is_not_accepted_here() {
     let folder = World::new().await;
@@ -244,7 +244,8 @@ async fn a_page_that_was_shown_costs_the_database_nothing_and_a_change_is_seen_a
     let text = flow.to_string();
     assert_eq!(world.engine.hosted(&text).await.unwrap().unwrap_err(), NoFlow::NotPublished);
     let first = world.publish(flow).await.flow_version_id;
-    // The feed repeats this process's own changes, a moment later: after each the page is read once more.
+    // The feed repeats this process's own changes, a moment later: after each the page is read once
+    // more.
     while {
         world.faults.set(Mood::Well);
         assert_eq!(world.engine.hosted(&text).await.unwrap().unwrap().current.id(), first);

@@ -1,7 +1,7 @@
 //! An example of a submission's answers, for documents that show real calls.
 //!
-//! Whatever an example proposes is judged like any answer, and what does not pass is left out: so an example is right
-//! for every definition, or says less.
+//! Whatever an example proposes is judged like any answer, and what does not pass is left out: so
+//! an example is right for every definition, or says less.
 
 use std::borrow::Cow;
 

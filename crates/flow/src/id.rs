@@ -1,8 +1,8 @@
 //! Identifiers: a prefix that says what it is, and 22 base62 digits of 128 bits.
 //!
-//! Ids of things are UUIDv7 inside, so that they sort by the time they were made; that also means an
-//! id contains its time and is never a secret. [`ApiKey`] is random and publishable. Making the bits
-//! (clock, randomness) is the engine's business; here they only come in.
+//! Ids of things are UUIDv7 inside, so that they sort by the time they were made; that also means
+//! an id contains its time and is never a secret. [`ApiKey`] is random and publishable. Making the
+//! bits (clock, randomness) is the engine's business; here they only come in.
 
 use std::fmt;
 use std::str::FromStr;
@@ -62,7 +62,8 @@ fn read_base62(text: &str) -> Option<u128> {
     })
 }
 
-/// The 128 bits of a UUIDv7: milliseconds, then a sequence within the millisecond, then random bits.
+/// The 128 bits of a UUIDv7: milliseconds, then a sequence within the millisecond, then random
+/// bits.
 ///
 /// The sequence (26 bits) comes before the random part, so that ids made one after another in the
 /// same millisecond still sort in that order.
@@ -159,8 +160,8 @@ ids! {
     AuditId = "au_";
     /// Somebody who signs in to the console.
     UserId = "us_";
-    /// An invitation. Anyone who has the id may answer in its place, so all of it is random, and it reveals
-    /// no time.
+    /// An invitation. Anyone who has the id may answer in its place, so all of it is random, and it
+    /// reveals no time.
     AssignmentId = "fa_";
     /// One form that was shown: what is sent with it is stored once. Its time is when it was made.
     FormKey = "f_";

@@ -1,7 +1,7 @@
 //! What a verified token claims about the respondent, against what the submission claims.
 //!
-//! Whether the token is genuine is not decided here: a [`Claims`] is what was proven. Messages never
-//! repeat a value: it may be somebody's address.
+//! Whether the token is genuine is not decided here: a [`Claims`] is what was proven. Messages
+//! never repeat a value: it may be somebody's address.
 
 use std::borrow::Cow;
 

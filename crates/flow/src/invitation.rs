@@ -1,7 +1,8 @@
 //! Invitations: whom they may be for, and what one is at an instant.
 //!
-//! An invitation assigns a flow to one person and counts once. Its state is a function of four times,
-//! like that of a version; nothing has to run for one to expire. Messages never repeat an identity.
+//! An invitation assigns a flow to one person and counts once. Its state is a function of four
+//! times, like that of a version; nothing has to run for one to expire. Messages never repeat an
+//! identity.
 
 use serde::{Deserialize, Serialize};
 
@@ -129,8 +130,8 @@ impl InvitationTimes {
     }
 }
 
-/// The first instant of the day, in UTC: all that is kept of when a person who did not agree to be known
-/// opened or used an invitation, since a finer time would lead to the response of that time.
+/// The first instant of the day, in UTC: all that is kept of when a person who did not agree to be
+/// known opened or used an invitation, since a finer time would lead to the response of that time.
 pub fn day_of(at: Timestamp) -> Timestamp {
     const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
     Timestamp::from_millis(at.as_millis().div_euclid(DAY_MILLIS) * DAY_MILLIS)

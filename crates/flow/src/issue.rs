@@ -131,8 +131,8 @@ impl Issue {
         Self::of_version(Code::NotOpenYet, "This survey is not open yet.")
     }
 
-    /// `latest` is the version that accepts responses now, if any. Without one, a client that fetched
-    /// and tried again would be refused again, so the message does not ask for it.
+    /// `latest` is the version that accepts responses now, if any. Without one, a client that
+    /// fetched and tried again would be refused again, so the message does not ask for it.
     pub fn no_longer_accepting(latest: Option<FlowVersionId>) -> Self {
         let message = match latest {
             Some(_) => {

@@ -11,8 +11,8 @@ use crate::snapshot::Snapshot;
 use crate::text_map::TextMap;
 
 /// Gives each answer the form in which it is stored: a list if its question takes several values, a
-/// text otherwise. No answer is an empty list or an empty text. A list of several texts where one is
-/// meant stays as it is, for [`judge`] to refuse.
+/// text otherwise. No answer is an empty list or an empty text. A list of several texts where one
+/// is meant stays as it is, for [`judge`] to refuse.
 pub fn canonicalise(definition: &Definition, answers: &mut TextMap<'_>) {
     // Both are sorted by id.
     let mut questions = definition.in_order_of_ids().peekable();

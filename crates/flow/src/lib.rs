@@ -13,8 +13,9 @@
 //! 6. [`respondent`]: the profile that an admitted response is linked to;
 //! 7. [`counts`]: what a response adds to the counts of its version and day.
 //!
-//! Beside it stands [`invitation`]: for whom a flow was assigned, and what such an assignment is at an instant.
-//! [`words`] finds words that many answers have. [`origin`] parses the origins that an app allows.
+//! Beside it stands [`invitation`]: for whom a flow was assigned, and what such an assignment is at
+//! an instant. [`words`] finds words that many answers have. [`origin`] parses the origins that an
+//! app allows.
 //!
 //! A refusal is a value ([`issue::Issue`], theirs); this crate has no error types.
 

@@ -19,18 +19,19 @@ pub const GRACE_MAX_SECONDS: u32 = 366 * 86_400;
 pub struct VersionTimes {
     pub published_at: Option<Timestamp>,
     pub superseded_at: Option<Timestamp>,
-    /// When the grace ends. Set when the next version is published; a later publish can only move it
-    /// to an earlier instant.
+    /// When the grace ends. Set when the next version is published; a later publish can only move
+    /// it to an earlier instant.
     pub grace_ends_at: Option<Timestamp>,
     pub retired_at: Option<Timestamp>,
 }
 
 impl VersionTimes {
-    /// These times once a newer version is published at `now`, whose older versions accept responses
-    /// until `grace_ends_at` at the latest.
+    /// These times once a newer version is published at `now`, whose older versions accept
+    /// responses until `grace_ends_at` at the latest.
     ///
-    /// The newest publish decides for all older versions: it can end a grace earlier, and never extends
-    /// or reopens one. Retirement changes nothing here, neither of this version nor of any between.
+    /// The newest publish decides for all older versions: it can end a grace earlier, and never
+    /// extends or reopens one. Retirement changes nothing here, neither of this version nor of any
+    /// between.
     pub fn superseded(self, now: Timestamp, grace_ends_at: Timestamp) -> Self {
         let before = self.grace_ends_at.or(self.superseded_at);
         Self {
@@ -80,8 +81,8 @@ impl Accepting {
         matches!(self, Self::Open { .. } | Self::InGrace { .. })
     }
 
-    /// The issue that a submission to such a version meets, if it is refused. `latest` gives the newer
-    /// version that accepts at the same instant, if any.
+    /// The issue that a submission to such a version meets, if it is refused. `latest` gives the
+    /// newer version that accepts at the same instant, if any.
     pub fn refusal(self, latest: impl FnOnce() -> Option<FlowVersionId>) -> Option<Issue> {
         match self {
             Self::Open { .. } | Self::InGrace { .. } => None,

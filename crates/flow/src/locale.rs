@@ -1,7 +1,7 @@
 //! Language tags: whether a text is one, how it is written, which of several fits a reader.
 //!
-//! Only the spelling is made canonical (`de_at` becomes `de-AT`); no alias is replaced, so that what
-//! is stored is still the tag that was sent.
+//! Only the spelling is made canonical (`de_at` becomes `de-AT`); no alias is replaced, so that
+//! what is stored is still the tag that was sent.
 
 use icu_locale_core::Locale;
 
@@ -20,14 +20,15 @@ pub fn canonical(tag: &str) -> Option<String> {
     Locale::normalize(&hyphenated).ok().map(|tag| tag.into_owned())
 }
 
-/// The canonical tag of a locale as a browser or an operating system writes it: an encoding or a modifier
-/// (`en_US.UTF-8`, `de_DE@euro`) is left out. Nothing if no language tag is left.
+/// The canonical tag of a locale as a browser or an operating system writes it: an encoding or a
+/// modifier (`en_US.UTF-8`, `de_DE@euro`) is left out. Nothing if no language tag is left.
 pub fn repaired(locale: &str) -> Option<String> {
     canonical(locale.split(['.', '@']).next().unwrap_or_default())
 }
 
-/// The language that fits a reader best: the wanted one, else the same with less of its tag (`de-AT`,
-/// then `de`), else another of the same language. Nothing where the language is not there at all.
+/// The language that fits a reader best: the wanted one, else the same with less of its tag
+/// (`de-AT`, then `de`), else another of the same language. Nothing where the language is not there
+/// at all.
 pub fn best<'a>(available: &[&'a str], wanted: &str) -> Option<&'a str> {
     let of = |tag: &str| available.iter().copied().find(|one| one.eq_ignore_ascii_case(tag));
     let mut tag = wanted;

@@ -1,9 +1,10 @@
 //! The origins of pages that may call an app from a browser or embed its flows.
 //!
-//! An entry is parsed once and kept in the form in which browsers send it, so that it is compared without
-//! another look at its parts and can stand in a header. `https://*.example.com` stands for every host below
-//! `example.com`, at any depth, but not for `example.com` itself: that is what browsers make of it in
-//! `frame-ancestors`. Apps for phones and desktops have schemes of their own (`capacitor://localhost`).
+//! An entry is parsed once and kept in the form in which browsers send it, so that it is compared
+//! without another look at its parts and can stand in a header. `https://*.example.com` stands for
+//! every host below `example.com`, at any depth, but not for `example.com` itself: that is what
+//! browsers make of it in `frame-ancestors`. Apps for phones and desktops have schemes of their own
+//! (`capacitor://localhost`).
 
 use std::fmt;
 
@@ -26,7 +27,8 @@ const SCHEMES_REFUSED: &[&str] = &[
 /// The longest entry, in bytes: a host name has at most 253.
 const ORIGIN_BYTES_MAX: usize = 300;
 
-/// One entry of `allowedOrigins`, in canonical form: lower case, without the default port or a slash.
+/// One entry of `allowedOrigins`, in canonical form: lower case, without the default port or a
+/// slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedOrigin {
     text: String,
@@ -143,8 +145,8 @@ pub struct AllowedOrigins {
 }
 
 impl AllowedOrigins {
-    /// From what was stored. Every origin is allowed if there is no entry; an entry that cannot be read
-    /// allows nothing.
+    /// From what was stored. Every origin is allowed if there is no entry; an entry that cannot be
+    /// read allows nothing.
     pub fn from_stored(stored: &[String]) -> Self {
         let entries = stored.iter().filter_map(|text| AllowedOrigin::parse(text).ok()).collect();
         Self { entries, is_open: stored.is_empty() }
@@ -167,8 +169,8 @@ impl AllowedOrigins {
 
 /// The origin of an http or https address, in a form that can stand in a header.
 ///
-/// A parser of URLs accepts hosts with `;`, `,` or quotes in them. There are none in the DNS, and in a header
-/// they would end one value and begin another.
+/// A parser of URLs accepts hosts with `;`, `,` or quotes in them. There are none in the DNS, and
+/// in a header they would end one value and begin another.
 pub fn web_origin(address: &str) -> Option<String> {
     let url = Url::parse(address).ok()?;
     let is_web = matches!(url.scheme(), "http" | "https");

@@ -4,12 +4,12 @@
 //! stores the response:
 //! - the userId decides where it is known;
 //! - an unknown userId joins the profile of an e-mail address that has no userId yet;
-//! - a profile has one userId and at most 31 addresses; what is known of nobody yet is added while there is
-//!   room, so that a stranger cannot fill a profile without end;
+//! - a profile has one userId and at most 31 addresses; what is known of nobody yet is added while
+//!   there is room, so that a stranger cannot fill a profile without end;
 //! - what belongs to one profile is never moved to another.
 //!
-//! Deliberately absent: merging two profiles. Whoever sends the userId of one person and the address
-//! of another would otherwise decide that they are the same.
+//! Deliberately absent: merging two profiles. Whoever sends the userId of one person and the
+//! address of another would otherwise decide that they are the same.
 
 use std::collections::HashMap;
 
@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use crate::id::RespondentId;
 use crate::submission::parts::{EMAIL, Identity, USER_ID};
 
-/// The identities of one profile: one userId, and addresses for the rest. A response that brings more is stored
-/// and linked all the same; only the profile does not grow.
+/// The identities of one profile: one userId, and addresses for the rest. A response that brings
+/// more is stored and linked all the same; only the profile does not grow.
 pub const IDENTITIES_PER_RESPONDENT_MAX: usize = 32;
 /// The place of the userId stays free, so that addresses never prevent it from joining the profile.
 const ADDRESSES_PER_RESPONDENT_MAX: usize = IDENTITIES_PER_RESPONDENT_MAX - 1;
@@ -102,7 +102,8 @@ impl Claim {
 pub struct Holder {
     pub respondent: RespondentId,
     pub has_user_id: bool,
-    /// How many addresses the profile has. A backend may stop counting at [`IDENTITIES_PER_RESPONDENT_MAX`].
+    /// How many addresses the profile has. A backend may stop counting at
+    /// [`IDENTITIES_PER_RESPONDENT_MAX`].
     pub addresses: usize,
 }
 

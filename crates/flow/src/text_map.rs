@@ -1,7 +1,7 @@
 //! Texts by name: answers by question id, or tags.
 //!
-//! A sorted list, because such a map is small, is built once for each submission and then only read:
-//! it costs one allocation where a tree of nodes costs several.
+//! A sorted list, because such a map is small, is built once for each submission and then only
+//! read: it costs one allocation where a tree of nodes costs several.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,8 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Turns a text into a list of one, or a list of one into a text. An empty text is an empty list.
+    /// Turns a text into a list of one, or a list of one into a text. An empty text is an empty
+    /// list.
     pub(crate) fn canonicalise(&mut self, takes_several: bool) {
         match self {
             Self::One(text) if takes_several => {

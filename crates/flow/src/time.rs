@@ -22,7 +22,8 @@ impl Timestamp {
     /// 9999-12-30T22:00:00.000Z, the last instant that every time zone can still write.
     pub const MAX: Self = Self(253_402_207_200_000);
 
-    /// The instant this many milliseconds after the epoch, held within [`Self::MIN`] and [`Self::MAX`].
+    /// The instant this many milliseconds after the epoch, held within [`Self::MIN`] and
+    /// [`Self::MAX`].
     pub fn from_millis(millis: i64) -> Self {
         Self(millis.clamp(Self::MIN.0, Self::MAX.0))
     }

@@ -52,7 +52,8 @@ fn holders(profiles: &[&[&str]]) -> HashMap<Known, Holder> {
 
 const NEW: u128 = 99;
 
-/// The rule, the profiles that there are, what is sent, who that is, and what becomes known of them.
+/// The rule, the profiles that there are, what is sent, who that is, and what becomes known of
+/// them.
 type Case<'a> = (&'a str, &'a [&'a [&'a str]], &'a [&'a str], u128, &'a [&'a str]);
 
 #[test]

@@ -1,7 +1,7 @@
 //! `visibleIf`, by the table that the script of the hosted page passes too (tests/browser).
 //!
-//! The page hides and shows questions with code of its own, in the browser. One table for both keeps
-//! a respondent from being asked other questions than the server judges.
+//! The page hides and shows questions with code of its own, in the browser. One table for both
+//! keeps a respondent from being asked other questions than the server judges.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 

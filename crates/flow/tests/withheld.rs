@@ -257,7 +257,8 @@ fn a_short_value_is_erased_from_answers_that_are_kept() {
     assert_eq!(found.context.as_deref(), Some(context));
 }
 
-/// Ten names that nearly repeat in a megabyte of tags: more than a billion comparisons if done naively.
+/// Ten names that nearly repeat in a megabyte of tags: more than a billion comparisons if done
+/// naively.
 #[test]
 fn values_that_nearly_repeat_in_the_tags_are_searched_for_in_linear_time() {
     let nearly = "a".repeat(500);

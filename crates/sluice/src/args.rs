@@ -156,7 +156,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
 
-    /// URL at which browsers reach this server, for personal links and the console [default: the listen address]
+    /// URL at which browsers reach this server, for personal links and the console [default: the
+    /// listen address]
     #[arg(long, env = "SLUICE_PUBLIC_URL", value_name = "URL")]
     pub(crate) public_url: Option<String>,
 
@@ -176,7 +177,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_PG_STATEMENT_TIMEOUT", value_name = "SECONDS", help_heading = PG)]
     pub(crate) pg_statement_timeout: Option<u64>,
 
-    /// Time limit for a COMMIT, including its standby; after it the outcome is unknown [default: 10]
+    /// Time limit for a COMMIT, including its standby; after it the outcome is unknown [default:
+    /// 10]
     #[arg(long, env = "SLUICE_PG_COMMIT_TIMEOUT", value_name = "SECONDS", help_heading = PG)]
     pub(crate) pg_commit_timeout: Option<u64>,
 
@@ -269,11 +271,13 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_DAILY_BYTES_PER_APP", value_name = "BYTES", help_heading = LIMITS)]
     pub(crate) daily_bytes_per_app: Option<u64>,
 
-    /// Free disk space below which submissions are refused; 0 for none [default: 256 MiB, at most 5 % of the disk]
+    /// Free disk space below which submissions are refused; 0 for none [default: 256 MiB, at most 5
+    /// % of the disk]
     #[arg(long, env = "SLUICE_DISK_RESERVE", value_name = "BYTES", help_heading = LIMITS)]
     pub(crate) disk_reserve: Option<u64>,
 
-    /// Maximum number of open connections from one address; further ones are closed; 0 for no limit [default: 1000]
+    /// Maximum number of open connections from one address; further ones are closed; 0 for no limit
+    /// [default: 1000]
     #[arg(long, env = "SLUICE_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT")]
     pub(crate) max_connections_per_address: Option<u64>,
 

@@ -1,7 +1,8 @@
 //! The storage backends by their addresses. This is the only place that names one.
 //!
-//! Every address, of a flag, a variable or a file, comes through [`StoreAddress::parse`]; every store
-//! through [`open`]. An address is shown without what stands before the host: that may be a password.
+//! Every address, of a flag, a variable or a file, comes through [`StoreAddress::parse`]; every
+//! store through [`open`]. An address is shown without what stands before the host: that may be a
+//! password.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -95,7 +96,8 @@ fn without_secrets(url: &str) -> String {
     }
 }
 
-/// Opens the store; it is made and brought up to date where needed. `disk_reserve` is in bytes, of SQLite alone.
+/// Opens the store; it is made and brought up to date where needed. `disk_reserve` is in bytes, of
+/// SQLite alone.
 pub(crate) async fn open(
     address: &StoreAddress,
     tuning: &Tuning,
@@ -137,7 +139,8 @@ pub(crate) fn must_be_there(address: &StoreAddress) -> Result<(), Failure> {
     }
 }
 
-/// Opens a store for reading. It must be there already, and nothing in it is made or brought up to date.
+/// Opens a store for reading. It must be there already, and nothing in it is made or brought up to
+/// date.
 pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
     must_be_there(address)?;
     match address {

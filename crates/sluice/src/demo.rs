@@ -1,7 +1,7 @@
 //! What a server makes on an empty store: an admin token, and a demo app with a published survey.
 //!
-//! Several servers may start at once over one empty database. The store lets one of them make the first
-//! app, and one the first token; the others find that done.
+//! Several servers may start at once over one empty database. The store lets one of them make the
+//! first app, and one the first token; the others find that done.
 
 use sluice_engine::rows::{Page, Scope};
 use sluice_engine::{Actor, AdminError, Engine, NewFlow, NewToken, TokenSecret};

@@ -1,8 +1,8 @@
 //! Reads a flow file: JSON or YAML, by its ending or else by its first sign.
 //!
-//! YAML is read into the same values as JSON. Where it has its own idea of a value (`label: 2024` is
-//! a number, `label: on` is not what it looks like everywhere), the author's intent is not guessed:
-//! the fault stays, and says that quotes would mend it.
+//! YAML is read into the same values as JSON. Where it has its own idea of a value (`label: 2024`
+//! is a number, `label: on` is not what it looks like everywhere), the author's intent is not
+//! guessed: the fault stays, and says that quotes would mend it.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -70,7 +70,8 @@ impl FlowFile {
         self.explained(faults)
     }
 
-    /// What its author should know, on a server with the default limits; nothing while it has faults.
+    /// What its author should know, on a server with the default limits; nothing while it has
+    /// faults.
     pub(crate) fn warnings(&self) -> Vec<Fault> {
         let definition = definition::check(&self.definition);
         definition.map(|it| definition::warnings(&it, BODY_BYTES_DEFAULT)).unwrap_or_default()

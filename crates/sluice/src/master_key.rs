@@ -1,8 +1,9 @@
-//! The master key, which seals signing secrets and is not in the database: a file beside it, or a variable.
+//! The master key, which seals signing secrets and is not in the database: a file beside it, or a
+//! variable.
 //!
-//! Both hold one key, or several while they are rotated: the first seals, all of them open. The file is made
-//! at first start, for its owner alone; one that others may read is refused. It is read anew whenever it
-//! is needed, so that a server that runs sees a rotation.
+//! Both hold one key, or several while they are rotated: the first seals, all of them open. The
+//! file is made at first start, for its owner alone; one that others may read is refused. It is
+//! read anew whenever it is needed, so that a server that runs sees a rotation.
 
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -127,8 +128,8 @@ fn write_first(path: &Path, key: &MasterKey) -> io::Result<()> {
     sync_folder(path)
 }
 
-/// The right to rotate the keys of a file. Two rotations at once would each make a key, seal with it, and
-/// forget the other's; the system takes the lock from a process that was killed.
+/// The right to rotate the keys of a file. Two rotations at once would each make a key, seal with
+/// it, and forget the other's; the system takes the lock from a process that was killed.
 #[derive(Debug)]
 pub(crate) struct Rotating(#[expect(dead_code, reason = "the lock lasts as long as it")] fs::File);
 
@@ -176,8 +177,8 @@ pub(crate) fn replace(path: &Path, keys: &[MasterKey]) -> io::Result<()> {
     sync_folder(path)
 }
 
-/// Whoever could read the file can read the one that takes its place: a rotation may be root's work, and
-/// the server another user's.
+/// Whoever could read the file can read the one that takes its place: a rotation may be root's
+/// work, and the server another user's.
 #[cfg(unix)]
 fn keep_owner(before: &Path, after: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, chown};

@@ -1,14 +1,15 @@
 //! The limit on open files: every connection is one.
 //!
-//! Systems start processes with a low limit (often 1,024) that a process may raise itself, up to a hard limit
-//! that only an administrator can raise.
+//! Systems start processes with a low limit (often 1,024) that a process may raise itself, up to a
+//! hard limit that only an administrator can raise.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// What the process opens besides connections: the store, its log, listeners, requests to others.
 const RESERVE_FILES: u64 = 256;
 
-/// Raises the limit as far as the system allows, and warns if it is lower than the connections need.
+/// Raises the limit as far as the system allows, and warns if it is lower than the connections
+/// need.
 pub(crate) fn raise(connections_max: usize) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current == maximum {

@@ -1,6 +1,7 @@
 //! What the commands say: results on stdout, everything else on stderr.
 //!
-//! Writing goes through here because `println!` panics when the reader has gone (`sluice … | head`).
+//! Writing goes through here because `println!` panics when the reader has gone (`sluice … |
+//! head`).
 
 use std::io::{self, Write};
 

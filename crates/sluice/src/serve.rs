@@ -91,8 +91,8 @@ fn broken(error: std::io::Error) -> Failure {
     Failure::new(format!("the server failed: {error}"), "")
 }
 
-/// The networks whose connections are not counted by address: behind a proxy there are many clients, and this
-/// machine is the operator's.
+/// The networks whose connections are not counted by address: behind a proxy there are many
+/// clients, and this machine is the operator's.
 fn exempt(proxies: &[Network]) -> Vec<Network> {
     let loopback = ["127.0.0.0/8", "::1"].into_iter().filter_map(|network| network.parse().ok());
     proxies.iter().copied().chain(loopback).collect()

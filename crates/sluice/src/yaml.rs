@@ -1,8 +1,10 @@
-//! Reads YAML as the JSON value that it stands for, or reports the first fault with its line, column and path.
+//! Reads YAML as the JSON value that it stands for, or reports the first fault with its line,
+//! column and path.
 //!
-//! The parser yields events, and this module builds the value. It limits nesting and what aliases expand to: a few
-//! hundred bytes of nested aliases could otherwise become gigabytes. Scalars follow the core schema of YAML 1.2, so
-//! `on`, `yes` and `0123` are texts. Absent on purpose: several documents in one file, and tags of the author's own.
+//! The parser yields events, and this module builds the value. It limits nesting and what aliases
+//! expand to: a few hundred bytes of nested aliases could otherwise become gigabytes. Scalars
+//! follow the core schema of YAML 1.2, so `on`, `yes` and `0123` are texts. Absent on purpose:
+//! several documents in one file, and tags of the author's own.
 
 use std::collections::HashMap;
 
@@ -262,7 +264,8 @@ fn number(text: &str) -> Result<Option<Number>, String> {
     if matches!(digits, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
         return Err("a number must be finite".to_owned());
     }
-    // A number begins with a digit, or with a dot and a digit; `1.` and `1e5` are numbers, `0123` is a text.
+    // A number begins with a digit, or with a dot and a digit; `1.` and `1e5` are numbers, `0123`
+    // is a text.
     let is_numeric =
         digits.trim_start_matches('.').starts_with(|first: char| first.is_ascii_digit());
     let is_padded =

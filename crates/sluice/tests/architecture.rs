@@ -1,10 +1,10 @@
 //! The house rules that the compiler does not hold, each as one test named after it.
 //!
-//! Two sources of truth are read: `cargo metadata` for who may depend on whom, and the text of every
-//! `.rs` file for the rest. A text rule is a function from (path, text) to offences, so that each
-//! can be shown a sample that breaks it; the tests at the end do that, because a rule that cannot
-//! fail holds nothing. Deliberately absent: a Rust parser. The scans know comments, test modules and
-//! `use` groups, which is all that these rules need in code that rustfmt has laid out.
+//! Two sources of truth are read: `cargo metadata` for who may depend on whom, and the text of
+//! every `.rs` file for the rest. A text rule is a function from (path, text) to offences, so that
+//! each can be shown a sample that breaks it; the tests at the end do that, because a rule that
+//! cannot fail holds nothing. Deliberately absent: a Rust parser. The scans know comments, test
+//! modules and `use` groups, which is all that these rules need in code that rustfmt has laid out.
 
 mod architecture {
     pub(crate) mod circles;

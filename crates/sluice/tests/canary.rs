@@ -1,7 +1,8 @@
 //! No log line, at any level, bears a key, a token, an answer or an address of a respondent.
 //!
-//! Words that occur nowhere else are sent wherever such a thing can stand, in requests that succeed,
-//! are refused or cannot be read; then the whole log at the most talkative level is searched for them.
+//! Words that occur nowhere else are sent wherever such a thing can stand, in requests that
+//! succeed, are refused or cannot be read; then the whole log at the most talkative level is
+//! searched for them.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -213,8 +214,8 @@ async fn administer(server: &Server) -> Vec<String> {
     vec![key.to_owned(), other["token"].as_str().unwrap().to_owned(), invitation.to_owned()]
 }
 
-/// Requests with tokens of every sort, under keys of the server and under a set that cannot be fetched: the
-/// secrets that came of them.
+/// Requests with tokens of every sort, under keys of the server and under a set that cannot be
+/// fetched: the secrets that came of them.
 async fn identify(server: &Server) -> Vec<String> {
     let http = http();
     let admin = server.token().unwrap();

@@ -1,9 +1,9 @@
-//! With `collection_only`, who answered is found nowhere: database files, log of the database, log of
-//! the server at its most talkative level, lists and exports of the admin API, audit, metrics.
+//! With `collection_only`, who answered is found nowhere: database files, log of the database, log
+//! of the server at its most talkative level, lists and exports of the admin API, audit, metrics.
 //!
-//! Words that occur nowhere else stand in the identities, in the token and in the headers, and the client
-//! calls from an address that nobody else has. The same words sent with `admitted` are found, so that the
-//! search is known to search.
+//! Words that occur nowhere else stand in the identities, in the token and in the headers, and the
+//! client calls from an address that nobody else has. The same words sent with `admitted` are
+//! found, so that the search is known to search.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -141,8 +141,8 @@ async fn check(folder: &Path, store: Option<&str>, searched: &[&Path]) {
 }
 
 impl Caller<'_> {
-    /// Submissions in every mode, that are stored, replayed and refused, and reads: each with the person all
-    /// over it, none admitted. Five of them are stored.
+    /// Submissions in every mode, that are stored, replayed and refused, and reads: each with the
+    /// person all over it, none admitted. Five of them are stored.
     async fn submit_all(&self, tokens: &Tokens) {
         let version = self.server.id("fv_");
         let body = |why: &str| submission(&version, "collection_only", why);
@@ -208,8 +208,8 @@ impl Caller<'_> {
         read
     }
 
-    /// What administrators and operators are shown: responses first, each of them by itself, the audit, the
-    /// outcome of the checks, the metrics.
+    /// What administrators and operators are shown: responses first, each of them by itself, the
+    /// audit, the outcome of the checks, the metrics.
     async fn shown(&self) -> Vec<String> {
         let list = self.read(&format!("/flows/{}/responses", self.server.id("fl_"))).await;
         let mut shown = vec![list.to_string()];

@@ -1,8 +1,8 @@
-//! A disk that fails to sync: nothing more is acknowledged, and the process ends with its own code. A disk that is
-//! nearly full: submissions are refused, and everything else goes on.
+//! A disk that fails to sync: nothing more is acknowledged, and the process ends with its own code.
+//! A disk that is nearly full: submissions are refused, and everything else goes on.
 //!
-//! Failures are real as far as the process can tell: `strace` makes its sync calls fail, and the small disk
-//! is a mounted one, which needs root.
+//! Failures are real as far as the process can tell: `strace` makes its sync calls fail, and the
+//! small disk is a mounted one, which needs root.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
@@ -102,7 +102,8 @@ const BALLAST_BYTES: usize = 48 * 1024 * 1024;
 const CALLS: usize = 50;
 /// Far more requests than fill the disk.
 const REQUESTS_MAX: usize = 5_000;
-/// Once the log was written back there may be room again; after this many refusals in a row there is none.
+/// Once the log was written back there may be room again; after this many refusals in a row there
+/// is none.
 const REFUSALS: usize = 3;
 
 /// Submits until the disk's reserve is reached. The last refusal.

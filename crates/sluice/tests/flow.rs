@@ -228,7 +228,8 @@ async fn a_tail_starts_from_now_unless_told_otherwise_and_ends_on_an_interrupt()
     let tail = ["responses", "tail", &flow, "--format", "json", "--interval", "0.1"];
     let mut child = author.command(&tail).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // It cannot be seen from outside when a tail has found its start; so new ones come until it shows.
+    // It cannot be seen from outside when a tail has found its start; so new ones come until it
+    // shows.
     let submitting = tokio::spawn(async move {
         for count in 0.. {
             let body = support::submission(&version, "new");

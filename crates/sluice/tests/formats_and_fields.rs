@@ -1,5 +1,5 @@
-//! Two extension points of CONTRIBUTING.md keep their word: an export format is one file and its lines
-//! in `export/mod.rs`, and the JSON of a stored response is written in one place.
+//! Two extension points of CONTRIBUTING.md keep their word: an export format is one file and its
+//! lines in `export/mod.rs`, and the JSON of a stored response is written in one place.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

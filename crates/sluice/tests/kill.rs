@@ -1,4 +1,5 @@
-//! `kill -9` under load, at random moments: what was acknowledged is there and counted, and nothing is twice.
+//! `kill -9` under load, at random moments: what was acknowledged is there and counted, and nothing
+//! is twice.
 //!
 //! Every answer holds its own idempotency key, so that a key stored twice shows as two rows. The
 //! moments come from a seed that is printed; `KILL_SEED` repeats a run's choices.

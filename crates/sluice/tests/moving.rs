@@ -203,7 +203,8 @@ async fn a_move_to_postgresql_that_is_killed_again_and_again_ends_equal() {
     assert_eq!(back, tables(&folder.path().join("from.db")).await);
 }
 
-/// What a move only reads may be an empty database or an older one; neither is its business to change.
+/// What a move only reads may be an empty database or an older one; neither is its business to
+/// change.
 #[tokio::test]
 async fn a_source_is_opened_without_writing_to_it() {
     let folder = tempfile::tempdir().unwrap();

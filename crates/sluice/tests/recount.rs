@@ -1,5 +1,5 @@
-//! `sluice recount` beside a server that takes submissions: nothing is counted twice, and what was changed behind the
-//! server's back is counted as it is.
+//! `sluice recount` beside a server that takes submissions: nothing is counted twice, and what was
+//! changed behind the server's back is counted as it is.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -29,7 +29,8 @@ fn recount(folder: &Path, arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
-/// Submits from two sides while it is counted anew; `meddle` then takes some responses away behind the server's back.
+/// Submits from two sides while it is counted anew; `meddle` then takes some responses away behind
+/// the server's back.
 async fn check(store: Option<&str>, meddle: impl FnOnce(&str) -> usize) {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| match store {
@@ -102,7 +103,8 @@ async fn counting_anew_beside_a_server_on_postgresql_misses_nothing_and_mends_wh
     let cluster = Cluster::start(&[]);
     let database = cluster.create_database();
     check(Some(&cluster.url(&database)), |_| {
-        // As a node from before the counts would: stored without a count, and deleted without taking it away.
+        // As a node from before the counts would: stored without a count, and deleted without
+        // taking it away.
         let sql = "UPDATE responses SET counted = false WHERE response_id IN \
              (SELECT response_id FROM responses ORDER BY response_id LIMIT 3)";
         cluster.psql(&database, sql);

@@ -1,4 +1,5 @@
-//! `sluice respondent` against a running server: somebody is found, shown, exported and erased, either way.
+//! `sluice respondent` against a running server: somebody is found, shown, exported and erased,
+//! either way.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

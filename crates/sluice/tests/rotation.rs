@@ -1,5 +1,5 @@
-//! A rotation of the master key that is killed half way, again and again: nothing is lost of the secrets, and no
-//! server stops accepting their tokens.
+//! A rotation of the master key that is killed half way, again and again: nothing is lost of the
+//! secrets, and no server stops accepting their tokens.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -54,7 +54,8 @@ async fn guarded(server: &Server) -> Vec<Guarded> {
     apps
 }
 
-/// Every secret's token is let in; there is no flow behind the gate, and a forged one does not learn that.
+/// Every secret's token is let in; there is no flow behind the gate, and a forged one does not
+/// learn that.
 async fn assert_accepts_all(server: &Server, apps: &[Guarded], when: &str) {
     for app in apps {
         for secret in &app.secrets {

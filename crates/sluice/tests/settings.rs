@@ -1,4 +1,5 @@
-//! `sluice app` and `sluice identity` against a running server: settings are seen, changed and refused.
+//! `sluice app` and `sluice identity` against a running server: settings are seen, changed and
+//! refused.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

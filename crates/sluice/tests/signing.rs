@@ -1,7 +1,7 @@
 //! The snippet in Rust of the guide to identities signs what a server that enforces accepts.
 //!
-//! Its text is compiled here, beside the library that it needs; that it is the guide's is checked first. The
-//! other languages are run by the client tests.
+//! Its text is compiled here, beside the library that it needs; that it is the guide's is checked
+//! first. The other languages are run by the client tests.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

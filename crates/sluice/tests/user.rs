@@ -1,4 +1,5 @@
-//! `sluice user` against a running server: somebody is added, listed, changed, sent a new link, and disabled.
+//! `sluice user` against a running server: somebody is added, listed, changed, sent a new link, and
+//! disabled.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

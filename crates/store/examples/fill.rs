@@ -1,11 +1,12 @@
 //! Makes a database with one flow that has been answered for a long time, to measure with.
 //!
-//! `cargo run --release -p sluice-store --example fill -- FILE RESPONSES [DAYS]` prints the id of the app and of the flow.
+//! `cargo run --release -p sluice-store --example fill -- FILE RESPONSES [DAYS]` prints the id of
+//! the app and of the flow.
 //!
-//! The flow asks a question of most types in five versions, each answered for a fifth of the days, which end now. Its
-//! responses have four tags: of three values, of twenty, of two hundred, and one that one in ten thousand has. Nothing is
-//! random: answers vary by the number of the response. They are put in as `sluice move` does it, so a server counts them when
-//! it is started.
+//! The flow asks a question of most types in five versions, each answered for a fifth of the days,
+//! which end now. Its responses have four tags: of three values, of twenty, of two hundred, and one
+//! that one in ten thousand has. Nothing is random: answers vary by the number of the response.
+//! They are put in as `sluice move` does it, so a server counts them when it is started.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,12 +1,14 @@
 //! The counts that are kept with every write: what both backends share of them.
 //!
-//! A commit appends one delta for each flow version and day that it stored to; so no row is written by two commits. In the
-//! background deltas are put onto the sheets of their version and day ([`sluice_flow::counts::Sheet`]), and a read puts
-//! those that are left onto them for itself: it is exact at every moment.
+//! A commit appends one delta for each flow version and day that it stored to; so no row is written
+//! by two commits. In the background deltas are put onto the sheets of their version and day
+//! ([`sluice_flow::counts::Sheet`]), and a read puts those that are left onto them for itself: it
+//! is exact at every moment.
 //!
-//! A response that was not counted when it was stored (it is older than the counts, or was put in by
-//! [`crate::Store::import_records`]) is counted by a walk over its flow, in the order of ids. Each row says whether it was counted
-//! at once; of the others those up to the walk's place are. So a removal knows whether there is anything to take away.
+//! A response that was not counted when it was stored (it is older than the counts, or was put in
+//! by [`crate::Store::import_records`]) is counted by a walk over its flow, in the order of ids.
+//! Each row says whether it was counted at once; of the others those up to the walk's place are. So
+//! a removal knows whether there is anything to take away.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +20,8 @@ use uuid::Uuid;
 
 use crate::{NewResponse, ResponseRow, StoreError};
 
-/// The most bytes of deltas that are folded in one transaction; a single longer one is folded by itself.
+/// The most bytes of deltas that are folded in one transaction; a single longer one is folded by
+/// itself.
 pub(crate) const FOLD_BYTES_MAX: usize = 128 * 1024;
 
 /// Which counts of a flow are read: of all days, or from one on and up to one.
@@ -42,7 +45,8 @@ impl CountsQuery {
 pub struct FlowCounts {
     /// By version and day, in the order of days.
     pub sheets: Vec<(FlowVersionId, Day, Sheet)>,
-    /// Where the walk over responses that were not counted at once stands; absent where there is nothing to walk.
+    /// Where the walk over responses that were not counted at once stands; absent where there is
+    /// nothing to walk.
     pub walk: Option<Walk>,
 }
 
@@ -124,8 +128,8 @@ pub(crate) fn add(deltas: &mut Vec<NewDelta>, row: &ResponseRow, contribution: &
 /// What is taken away, by sheet: how many responses, and the delta.
 pub(crate) type Removed = BTreeMap<SheetKey, (i64, Delta)>;
 
-/// The definitions of versions, as far as counting needs them. One that cannot be read has none, and the answers to it are
-/// not counted.
+/// The definitions of versions, as far as counting needs them. One that cannot be read has none,
+/// and the answers to it are not counted.
 pub(crate) type Definitions = BTreeMap<FlowVersionId, Option<Definition>>;
 
 pub(crate) fn definition_of(json: &str) -> Option<Definition> {
@@ -179,8 +183,8 @@ pub(crate) fn ids_of(day: Day) -> (Uuid, Uuid) {
     (opens(day), opens(day.plus(1)))
 }
 
-/// A day of a flow that is counted from its responses. They are read once; and once more if they have too many tags, since
-/// the most frequent are known only after the last response.
+/// A day of a flow that is counted from its responses. They are read once; and once more if they
+/// have too many tags, since the most frequent are known only after the last response.
 #[derive(Debug, Default)]
 pub(crate) struct Recount {
     sheets: BTreeMap<SheetKey, Sheet>,
@@ -201,7 +205,8 @@ impl Recount {
         true
     }
 
-    /// Adds those of the responses that are counted: at once, as each says, or by the walk up to where it stands.
+    /// Adds those of the responses that are counted: at once, as each says, or by the walk up to
+    /// where it stands.
     pub(crate) fn add(
         &mut self,
         definitions: &Definitions,

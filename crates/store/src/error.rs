@@ -21,7 +21,8 @@ pub enum StoreError {
     /// What is stored cannot be read as what it should be.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
-    /// Nothing was written: the disk has less free space than the reserve that submissions leave alone.
+    /// Nothing was written: the disk has less free space than the reserve that submissions leave
+    /// alone.
     #[error("free disk space is below the reserve")]
     DiskReserve,
     /// The store was closed, or has stopped after an unknown outcome.

@@ -1,7 +1,7 @@
 //! Invitations as they are stored, looked for and changed.
 //!
-//! A row is made once and then only moved forward: opened, completed, revoked, forgotten. None of these
-//! writes replaces a row as a whole, since a response may complete it at any moment.
+//! A row is made once and then only moved forward: opened, completed, revoked, forgotten. None of
+//! these writes replaces a row as a whole, since a response may complete it at any moment.
 
 use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
 use sluice_flow::invitation::{InvitationState, InvitationTimes, Invitee};

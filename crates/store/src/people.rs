@@ -1,8 +1,8 @@
 //! People of the console as they are stored: users, what each may do where, sessions, links.
 //!
-//! No secret is here that would let anybody in: of a password its hash, of a session and of a link the
-//! SHA-256 of random bits. A session bears the epoch of its user, so that all sessions of a user end with one
-//! number, whatever is written at the same moment.
+//! No secret is here that would let anybody in: of a password its hash, of a session and of a link
+//! the SHA-256 of random bits. A session bears the epoch of its user, so that all sessions of a
+//! user end with one number, whatever is written at the same moment.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, UserId};
@@ -51,7 +51,8 @@ impl std::fmt::Debug for UserRow {
 pub struct SecondFactor {
     /// The shared secret, sealed with the master key.
     pub sealed: String,
-    /// The last time step that a code was accepted for; codes of this step and earlier ones are refused.
+    /// The last time step that a code was accepted for; codes of this step and earlier ones are
+    /// refused.
     pub used_step: i64,
     /// The SHA-256 of the recovery codes that were not used yet.
     pub recovery: Vec<SecretHash>,

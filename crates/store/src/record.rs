@@ -1,8 +1,8 @@
 //! Records: any row of any table, in one order that all backends share, for moving a database.
 //!
-//! The order is chosen for the indexes that every backend has anyway. Responses come by app, flow and
-//! id, as lists of them do; no backend needs an index for moving alone. Rows come after the rows that
-//! they refer to, so a copy that was cut short is whole as far as it goes.
+//! The order is chosen for the indexes that every backend has anyway. Responses come by app, flow
+//! and id, as lists of them do; no backend needs an index for moving alone. Rows come after the
+//! rows that they refer to, so a copy that was cut short is whole as far as it goes.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
@@ -98,10 +98,10 @@ impl Table {
 /// Where a [`Record`] stands in the order of all records: tables in the order of the enum, then the
 /// app's id (the nil id for what belongs to none), then the row's own key, as bytes.
 ///
-/// The key of an app is empty, that of an API key its text, that of an identity key its `kid`, that of
-/// a response its flow's id followed by its own, that of an identity its type and value with a zero byte
-/// between; that of a consent or a used key is the id of its response, that of a grant its user's, and any
-/// other is the id.
+/// The key of an app is empty, that of an API key its text, that of an identity key its `kid`, that
+/// of a response its flow's id followed by its own, that of an identity its type and value with a
+/// zero byte between; that of a consent or a used key is the id of its response, that of a grant
+/// its user's, and any other is the id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,

@@ -1,8 +1,8 @@
 //! What goes, part by part: one person who is erased, and what an app has kept long enough.
 //!
-//! Both are asked for again until they are done. A part is bounded, so that submissions get their turn
-//! between two of them; and the audit entry is written in the same transaction as the first rows that go, so
-//! that nothing goes unrecorded where the rest is cut short.
+//! Both are asked for again until they are done. A part is bounded, so that submissions get their
+//! turn between two of them; and the audit entry is written in the same transaction as the first
+//! rows that go, so that nothing goes unrecorded where the rest is cut short.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssignmentId, RespondentId, ResponseId};
@@ -11,8 +11,9 @@ use sluice_flow::time::Timestamp;
 
 use crate::AuditRow;
 
-/// Identities of a profile that an erasure cuts out of all its answers: those of a full profile, and as many
-/// that submissions add before the last one is removed. A profile from before the limit may have more.
+/// Identities of a profile that an erasure cuts out of all its answers: those of a full profile,
+/// and as many that submissions add before the last one is removed. A profile from before the limit
+/// may have more.
 pub const ERASURE_IDENTITIES_MAX: usize = 2 * IDENTITIES_PER_RESPONDENT_MAX;
 
 /// What becomes of the answers of an erased person.
@@ -28,8 +29,8 @@ pub enum Answers {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErasureMark {
     pub answers: Answers,
-    /// The identities of the profile, to be cut out of every response that is kept; empty if the answers are
-    /// deleted. The profile is not found by them.
+    /// The identities of the profile, to be cut out of every response that is kept; empty if the
+    /// answers are deleted. The profile is not found by them.
     pub identities: Vec<Known>,
 }
 
@@ -49,7 +50,8 @@ pub struct Erasure {
     pub answers: Answers,
     /// Written with the first part. It contains nothing that the person is known by.
     pub audit: AuditRow,
-    /// The most identities, and the most responses, consents and invitations together, that one part takes.
+    /// The most identities, and the most responses, consents and invitations together, that one
+    /// part takes.
     pub limit: usize,
 }
 
@@ -79,8 +81,8 @@ pub struct Expiry {
     pub limit: usize,
 }
 
-/// How far an expiry has come: what is taken next, and after what. It begins at the default, and is then
-/// handed back as it was given.
+/// How far an expiry has come: what is taken next, and after what. It begins at the default, and is
+/// then handed back as it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpiryPlace {
     Responses(Option<ResponseId>),
@@ -104,8 +106,8 @@ impl ExpiryPlace {
 }
 
 impl Erasure {
-    /// The mark of this erasure, given the mark of the parts before and the identities that the profile still has.
-    /// Deleting wins over keeping.
+    /// The mark of this erasure, given the mark of the parts before and the identities that the
+    /// profile still has. Deleting wins over keeping.
     pub(crate) fn mark(&self, begun: Option<&ErasureMark>, found: &[Known]) -> ErasureMark {
         let begun_answers = begun.map(|it| it.answers);
         if self.answers == Answers::Delete || begun_answers == Some(Answers::Delete) {

@@ -6,8 +6,8 @@ use sluice_flow::time::Timestamp;
 
 use crate::{ErasureMark, IdempotencyKey};
 
-/// A profile. Its id contains the day on which it was first seen and no more: it outlives an erasure in the audit
-/// log, and must not lead to the answers that were kept.
+/// A profile. Its id contains the day on which it was first seen and no more: it outlives an
+/// erasure in the audit log, and must not lead to the answers that were kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RespondentRow {
     pub app_id: AppId,
@@ -49,8 +49,8 @@ pub struct Respondent {
     pub row: RespondentRow,
     /// The userId first, then addresses in their own order.
     pub identities: Vec<Known>,
-    /// When the first and the last response with their consent were received; absent where no consent
-    /// is left.
+    /// When the first and the last response with their consent were received; absent where no
+    /// consent is left.
     pub seen: Option<(Timestamp, Timestamp)>,
     /// Stored responses by flow; empty in lists.
     pub flows: Vec<(FlowId, u64)>,

@@ -1,7 +1,7 @@
 //! A stored response: its fields, its columns in both databases, and the digest of its content.
 //!
-//! A new field is one line each in [`ResponseRow`], in [`COLUMNS`] and in [`response`], and a migration for each
-//! backend. Select lists, inserts and COPY are made of [`COLUMNS`].
+//! A new field is one line each in [`ResponseRow`], in [`COLUMNS`] and in [`response`], and a
+//! migration for each backend. Select lists, inserts and COPY are made of [`COLUMNS`].
 
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
@@ -105,11 +105,12 @@ pub(crate) fn text_columns() -> impl Iterator<Item = &'static str> {
 }
 
 impl ResponseRow {
-    /// The digest that tells a retry from another submission: of the app, the version and every field that the
-    /// client sent. Ids that the server made are not in it, nor is whether a token proved the identities: a retry
-    /// may arrive after the token has expired.
+    /// The digest that tells a retry from another submission: of the app, the version and every
+    /// field that the client sent. Ids that the server made are not in it, nor is whether a token
+    /// proved the identities: a retry may arrive after the token has expired.
     ///
-    /// It is made here because an erasure, which removes identities, replaces it in the same transaction.
+    /// It is made here because an erasure, which removes identities, replaces it in the same
+    /// transaction.
     pub fn digest_of_content(&self) -> Digest {
         let texts = [&self.identities, &self.tags, &self.context, &self.flow_assignment_id];
         let lengths = texts.iter().map(|text| text.as_ref().map_or(0, String::len)).sum::<usize>();
@@ -138,8 +139,8 @@ impl ResponseRow {
         identities_with_proof(stored, self.identity_verified)
     }
 
-    /// The same answers without anything that connects them with a person. The identities of the response and of
-    /// the person's profile are cut out of its tags and context as well.
+    /// The same answers without anything that connects them with a person. The identities of the
+    /// response and of the person's profile are cut out of its tags and context as well.
     #[must_use]
     pub fn unlinked(self, profile: &[Known]) -> Self {
         let [identities, tags, context] =

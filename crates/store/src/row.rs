@@ -14,7 +14,8 @@ use crate::{InvitationRow, InvitationStep, Invited, PeopleWrite, ResponseRow};
 
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
-/// A digest of what a response says: its app and version, and every column that came from the client.
+/// A digest of what a response says: its app and version, and every column that came from the
+/// client.
 pub type Digest = [u8; 32];
 /// Hash of an idempotency key; the key itself is not stored.
 pub type IdempotencyKey = [u8; 32];
@@ -244,12 +245,13 @@ pub enum Write {
     IdentityKey(IdentityKeyRow),
     Flow(FlowRow),
     Version(VersionRow),
-    /// Every version of the flow whose grace ends later than that ends then; the others stay as they are,
-    /// as [`VersionTimes::superseded`] has it.
+    /// Every version of the flow whose grace ends later than that ends then; the others stay as
+    /// they are, as [`VersionTimes::superseded`] has it.
     CapGrace(GraceCap),
     Token(TokenRow),
     Audit(AuditRow),
-    /// Its idempotency key stays taken, and the invitation that it completed does not name it any more.
+    /// Its idempotency key stays taken, and the invitation that it completed does not name it any
+    /// more.
     DeleteResponse(ResponseId),
     /// New invitations of one app; one that is there already is left as it is.
     Invitations(Vec<InvitationRow>),

@@ -1,8 +1,8 @@
 //! Migrations: what this binary knows, compared with what a database has had applied.
 //!
-//! A database records its migrations in the table `schema_history`, each with the checksum of its SQL. How
-//! a backend locks the database and runs the SQL is its own affair; which migrations are pending, and which
-//! databases are refused, is decided here for both.
+//! A database records its migrations in the table `schema_history`, each with the checksum of its
+//! SQL. How a backend locks the database and runs the SQL is its own affair; which migrations are
+//! pending, and which databases are refused, is decided here for both.
 //!
 //! A migration is never edited after a release: add the next one, for both backends.
 
@@ -20,8 +20,8 @@ pub(crate) const POSTGRES: &[Migration] = &[Migration {
     sql: include_str!("postgres/migrations/V1__initial_schema.sql"),
 }];
 
-/// The first schema of 0.1.0 replaced the migrations that were never released. A database that has their
-/// history and not ours cannot be upgraded.
+/// The first schema of 0.1.0 replaced the migrations that were never released. A database that has
+/// their history and not ours cannot be upgraded.
 pub(crate) const UNRELEASED_HISTORY: &str = "refinery_schema_history";
 
 /// One step of the schema.

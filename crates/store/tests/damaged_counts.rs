@@ -1,4 +1,5 @@
-//! Counts that cannot be read are made anew, and stop nothing: both stores, with the bytes of one flow damaged.
+//! Counts that cannot be read are made anew, and stop nothing: both stores, with the bytes of one
+//! flow damaged.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
 

@@ -1,7 +1,8 @@
 //! What is erased is in no file any more: both stores, searched byte by byte.
 //!
-//! Words that occur nowhere else stand in everything that one person sent, among the responses of many
-//! others, short and long. After the erasure the files are searched for them while the store is open.
+//! Words that occur nowhere else stand in everything that one person sent, among the responses of
+//! many others, short and long. After the erasure the files are searched for them while the store
+//! is open.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
 
@@ -53,8 +54,8 @@ const TABLES: [&str; 8] = [
 const RESPONSES: u32 = 1_200;
 const EVERY: u32 = 7;
 
-/// Who sends a response: the identities that it has, a tag, and the search of its page. Some responses of the person have
-/// one identity and name the other.
+/// Who sends a response: the identities that it has, a tag, and the search of its page. Some
+/// responses of the person have one identity and name the other.
 fn sender(number: u32) -> (Vec<Identity<'static>>, String, String) {
     let other = (format!("user-{}", number % 50), format!("user-{}@x.example", number % 50));
     let is_canary = number.is_multiple_of(EVERY);
@@ -181,7 +182,8 @@ fn is_nowhere(folder: &Path, words: &[&str], but: &[&str]) {
     }
 }
 
-/// What must be in no file after an erasure. Answers that are kept keep the tags that do not name the person.
+/// What must be in no file after an erasure. Answers that are kept keep the tags that do not name
+/// the person.
 fn erased(answers: Answers) -> Vec<&'static str> {
     let mut words = vec![USER, EMAIL, SHOUTED, ESCAPED, INVITED, ASSIGNMENT];
     if answers == Answers::Delete {
@@ -224,7 +226,8 @@ async fn an_erased_person_is_in_no_file_of_postgresql_once_it_is_rewritten() {
         erase(&store, answers).await;
         for table in TABLES {
             cluster.sql(&database, &format!("VACUUM FULL {table}")).await;
-            // The planner's statistics hold values of the rows, if the server has analysed the table.
+            // The planner's statistics hold values of the rows, if the server has analysed the
+            // table.
             cluster.sql(&database, &format!("ANALYZE {table}")).await;
         }
         cluster.sql(&database, "VACUUM FULL pg_statistic").await;

@@ -1,6 +1,6 @@
-//! PostgreSQL keeps every promise of the trait, and those that only a server can make: it is refused
-//! where it will not do; it may go away and come back; several nodes share it; nothing is acknowledged
-//! that it did not confirm.
+//! PostgreSQL keeps every promise of the trait, and those that only a server can make: it is
+//! refused where it will not do; it may go away and come back; several nodes share it; nothing is
+//! acknowledged that it did not confirm.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
 
@@ -209,7 +209,8 @@ async fn the_next_host_is_used_where_one_is_away_or_read_only() {
     store.close().await;
 }
 
-/// Commits one row after another, each again and again until it is acknowledged, and gives their ids.
+/// Commits one row after another, each again and again until it is acknowledged, and gives their
+/// ids.
 async fn load(store: Arc<PgStore>, lane: u32, under_way: Arc<UnderWay>) -> Vec<ResponseId> {
     let mut acknowledged = Vec::new();
     for number in 0.. {
@@ -324,8 +325,8 @@ async fn nor_is_it_with_only_what_works_on_a_distributed_database() {
 async fn without_a_standby(options: Options) {
     let cluster = start();
     let database = cluster.database().await;
-    // Weaker settings of the database and the role must not come into force: one would not wait, the
-    // other would hide that a wait was cancelled.
+    // Weaker settings of the database and the role must not come into force: one would not wait,
+    // the other would hide that a wait was cancelled.
     for weaker in [
         format!("ALTER DATABASE {database} SET synchronous_commit = off"),
         format!("ALTER ROLE {USER} SET client_min_messages = error"),

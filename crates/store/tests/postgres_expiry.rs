@@ -189,8 +189,9 @@ async fn expire_all(store: &PgStore, what: &str) {
     }
 }
 
-/// 300,000 invitations that are over, and 100,000 consents, first of people who are all still invited and
-/// then of people who are not: `cargo test -p sluice-store --test postgres_expiry -- --ignored --nocapture`.
+/// 300,000 invitations that are over, and 100,000 consents, first of people who are all still
+/// invited and then of people who are not: `cargo test -p sluice-store --test postgres_expiry --
+/// --ignored --nocapture`.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "it measures, and takes minutes"]
 async fn how_long_submissions_wait_for_an_expiry() {

@@ -1,5 +1,5 @@
-//! What PostgreSQL refuses before a COMMIT, or keeps waiting, is told as not stored; and the connection
-//! on which that happened harms nobody after.
+//! What PostgreSQL refuses before a COMMIT, or keeps waiting, is told as not stored; and the
+//! connection on which that happened harms nobody after.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
 

@@ -1,5 +1,5 @@
-//! How a store over PostgreSQL starts: within its deadlines, whenever the server falls silent; past a host
-//! that never answers; and, where it is only to be read, without writing a byte.
+//! How a store over PostgreSQL starts: within its deadlines, whenever the server falls silent; past
+//! a host that never answers; and, where it is only to be read, without writing a byte.
 
 #![expect(
     clippy::unwrap_used,
@@ -29,8 +29,8 @@ fn short() -> Options {
     Options { connect_deadline: second, statement_deadline: second, ..Options::default() }
 }
 
-/// A start takes a few of these deadlines at the most. Without them it would take for ever, so a machine
-/// that is busy with other things may have its time.
+/// A start takes a few of these deadlines at the most. Without them it would take for ever, so a
+/// machine that is busy with other things may have its time.
 const START_MAX: Duration = Duration::from_secs(30);
 
 /// A wire to a server that hands on so many packets of the server's, and then nothing more, on any

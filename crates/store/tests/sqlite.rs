@@ -230,7 +230,8 @@ fn a_database_from_before_the_first_release_is_refused_with_what_to_do_and_left_
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
-/// A process that was killed after the table of the history was created, and before the first migration.
+/// A process that was killed after the table of the history was created, and before the first
+/// migration.
 #[tokio::test]
 async fn a_migration_that_was_cut_short_is_begun_again() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,9 @@
 //! The most that this machine's HTTP stack could do: parse the body, discard it, answer a constant.
 //!
-//! `bench/run` measures the service beside it, because a rate alone says more about the machine than
-//! about the code. A batch is answered with as many constants as it has calls, and `GET /bare/{bytes}` with
-//! so many bytes. Deliberately absent: all that a submission or a read is about.
+//! `bench/run` measures the service beside it, because a rate alone says more about the machine
+//! than about the code. A batch is answered with as many constants as it has calls, and `GET
+//! /bare/{bytes}` with so many bytes. Deliberately absent: all that a submission or a read is
+//! about.
 
 use std::io::Write;
 

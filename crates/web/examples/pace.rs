@@ -1,12 +1,13 @@
 //! Sends one request at a steady rate, and tells how long the replies took.
 //!
-//! A client that waits for a reply before it sends again hides what a slow reply costs those behind it.
-//! Here each request has a time at which it should be sent, given by the rate alone, and its latency
-//! counts from then, whether or not its connection was free. `bench/run` uses it for the latency at
-//! half load. One thread a connection: an asynchronous timer would be late by up to a millisecond.
+//! A client that waits for a reply before it sends again hides what a slow reply costs those behind
+//! it. Here each request has a time at which it should be sent, given by the rate alone, and its
+//! latency counts from then, whether or not its connection was free. `bench/run` uses it for the
+//! latency at half load. One thread a connection: an asynchronous timer would be late by up to a
+//! millisecond.
 //!
-//! `pace HOST:PORT RATE SECONDS CONNECTIONS TEXT <REQUEST`: the whole request comes on standard input, and
-//! a reply is good if it is a 200 that bears the text. The figures are printed as JSON.
+//! `pace HOST:PORT RATE SECONDS CONNECTIONS TEXT <REQUEST`: the whole request comes on standard
+//! input, and a reply is good if it is a 200 that bears the text. The figures are printed as JSON.
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::TcpStream;
@@ -141,7 +142,8 @@ fn whole_length(reply: &[u8]) -> Result<Option<usize>> {
     if let Some(length) = length {
         return Ok(Some(end + 4 + number::<usize>(length.trim())?));
     }
-    // In chunks, of which an empty one is the last; one request is under way, so nothing follows it.
+    // In chunks, of which an empty one is the last; one request is under way, so nothing follows
+    // it.
     let is_whole = reply.ends_with(b"\r\n0\r\n\r\n");
     Ok(is_whole.then_some(reply.len()))
 }

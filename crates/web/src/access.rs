@@ -1,8 +1,9 @@
-//! Who comes in by the public API: the app that the key in the path belongs to, and who the token says
-//! is calling.
+//! Who comes in by the public API: the app that the key in the path belongs to, and who the token
+//! says is calling.
 //!
 //! The app is kept even where the caller is denied, because a browser must be told by the app's own
-//! rules ([`crate::cors`]) whether it may read the denial. A token is read from the header and nowhere else.
+//! rules ([`crate::cors`]) whether it may read the denial. A token is read from the header and
+//! nowhere else.
 
 use std::sync::Arc;
 
@@ -91,8 +92,8 @@ impl Entry {
         self.claims.as_ref()
     }
 
-    /// Whether the caller is denied for want of a token: then nothing is answered, not even that there is
-    /// nothing at the path.
+    /// Whether the caller is denied for want of a token: then nothing is answered, not even that
+    /// there is nothing at the path.
     pub(crate) fn denied_by_token(&self) -> Option<Denied> {
         self.denied.filter(|denied| matches!(denied, Denied::Token(_)))
     }

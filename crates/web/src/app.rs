@@ -1,10 +1,10 @@
 //! Every route of the service, and the short way to those of the public API.
 //!
 //! A router is general, and that costs: parameters are decoded and kept, handlers are boxed several
-//! times over. Nearly all requests are submissions and the two reads before them, and their paths tell
-//! them apart at a glance. These go straight to their handlers, with all that every exchange gets;
-//! everything else, their rarer methods and forms among it, is the router's. Both lead to the same
-//! handlers, so that a request is answered alike on either way.
+//! times over. Nearly all requests are submissions and the two reads before them, and their paths
+//! tell them apart at a glance. These go straight to their handlers, with all that every exchange
+//! gets; everything else, their rarer methods and forms among it, is the router's. Both lead to the
+//! same handlers, so that a request is answered alike on either way.
 
 use std::convert::Infallible;
 use std::net::IpAddr;

@@ -12,8 +12,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::Limits;
 
-/// What a client may go on sending after it was refused as too large, in bytes. A client that writes
-/// its whole body before it reads would otherwise meet a broken connection in place of the reply.
+/// What a client may go on sending after it was refused as too large, in bytes. A client that
+/// writes its whole body before it reads would otherwise meet a broken connection in place of the
+/// reply.
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
 /// And for how long.
 const LINGER: Duration = Duration::from_secs(1);

@@ -1,8 +1,8 @@
 //! Where a request comes from, and how many have come from there.
 //!
-//! The address is not stored, and logged only with a failed authentication or authorisation. It is the peer's, or, if
-//! the peer is a proxy that the operator trusts, the last one before it that is not. Counts are of this
-//! process alone, and are forgotten when it ends.
+//! The address is not stored, and logged only with a failed authentication or authorisation. It is
+//! the peer's, or, if the peer is a proxy that the operator trusts, the last one before it that is
+//! not. Counts are of this process alone, and are forgotten when it ends.
 
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -40,7 +40,8 @@ impl Proxies {
         Some(address)
     }
 
-    /// The address that limits hold for. None for a loopback peer, unless a trusted proxy names the client.
+    /// The address that limits hold for. None for a loopback peer, unless a trusted proxy names the
+    /// client.
     pub(crate) fn limited(&self, peer: IpAddr, headers: &HeaderMap) -> Option<IpAddr> {
         let peer = peer.to_canonical();
         let is_named = || {
@@ -70,8 +71,8 @@ impl<K: Hash + Eq + Clone> Counted<K> {
         Some(self.wait_for(key, NonZeroU32::MIN)?.as_secs() + 1)
     }
 
-    /// Counts this many at once, or none of them. How long to wait if there were too many; `count` must
-    /// not exceed the burst.
+    /// Counts this many at once, or none of them. How long to wait if there were too many; `count`
+    /// must not exceed the burst.
     pub(crate) fn wait_for(&self, key: &K, count: NonZeroU32) -> Option<Duration> {
         self.0.take(key, count.get(), Instant::now()).err()
     }
@@ -102,8 +103,8 @@ pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
     }
 }
 
-/// What one organisation is given of version 6: a /48, which has 65,536 times a /64. None for version 4, where addresses
-/// are scarce.
+/// What one organisation is given of version 6: a /48, which has 65,536 times a /64. None for
+/// version 4, where addresses are scarce.
 pub(crate) fn organisation(address: IpAddr) -> Option<Ipv6Addr> {
     match address {
         IpAddr::V4(_) => None,

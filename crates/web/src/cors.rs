@@ -1,10 +1,10 @@
 //! What browsers are told about reading our replies from other origins.
 //!
-//! An app that lists no origins is open to all (`*`, never with credentials). One that lists them has a
-//! listed origin echoed; an unlisted one is answered like any client, but its browser may not read the
-//! answer. A preflight needs no token and is answered for unknown keys, too, so that the real request can
-//! meet its own, readable error. It allows the headers that it asks for: libraries for tracing and monitoring add
-//! theirs to every request, and we ignore those that we do not know.
+//! An app that lists no origins is open to all (`*`, never with credentials). One that lists them
+//! has a listed origin echoed; an unlisted one is answered like any client, but its browser may not
+//! read the answer. A preflight needs no token and is answered for unknown keys, too, so that the
+//! real request can meet its own, readable error. It allows the headers that it asks for: libraries
+//! for tracing and monitoring add theirs to every request, and we ignore those that we do not know.
 
 use axum::response::Response;
 use http::header::{

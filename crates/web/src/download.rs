@@ -9,8 +9,8 @@ use sluice_engine::export::Export;
 /// How many responses the file will hold, where that was known when it began.
 pub(crate) const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
-/// The headers and the body of an export. A body that ends in an error is cut off, so that no client takes
-/// a part of a file for the whole.
+/// The headers and the body of an export. A body that ends in an error is cut off, so that no
+/// client takes a part of a file for the whole.
 pub(crate) fn of(export: Export) -> (HeaderMap, Body) {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(export.format.media_type));

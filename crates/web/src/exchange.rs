@@ -1,6 +1,6 @@
 //! What every exchange gets, whatever its route, in one layer so that the main road stays short: a
-//! request id, the security headers, one line in the log, one count, and a reply even where the handler
-//! panicked or took too long.
+//! request id, the security headers, one line in the log, one count, and a reply even where the
+//! handler panicked or took too long.
 //!
 //! The log and the counters bear the route's template, never the path: a path holds an API key.
 

@@ -1,8 +1,8 @@
 //! For operators: alive, ready, and how it is going.
 //!
-//! `/healthz` says that the process answers, no more, so that a store which is away does not get the
-//! process restarted; `/readyz` says whether a submission could be stored. `/metrics` can require a token or be
-//! served only on a separate listener ([`MetricsSite`]).
+//! `/healthz` says that the process answers, no more, so that a store which is away does not get
+//! the process restarted; `/readyz` says whether a submission could be stored. `/metrics` can
+//! require a token or be served only on a separate listener ([`MetricsSite`]).
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -40,7 +40,8 @@ pub enum MetricsAccess {
     Nobody,
 }
 
-/// The token for `/metrics`, as its digest: two digests can be compared without giving away how far they agree.
+/// The token for `/metrics`, as its digest: two digests can be compared without giving away how far
+/// they agree.
 #[derive(Debug, Clone)]
 pub struct MetricsToken([u8; 32]);
 

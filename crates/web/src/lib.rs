@@ -1,14 +1,18 @@
-//! Every transport: the public API, tRPC, the hosted pages, the console, the admin API. axum lives only here.
+//! Every transport: the public API, tRPC, the hosted pages, the console, the admin API. axum lives
+//! only here.
 //!
-//! A handler takes a request, calls one use case of the engine, and wraps what comes back; no rule of
-//! flows is written here. Sibling transports ([`public`], [`trpc`], [`hosted`], [`console`], [`admin`]) never import one another; what
-//! they share stands beside them: who may come in ([`access`]), how a body is read ([`body`]), where a request comes from ([`client`]), what a browser
-//! is told ([`cors`]), how a file goes out ([`download`]). The one way out to other machines is [`outbound`]. Status codes are named only in the reply modules ([`reply`], `trpc::envelope`,
-//! `hosted::reply`, `console::reply`, `admin::reply`), so that one page shows all that a client can meet.
+//! A handler takes a request, calls one use case of the engine, and wraps what comes back; no rule
+//! of flows is written here. Sibling transports ([`public`], [`trpc`], [`hosted`], [`console`],
+//! [`admin`]) never import one another; what they share stands beside them: who may come in
+//! ([`access`]), how a body is read ([`body`]), where a request comes from ([`client`]), what a
+//! browser is told ([`cors`]), how a file goes out ([`download`]). The one way out to other
+//! machines is [`outbound`]. Status codes are named only in the reply modules ([`reply`],
+//! `trpc::envelope`, `hosted::reply`, `console::reply`, `admin::reply`), so that one page shows all
+//! that a client can meet.
 //!
-//! All routes come together in [`app`]; what every exchange gets, whatever its route, is in [`exchange`];
-//! the accept loop is [`server`].
-//! Deliberately absent: TLS (a proxy's task), and any state of its own.
+//! All routes come together in [`app`]; what every exchange gets, whatever its route, is in
+//! [`exchange`]; the accept loop is [`server`]. Deliberately absent: TLS (a proxy's task), and any
+//! state of its own.
 
 mod access;
 pub mod admin;

@@ -25,7 +25,8 @@ pub struct Limits {
     pub body_read_timeout: Duration,
     /// The longest time that a request may be worked on, its body apart.
     pub request_timeout: Duration,
-    /// How long a client may leave a reply unread; on HTTP/2, how long it may take to read 16 KiB of a stream.
+    /// How long a client may leave a reply unread; on HTTP/2, how long it may take to read 16 KiB
+    /// of a stream.
     pub write_stall_timeout: Duration,
     /// How long an HTTP/2 connection may have no open stream.
     pub idle_timeout: Duration,
@@ -35,10 +36,11 @@ pub struct Limits {
     pub connections_max: usize,
     /// Calls of the public API from one address; absent means no limit.
     pub calls_per_address: Option<Quota>,
-    /// Bytes of bodies that one address sends to the public API and hosted pages; absent means no limit.
+    /// Bytes of bodies that one address sends to the public API and hosted pages; absent means no
+    /// limit.
     pub bytes_per_address: Option<Quota>,
-    /// Connections open at once from one address, or one /64 of IPv6; further ones are closed at once. 0 is
-    /// without limit.
+    /// Connections open at once from one address, or one /64 of IPv6; further ones are closed at
+    /// once. 0 is without limit.
     pub connections_per_address_max: usize,
 }
 

@@ -1,9 +1,9 @@
 //! The way out: fetching key sets from addresses that administrators name.
 //!
-//! Whoever may name an address must not reach by it what only this machine can reach. So every address that a
-//! name resolves to is looked at, as are addresses that stand in the URL themselves, and only public ones are
-//! connected to, unless the operator has allowed their network. There are no redirects and no proxies, and
-//! time and size are bounded.
+//! Whoever may name an address must not reach by it what only this machine can reach. So every
+//! address that a name resolves to is looked at, as are addresses that stand in the URL themselves,
+//! and only public ones are connected to, unless the operator has allowed their network. There are
+//! no redirects and no proxies, and time and size are bounded.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;
@@ -79,8 +79,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || (a == 198 && (18..20).contains(&b)))
 }
 
-/// Of IPv6 only what is given out for use on the internet, less documentation and everything that leads
-/// to an IPv4 address by a detour (6to4, Teredo; NAT64 is outside of it anyway).
+/// Of IPv6 only what is given out for use on the internet, less documentation and everything that
+/// leads to an IPv4 address by a detour (6to4, Teredo; NAT64 is outside of it anyway).
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
     let given_out = (0x2000..0x4000).contains(&a);
@@ -107,7 +107,8 @@ impl Resolve for Guard {
     }
 }
 
-/// A client with the cryptography of this process. Use this instead of [`Client::builder`], which has none.
+/// A client with the cryptography of this process. Use this instead of [`Client::builder`], which
+/// has none.
 pub fn client_builder() -> ClientBuilder {
     // Fails if another client was built before, which has installed the same.
     let _ = rustls::crypto::ring::default_provider().install_default();

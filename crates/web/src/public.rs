@@ -1,8 +1,8 @@
 //! The two reads of the public API: resolve a flow, fetch a version.
 //!
 //! Bodies are rendered, hashed and compressed when they are loaded; here only the form is chosen. A
-//! resolve may be kept for a few seconds and never past the next edge of its window. A snapshot never
-//! changes and may be kept for ever.
+//! resolve may be kept for a few seconds and never past the next edge of its window. A snapshot
+//! never changes and may be kept for ever.
 
 use std::net::IpAddr;
 use std::sync::Arc;

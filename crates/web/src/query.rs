@@ -1,4 +1,5 @@
-//! The few query parameters that anybody reads here, and the fields of a form, which are written alike.
+//! The few query parameters that anybody reads here, and the fields of a form, which are written
+//! alike.
 
 use std::borrow::Cow;
 
@@ -7,8 +8,8 @@ pub(crate) fn first<'q>(query: Option<&'q str>, name: &str) -> Option<Cow<'q, st
     pairs(query?).find_map(|(key, value)| (key == name).then_some(value))
 }
 
-/// All parameters in their order, decoded. Bytes that are no UTF-8 are replaced, since no name or value that
-/// counts has any.
+/// All parameters in their order, decoded. Bytes that are no UTF-8 are replaced, since no name or
+/// value that counts has any.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     form_urlencoded::parse(query.as_bytes())
 }

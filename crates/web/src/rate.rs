@@ -1,7 +1,7 @@
 //! The limits of calls and of bytes by address, and the headers of a refusal by any limit.
 //!
-//! Addresses are checked before the key is looked up, so that guessing keys is limited as well. The limit by app
-//! is the engine's ([`Engine::admit_calls`]).
+//! Addresses are checked before the key is looked up, so that guessing keys is limited as well. The
+//! limit by app is the engine's ([`Engine::admit_calls`]).
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -17,9 +17,10 @@ use crate::client::{Counted, Proxies, neighbourhood};
 
 /// Calls a second that one address may make unless the operator sets another number.
 pub const ADDRESS_CALLS_PER_SECOND: u32 = 500;
-/// Bytes of bodies a second that one address may send unless the operator sets another number: 256 KiB. In a day that is
-/// 21 GiB, just more than one app may store, so a backend that sends all the responses of an app can use the app's
-/// whole quota, and no address can use it up in a few minutes.
+/// Bytes of bodies a second that one address may send unless the operator sets another number: 256
+/// KiB. In a day that is 21 GiB, just more than one app may store, so a backend that sends all the
+/// responses of an app can use the app's whole quota, and no address can use it up in a few
+/// minutes.
 pub const ADDRESS_BYTES_PER_SECOND: u32 = 256 * 1024;
 /// A bucket of calls holds this many seconds of its rate.
 const CALLS_BURST_SECONDS: u32 = 10;
@@ -41,8 +42,9 @@ pub fn address_bytes_quota(bytes_per_second: u32) -> Option<Quota> {
     bucket(bytes_per_second, BYTES_BURST_SECONDS, BURST_BYTES_MIN)
 }
 
-/// An address that limits hold for, IPv6 as its /64. None for a loopback peer, since it is the operator, or a
-/// proxy on this machine that hides who sends; an address that a trusted proxy names is always limited.
+/// An address that limits hold for, IPv6 as its /64. None for a loopback peer, since it is the
+/// operator, or a proxy on this machine that hides who sends; an address that a trusted proxy names
+/// is always limited.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sender(Option<IpAddr>);
 

@@ -1,7 +1,9 @@
-//! Every status code outside tRPC, and the one form of an error: `application/problem+json` (RFC 9457).
+//! Every status code outside tRPC, and the one form of an error: `application/problem+json` (RFC
+//! 9457).
 //!
-//! A refusal names what happened; the one match below says what that is in HTTP. A problem's `type` is a
-//! URN of its `code`, since there is no page to point to that would say more than `detail` does.
+//! A refusal names what happened; the one match below says what that is in HTTP. A problem's `type`
+//! is a URN of its `code`, since there is no page to point to that would say more than `detail`
+//! does.
 
 use std::borrow::Cow;
 

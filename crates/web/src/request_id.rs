@@ -1,7 +1,7 @@
 //! The id by which a client and our log speak of the same exchange.
 //!
-//! A sane id that came with the request is kept, so that it can be followed through a proxy. One made
-//! here is a part drawn at start and a count: unique, cheap, and no secret.
+//! A sane id that came with the request is kept, so that it can be followed through a proxy. One
+//! made here is a part drawn at start and a count: unique, cheap, and no secret.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,10 +1,10 @@
 //! The accept loop: connections in, each bounded in time and bytes, and an orderly end.
 //!
-//! `axum::serve` sets no timer, so a client that never finishes its headers would hold its connection for
-//! ever. Here every phase has an end: the first bytes ([`Guarded`]), the headers (hyper's own timer), the
-//! body (read by whoever wants it), and a reply that nobody reads ([`Guarded`] for the socket, [`Activity`] for
-//! the streams of HTTP/2, which also closes connections that stay idle). One address has a limited number of
-//! connections ([`Addresses`]).
+//! `axum::serve` sets no timer, so a client that never finishes its headers would hold its
+//! connection for ever. Here every phase has an end: the first bytes ([`Guarded`]), the headers
+//! (hyper's own timer), the body (read by whoever wants it), and a reply that nobody reads
+//! ([`Guarded`] for the socket, [`Activity`] for the streams of HTTP/2, which also closes
+//! connections that stay idle). One address has a limited number of connections ([`Addresses`]).
 
 mod activity;
 mod addresses;
@@ -63,8 +63,8 @@ pub trait Site:
     fn stop(&self);
 }
 
-/// Serves until `shutdown` is ready; then finishes the requests under way, within the drain timeout.
-/// Networks that are `exempt` may open any number of connections.
+/// Serves until `shutdown` is ready; then finishes the requests under way, within the drain
+/// timeout. Networks that are `exempt` may open any number of connections.
 ///
 /// Never fails because of a client or for want of descriptors.
 pub async fn serve(

@@ -18,7 +18,8 @@ use crate::responses::{Paging, ResponseFilter, response_query};
 const PAGE_ROWS: usize = 1_000;
 
 impl FlowHandle {
-    /// Starts an export of the responses that pass the filter, oldest first, and records it in the audit log.
+    /// Starts an export of the responses that pass the filter, oldest first, and records it in the
+    /// audit log.
     pub async fn export(
         &self,
         ExportAs { format, headings }: ExportAs,
@@ -55,7 +56,8 @@ impl FlowHandle {
     }
 }
 
-/// The number of rows, if it is known or quickly counted. For a format with a limit, counts rows up to that limit.
+/// The number of rows, if it is known or quickly counted. For a format with a limit, counts rows up
+/// to that limit.
 async fn expected(
     core: &Core,
     format: &ExportFormat,
@@ -84,8 +86,8 @@ async fn expected(
     }
 }
 
-/// The stored counts of a whole flow or of a version. `None` with other filters, and while responses are
-/// still being counted.
+/// The stored counts of a whole flow or of a version. `None` with other filters, and while
+/// responses are still being counted.
 async fn counted(core: &Core, query: &ResponseQuery) -> AdminResult<Option<u64>> {
     let ResponseQuery { app_id, flow_id, version, .. } = *query;
     let is_whole = query.from.is_none()

@@ -1,9 +1,9 @@
 //! Which columns an export has, and the value of each.
 //!
-//! The order is the same for every export of a flow: what every response has, then the questions in the
-//! order in which versions first asked them, then tags by name, then the context. A question that was
-//! removed keeps its column. A column is named after its question, with the prefix `answer.` if a fixed
-//! column has that name.
+//! The order is the same for every export of a flow: what every response has, then the questions in
+//! the order in which versions first asked them, then tags by name, then the context. A question
+//! that was removed keeps its column. A column is named after its question, with the prefix
+//! `answer.` if a fixed column has that name.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,10 +1,10 @@
 //! CSV by RFC 4180: UTF-8 without a byte-order mark, commas, CRLF, one header.
 //!
-//! A spreadsheet runs a cell that begins with `=`, `+`, `-` or `@` as a formula, and a formula can send
-//! its neighbours elsewhere. So such a text is prefixed with an apostrophe; a text that begins with
-//! apostrophes followed by such a character gets one more, so that the prefix can be removed again. The
-//! same applies after every `;`, tab and line break, because spreadsheets of some countries split cells
-//! there, quoted or not. Numbers of number questions are unchanged.
+//! A spreadsheet runs a cell that begins with `=`, `+`, `-` or `@` as a formula, and a formula can
+//! send its neighbours elsewhere. So such a text is prefixed with an apostrophe; a text that begins
+//! with apostrophes followed by such a character gets one more, so that the prefix can be removed
+//! again. The same applies after every `;`, tab and line break, because spreadsheets of some
+//! countries split cells there, quoted or not. Numbers of number questions are unchanged.
 //!
 //! The texts of a list are separated by `;`; within a text, `;` and `\` are escaped with `\`.
 
@@ -173,8 +173,8 @@ fn join_into(room: &mut String, texts: &[Cow<'_, str>]) {
     }
 }
 
-/// Where a spreadsheet may cut a text into cells: by another country's separator, or because it takes a quote for a
-/// part of the text.
+/// Where a spreadsheet may cut a text into cells: by another country's separator, or because it
+/// takes a quote for a part of the text.
 const CUTS: [char; 4] = [';', '\t', '\r', '\n'];
 
 /// Looks at every byte without leaving early, which compilers turn into a few wide comparisons.

@@ -73,7 +73,8 @@ impl<'r> FlatRow<'r> {
         Ok(())
     }
 
-    /// Answers are stored in the order of their questions' ids, so the next is mostly found at once.
+    /// Answers are stored in the order of their questions' ids, so the next is mostly found at
+    /// once.
     fn fill_answers(&mut self, json: &'r str, columns: &Columns) -> serde_json::Result<()> {
         let id_at = |place: usize| columns.questions[columns.by_id[place]].id.as_str();
         let mut next = 0;

@@ -50,8 +50,8 @@ pub(super) trait FormatWriter: Send {
     /// Writes what precedes the first row.
     fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed>;
     fn add(&mut self, rows: &[ResponseRow], out: &mut Vec<u8>) -> Result<(), ExportFailed>;
-    /// Writes what follows the last row; or the whole file, if the format can only be written at the
-    /// end.
+    /// Writes what follows the last row; or the whole file, if the format can only be written at
+    /// the end.
     fn end(self: Box<Self>, outlet: &mut Outlet<'_>) -> Result<(), ExportFailed>;
 }
 

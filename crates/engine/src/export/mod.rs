@@ -1,9 +1,9 @@
 //! All responses of a flow as a file, over all versions. [`FORMATS`] is the table of formats.
 //!
-//! An export is a pipe of three stages: a reader of pages from the store, a writer of the format, and the
-//! client that takes the bytes. Each stage waits for the next, so memory is bounded to a few pages, and
-//! each ends when the next is gone. Every page is a separate read. Responses received after the start are
-//! not included.
+//! An export is a pipe of three stages: a reader of pages from the store, a writer of the format,
+//! and the client that takes the bytes. Each stage waits for the next, so memory is bounded to a
+//! few pages, and each ends when the next is gone. Every page is a separate read. Responses
+//! received after the start are not included.
 //!
 //! [`columns`] lists the columns and their order, the same for every format that has columns.
 
@@ -100,7 +100,8 @@ fn too_many_rows(format: &ExportFormat, max: u64) -> AdminError {
     AdminError::Invalid(vec![Fault { pointer: "/format".into(), message }])
 }
 
-/// Only letters and digits of the flow's name, so that the name is safe in a shell and a file system.
+/// Only letters and digits of the flow's name, so that the name is safe in a shell and a file
+/// system.
 fn file_name(flow: &str, now: sluice_flow::time::Timestamp, format: &ExportFormat) -> String {
     const NAME_CHARS_MAX: usize = 40;
     let mut name = String::new();

@@ -1,7 +1,7 @@
 //! Parquet: typed columns, row groups of a bounded size.
 //!
-//! Times are `timestamp(ms, UTC)`, dates are dates, numbers are doubles, lists are lists of strings. The
-//! texts of the questions are in the file's metadata under `sluice.questions`.
+//! Times are `timestamp(ms, UTC)`, dates are dates, numbers are doubles, lists are lists of
+//! strings. The texts of the questions are in the file's metadata under `sluice.questions`.
 
 use std::borrow::Cow;
 use std::io;
@@ -198,7 +198,8 @@ struct Group {
     next: usize,
 }
 
-/// Values with the level of each: 0 is none, the highest is a value. A list also says where it begins.
+/// Values with the level of each: 0 is none, the highest is a value. A list also says where it
+/// begins.
 enum Waiting {
     Text(Vec<ByteArray>, Vec<i16>),
     Whole(Vec<i32>, Vec<i16>),

@@ -107,8 +107,8 @@ pub(super) fn start(
     let (columns, columns_out) = oneshot::channel();
     let (pages, pages_out) = mpsc::channel(WAITING_MAX);
     let (pieces, pieces_out) = mpsc::channel(WAITING_MAX);
-    // The reader may wait for the store, and the writer for the reader, so the reader must be the one that
-    // notices when the client is gone.
+    // The reader may wait for the store, and the writer for the reader, so the reader must be the
+    // one that notices when the client is gone.
     let taken = pieces.clone();
     tokio::spawn(async move {
         tokio::select! {

@@ -3,8 +3,8 @@
 //! Every response is scanned once. The position is remembered, so a later export scans only newer
 //! responses. A name keeps its column even if no response has it any more.
 //!
-//! If there are more names than columns, the first in alphabetical order have one, so the choice depends
-//! only on the responses and not on earlier exports.
+//! If there are more names than columns, the first in alphabetical order have one, so the choice
+//! depends only on the responses and not on earlier exports.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! XLSX: a sheet of responses, and a sheet that lists the questions.
 //!
-//! Rows are written to a temporary file first, so memory does not grow with them. Texts are written as
-//! text cells, so a text that looks like a formula is not run.
+//! Rows are written to a temporary file first, so memory does not grow with them. Texts are written
+//! as text cells, so a text that looks like a formula is not run.
 
 use std::borrow::Cow;
 

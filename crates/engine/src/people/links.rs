@@ -80,7 +80,8 @@ impl Accounts<'_> {
         for _ in 0..CONFLICT_RETRIES {
             let revision = self.core.store.people_revision().await?;
             let now = find().await?;
-            // Somebody else has set another meanwhile: the old one that was given proves nothing now.
+            // Somebody else has set another meanwhile: the old one that was given proves nothing
+            // now.
             if now.row.password != user.row.password {
                 return Err(Refusal::Wrong(Some(id)));
             }

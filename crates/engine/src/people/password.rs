@@ -1,7 +1,8 @@
 //! Passwords: the rule they follow, and the work that a guess costs.
 //!
-//! A hash takes 19 MiB and some tens of milliseconds, by design. So it runs on a blocking thread, few at once;
-//! whoever waits too long is told so. A name that nobody has costs as much as one that somebody has.
+//! A hash takes 19 MiB and some tens of milliseconds, by design. So it runs on a blocking thread,
+//! few at once; whoever waits too long is told so. A name that nobody has costs as much as one that
+//! somebody has.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,13 +19,14 @@ use super::refusal::Refusal;
 use crate::fault::fault;
 use crate::ids::fill_random;
 
-/// In characters. There is no rule about which: length counts, and how many guesses it takes to find the password.
+/// In characters. There is no rule about which: length counts, and how many guesses it takes to
+/// find the password.
 pub const PASSWORD_CHARS_MIN: usize = 10;
 pub const PASSWORD_CHARS_MAX: usize = 200;
 /// The least score that is accepted: 10^8 guesses or more.
 const SCORE_MIN: Score = Score::Three;
-/// How many characters are scored. The time grows faster than their square: for a password made of nothing but signs that stand
-/// for letters it is 0.1 s at 40 characters and 1 s at 100.
+/// How many characters are scored. The time grows faster than their square: for a password made of
+/// nothing but signs that stand for letters it is 0.1 s at 40 characters and 1 s at 100.
 const SCORED_CHARS_MAX: usize = 40;
 /// A word that everybody here would try.
 const OWN_NAME: &str = "sluice";
@@ -54,7 +56,8 @@ impl Passwords {
         Self { turns: Arc::new(Semaphore::new((processors / 2).clamp(1, AT_ONCE_MAX))) }
     }
 
-    /// The hash of a password that the user may have. Scoring a password takes its turn too: it can cost as much as a hash.
+    /// The hash of a password that the user may have. Scoring a password takes its turn too: it can
+    /// cost as much as a hash.
     pub(super) async fn hash(&self, password: &str, user: &UserRow) -> Result<String, Refusal> {
         let mut salt = [0; SALT_BYTES];
         fill_random(&mut salt);
@@ -66,7 +69,8 @@ impl Passwords {
         .await?
     }
 
-    /// Whether the password is the one of the hash. Without a hash the answer is no, after the same work.
+    /// Whether the password is the one of the hash. Without a hash the answer is no, after the same
+    /// work.
     pub(crate) async fn verify(
         &self,
         password: &str,
@@ -99,7 +103,8 @@ impl Passwords {
     }
 }
 
-/// The hash of a password as it is stored: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`, the PHC string format.
+/// The hash of a password as it is stored: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`, the PHC string
+/// format.
 fn hash(password: &str, salt: &[u8]) -> Option<String> {
     let params = Params::new(MEMORY_KIB, PASSES, LANES, Some(HASH_BYTES)).ok()?;
     let hash = raw_hash(password, salt, params)?;
@@ -107,7 +112,8 @@ fn hash(password: &str, salt: &[u8]) -> Option<String> {
     Some(format!("{PREFIX}m={MEMORY_KIB},t={PASSES},p={LANES}${salt}${hash}"))
 }
 
-/// Whether a stored hash is of this password, by the parameters that it names; none if it cannot be read.
+/// Whether a stored hash is of this password, by the parameters that it names; none if it cannot be
+/// read.
 fn is_hash_of(stored: &str, password: &str) -> Option<bool> {
     let mut parts = stored.strip_prefix(PREFIX)?.split('$');
     let (params, salt, known) = (parts.next()?, parts.next()?, parts.next()?);
@@ -153,7 +159,8 @@ fn password_fault(password: &str, email: &str, name: &str) -> Option<Fault> {
 /// Whether a password takes too few guesses, for somebody who knows whose it is.
 fn is_common(password: &str, email: &str, name: &str) -> bool {
     let scored: String = password.chars().take(SCORED_CHARS_MAX).collect();
-    // The address, what stands before and behind its `@`, and the name: whole, without separators, and word by word.
+    // The address, what stands before and behind its `@`, and the name: whole, without separators,
+    // and word by word.
     let (local, domain) = email.split_once('@').unwrap_or((email, ""));
     let whole = [email, local, domain, name];
     let joined = whole.map(|it| it.replace(|letter: char| !letter.is_alphanumeric(), ""));

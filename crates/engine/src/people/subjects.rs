@@ -56,7 +56,8 @@ impl Accounts<'_> {
             if user.row.disabled_at.is_some() {
                 return Ok(None);
             }
-            // Whatever was made of this address before by somebody else ends here: password, link and sessions.
+            // Whatever was made of this address before by somebody else ends here: password, link
+            // and sessions.
             let row = UserRow {
                 subject: Some(subject.clone()),
                 password: None,

@@ -22,7 +22,8 @@ fn code_at(secret: &[u8], step: i64) -> u32 {
     (u32::from_be_bytes(word) & 0x7fff_ffff) % 10_u32.pow(DIGITS)
 }
 
-/// The time step that a code is valid for now. Steps up to `used_step` are over: each code works once.
+/// The time step that a code is valid for now. Steps up to `used_step` are over: each code works
+/// once.
 pub(super) fn step_of(secret: &[u8], code: &str, now: Timestamp, used_step: i64) -> Option<i64> {
     let code: String = code.chars().filter(|it| !it.is_whitespace()).collect();
     if code.len() != DIGITS as usize || !code.bytes().all(|it| it.is_ascii_digit()) {

@@ -1,8 +1,9 @@
 //! What the answers to a flow come to: by question, over its versions, by day and by tag.
 //!
-//! Everything here is added up from counts that the store keeps with every write; no response is read, so a summary
-//! costs the same at a thousand responses and at ten million. A question is followed over the versions by its id and
-//! its type: what was edited keeps its history, and what was removed is still reported.
+//! Everything here is added up from counts that the store keeps with every write; no response is
+//! read, so a summary costs the same at a thousand responses and at ten million. A question is
+//! followed over the versions by its id and its type: what was edited keeps its history, and what
+//! was removed is still reported.
 
 mod distribution;
 mod numbers;
@@ -42,13 +43,15 @@ pub struct Summary {
     pub days: Vec<DayCount>,
     /// How much of time an entry of `days` and of `over_time` stands for.
     pub step: Step,
-    /// Every published version, the newest first, with its responses whether or not the filter names it.
+    /// Every published version, the newest first, with its responses whether or not the filter
+    /// names it.
     pub versions: Vec<VersionCount>,
     /// The tags of the versions and days of the filter, whatever tag it names.
     pub tags: Vec<TagCount>,
     /// In the order of the newest version; those that it does not ask any more come last.
     pub questions: Vec<QuestionSummary>,
-    /// Of the responses with the filter's tag some may be missing: on some day its value was not counted separately.
+    /// Of the responses with the filter's tag some may be missing: on some day its value was not
+    /// counted separately.
     pub partial: bool,
     /// Responses that were stored before there were counts, or moved here, are being counted.
     pub counting: Option<Counting>,
@@ -153,8 +156,8 @@ pub enum Distribution {
         /// By row, then by column.
         cells: Vec<Vec<u64>>,
     },
-    /// The mean is of the answers to six decimals. All else is to two digits, or to the number itself where that is
-    /// whole and below a thousand.
+    /// The mean is of the answers to six decimals. All else is to two digits, or to the number
+    /// itself where that is whole and below a thousand.
     Numbers {
         bins: Vec<Bin>,
         mean: Option<f64>,
@@ -206,7 +209,8 @@ pub struct DayValues {
     /// Of a scale or of numbers.
     pub mean: Option<f64>,
     pub nps: Option<f64>,
-    /// In the order of the distribution: of options each and then the others, of a scale each point; else empty.
+    /// In the order of the distribution: of options each and then the others, of a scale each
+    /// point; else empty.
     pub parts: Vec<u64>,
 }
 

@@ -1,8 +1,8 @@
 //! Questions over versions: which of them are the same one, and what their counts are together.
 //!
-//! The counts of a version number options by their place in it. Here each question gets one numbering for all its
-//! versions, in which the newest come first and what is not offered any more after them; counts are then put
-//! together under these numbers, as a whole and by day.
+//! The counts of a version number options by their place in it. Here each question gets one
+//! numbering for all its versions, in which the newest come first and what is not offered any more
+//! after them; counts are then put together under these numbers, as a whole and by day.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What one can start a flow from: a file each, with a name, what it is for, and a definition that could be
-//! published as it is.
+//! What one can start a flow from: a file each, with a name, what it is for, and a definition that
+//! could be published as it is.
 //!
 //! Deliberately absent: templates of one's own. Any flow can be duplicated.
 

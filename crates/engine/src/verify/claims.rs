@@ -1,7 +1,7 @@
 //! The rules about what a token claims, at an instant.
 //!
-//! Called only under a right signature. All that is wrong with a token besides its age comes first, so
-//! that "expired" means: the same token, fresh, would do.
+//! Called only under a right signature. All that is wrong with a token besides its age comes first,
+//! so that "expired" means: the same token, fresh, would do.
 
 use serde_json::Value;
 use sluice_flow::identity::Claims;

@@ -1,4 +1,5 @@
-//! Public keys in DER, as PEM files hold them: a SubjectPublicKeyInfo (RFC 5280), or an RSAPublicKey (RFC 8017).
+//! Public keys in DER, as PEM files hold them: a SubjectPublicKeyInfo (RFC 5280), or an
+//! RSAPublicKey (RFC 8017).
 //!
 //! Reading is strict: what is not the one encoding of a key of a known kind is refused.
 
@@ -6,7 +7,8 @@ const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
 const SEQUENCE: u8 = 0x30;
 
-/// The content of an AlgorithmIdentifier: `rsaEncryption` with its NULL, `id-ecPublicKey` on `prime256v1`, `id-Ed25519`.
+/// The content of an AlgorithmIdentifier: `rsaEncryption` with its NULL, `id-ecPublicKey` on
+/// `prime256v1`, `id-Ed25519`.
 const RSA: &[u8] = &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1, 5, 0];
 const P256: &[u8] =
     &[6, 7, 0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1, 6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7];

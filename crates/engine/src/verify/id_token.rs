@@ -1,8 +1,9 @@
 //! ID tokens of an OpenID provider: what one proves of somebody who signs in.
 //!
-//! The form, the signature and most claims go by the rules of identity tokens. What is added is OpenID Connect's own:
-//! the token must answer the one request that bore its `nonce`, and must have been made for this client alone or name
-//! it as the party it was made for (`azp`). Secrets do not sign here: the provider publishes its keys.
+//! The form, the signature and most claims go by the rules of identity tokens. What is added is
+//! OpenID Connect's own: the token must answer the one request that bore its `nonce`, and must have
+//! been made for this client alone or name it as the party it was made for (`azp`). Secrets do not
+//! sign here: the provider publishes its keys.
 
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ pub struct IdClaims {
     pub subject: String,
     /// An address that the provider says it has verified.
     pub verified_email: Option<String>,
-    /// When they last proved to the provider who they are (`auth_time`), if it says so; never later than now.
+    /// When they last proved to the provider who they are (`auth_time`), if it says so; never later
+    /// than now.
     pub authenticated_at: Option<Timestamp>,
 }
 

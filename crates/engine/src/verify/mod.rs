@@ -1,8 +1,9 @@
 //! Whether a token proves who its bearer is, by the keys and the mode of an app.
 //!
-//! Reading order: `token` (form), `keys` (signature), `claims` (content), `outcome` (what it comes to);
-//! `jwks` fetches sets of keys, `sealed` keeps secrets, `id_token` is for those who sign in to the console. A signature is checked before a claim is looked at.
-//! Deliberately absent: a token in a query, a cookie or a body, and a memory of tokens that were valid.
+//! Reading order: `token` (form), `keys` (signature), `claims` (content), `outcome` (what it comes
+//! to); `jwks` fetches sets of keys, `sealed` keeps secrets, `id_token` is for those who sign in to
+//! the console. A signature is checked before a claim is looked at. Deliberately absent: a token in
+//! a query, a cookie or a body, and a memory of tokens that were valid.
 
 mod claims;
 mod der;
@@ -196,7 +197,8 @@ impl Verifying {
         let mut failed = Checked::Invalid(Invalid::KeyUnknown);
         for key in &verification.keys {
             let checked = match &key.material {
-                // A name must be right where there is one, and may be missing where it tells nothing.
+                // A name must be right where there is one, and may be missing where it tells
+                // nothing.
                 Material::Key(_) | Material::Closed if kid.map_or(!alone, |kid| kid != key.kid) => {
                     continue;
                 }

@@ -1,8 +1,8 @@
 //! Secrets at rest: sealed with a master key that is not in the database.
 //!
-//! A sealed secret is `v1.<id of the master key>.<nonce and AES-256-GCM in base64url>`, bound to its [`Place`], so that
-//! it cannot be moved to another one. Several master keys may be known at once,
-//! which is how they are rotated: the first seals, all of them open.
+//! A sealed secret is `v1.<id of the master key>.<nonce and AES-256-GCM in base64url>`, bound to
+//! its [`Place`], so that it cannot be moved to another one. Several master keys may be known at
+//! once, which is how they are rotated: the first seals, all of them open.
 
 use std::fmt;
 use std::sync::Arc;

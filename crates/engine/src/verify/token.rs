@@ -1,9 +1,9 @@
-//! A token's text into its parts, strictly: what is not exactly a signed JWT is refused here, before
-//! any key is looked at.
+//! A token's text into its parts, strictly: what is not exactly a signed JWT is refused here,
+//! before any key is looked at.
 //!
-//! Three parts of unpadded base64url, two of them JSON objects in which no name occurs twice. A header
-//! that names a key or an address of one (`jwk`, `jku`, `x5c`, `x5u`) or demands an extension (`crit`) is
-//! refused and not ignored: whoever sent it counts on somebody heeding it.
+//! Three parts of unpadded base64url, two of them JSON objects in which no name occurs twice. A
+//! header that names a key or an address of one (`jwk`, `jku`, `x5c`, `x5u`) or demands an
+//! extension (`crit`) is refused and not ignored: whoever sent it counts on somebody heeding it.
 
 use std::collections::BTreeMap;
 use std::fmt;

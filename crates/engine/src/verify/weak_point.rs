@@ -1,8 +1,8 @@
 //! Ed25519 public keys that prove nothing.
 //!
-//! For a point of small order anyone can make signatures that hold, without a private key. There are eight such
-//! points, and some have a second encoding whose coordinate is not reduced. No honest key is one of them, and no honest
-//! encoding is unreduced, so both are refused.
+//! For a point of small order anyone can make signatures that hold, without a private key. There
+//! are eight such points, and some have a second encoding whose coordinate is not reduced. No
+//! honest key is one of them, and no honest encoding is unreduced, so both are refused.
 
 /// The bytes of a point: its y coordinate, little endian, and the sign of x in the last bit.
 const POINT_BYTES: usize = 32;
@@ -22,7 +22,8 @@ const ORDER_8: [[u8; POINT_BYTES]; 2] = [
     ],
 ];
 
-/// Whether a key, raw or in DER, ends in a point of small order or in one that is not in canonical form.
+/// Whether a key, raw or in DER, ends in a point of small order or in one that is not in canonical
+/// form.
 pub(super) fn is_weak(key: &[u8]) -> bool {
     let Some((_, point)) = key.split_last_chunk::<POINT_BYTES>() else { return false };
     let mut y = *point;
@@ -53,7 +54,8 @@ pub(super) mod tests {
         std::array::from_fn(byte)
     }
 
-    /// The eight points of small order, then their other encodings, then one that is merely not reduced.
+    /// The eight points of small order, then their other encodings, then one that is merely not
+    /// reduced.
     pub(in super::super) fn weak_points() -> Vec<[u8; POINT_BYTES]> {
         let (zeros, ones) = ("00".repeat(30), "ff".repeat(30));
         let order_8 = [

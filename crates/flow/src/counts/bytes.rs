@@ -1,4 +1,5 @@
-//! Numbers and texts as bytes: seven bits at a time, the least first, so that small numbers take one byte.
+//! Numbers and texts as bytes: seven bits at a time, the least first, so that small numbers take
+//! one byte.
 
 /// Bytes that no counting wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,9 @@
 //! The most frequent tags of any number of responses, found in bounded memory.
 //!
-//! Names and values have a counter each. When there are too many counters, one and the same number is subtracted from all
-//! of them and those that reach zero are dropped (the method of Misra and Gries). So a name is lost only if it makes up less
-//! than 1 in 512 of all names that were sent, however the others are ordered in time; a value, less than 1 in 8,192.
+//! Names and values have a counter each. When there are too many counters, one and the same number
+//! is subtracted from all of them and those that reach zero are dropped (the method of Misra and
+//! Gries). So a name is lost only if it makes up less than 1 in 512 of all names that were sent,
+//! however the others are ordered in time; a value, less than 1 in 8,192.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +17,8 @@ use super::tags::{TAG_NAMES_MAX, TAG_NAMES_ROOM, TAG_VALUES_MAX, TAG_VALUES_ROOM
 const NAME_COUNTERS_MAX: usize = 16 * TAG_NAMES_ROOM;
 const VALUE_COUNTERS_MAX: usize = 16 * TAG_VALUES_ROOM;
 
-/// Counts the tags of the responses of one version and day, to choose those that a [`Sheet`] counts separately.
+/// Counts the tags of the responses of one version and day, to choose those that a [`Sheet`] counts
+/// separately.
 #[derive(Debug, Default)]
 pub struct TagCensus {
     names: Counters,
@@ -31,7 +33,8 @@ impl TagCensus {
         while let Some(head) = reader.next_head()? {
             let mut before = None;
             for (name, value) in Head::read(head)?.tags {
-                // A name counts once for a response, however many values it has. They stand side by side.
+                // A name counts once for a response, however many values it has. They stand side by
+                // side.
                 if before.replace(name) != Some(name) {
                     self.names.add(name.to_owned());
                 }
@@ -51,8 +54,8 @@ impl TagCensus {
         self.names.is_over(TAG_NAMES_ROOM) || self.values.is_over(TAG_VALUES_ROOM)
     }
 
-    /// An empty sheet for the same responses. If it has no room for all of their tags, it counts the most frequent
-    /// separately.
+    /// An empty sheet for the same responses. If it has no room for all of their tags, it counts
+    /// the most frequent separately.
     pub fn sheet(&self) -> Sheet {
         if !self.is_over() {
             return Sheet::default();

@@ -1,8 +1,9 @@
-//! What one response adds, as bytes: written once for every submission, so it is short and needs one allocation.
+//! What one response adds, as bytes: written once for every submission, so it is short and needs
+//! one allocation.
 //!
-//! The first byte says whether the respondent admitted to be known, and whether it is taken away. Then come the tags,
-//! each as its name and its value, ended by a zero; then the questions that were answered, each as its place in the
-//! definition with its keys, all ended by a zero.
+//! The first byte says whether the respondent admitted to be known, and whether it is taken away.
+//! Then come the tags, each as its name and its value, ended by a zero; then the questions that
+//! were answered, each as its place in the definition with its keys, all ended by a zero.
 
 use super::bytes::{Damaged, Reader, put, put_text};
 use crate::definition::Definition;
@@ -50,7 +51,8 @@ impl Contribution {
         Self(out)
     }
 
-    /// Of a stored response, by its JSON. Without a definition that can be read, its answers are not counted.
+    /// Of a stored response, by its JSON. Without a definition that can be read, its answers are
+    /// not counted.
     pub fn of_stored(
         definition: Option<&Definition>,
         answers: &str,
@@ -160,7 +162,8 @@ impl<'b> Head<'b> {
     }
 }
 
-/// The contributions of a delta's bytes, one after another: for each its head, and then its answers to the end.
+/// The contributions of a delta's bytes, one after another: for each its head, and then its answers
+/// to the end.
 pub(super) struct Entries<'b>(Reader<'b>);
 
 pub(super) fn entries(bytes: &[u8]) -> Entries<'_> {
@@ -195,8 +198,8 @@ impl<'b> Entries<'b> {
 pub(super) struct Answers<'r, 'b>(&'r mut Reader<'b>);
 
 impl Answers<'_, '_> {
-    /// The next question that was answered: its place in the definition, and its sum. Ask for all its keys before
-    /// the one after it.
+    /// The next question that was answered: its place in the definition, and its sum. Ask for all
+    /// its keys before the one after it.
     pub(super) fn question(&mut self) -> Result<Option<(u16, i128)>, Damaged> {
         let Some(head) = self.0.number()?.checked_sub(1) else { return Ok(None) };
         let place = u16::try_from(head >> 1).map_err(|_| Damaged("no such question"))?;

@@ -19,11 +19,14 @@ pub enum Counted<'q> {
     Scale { max: u32 },
     /// The key is the place of the word.
     Words(&'static [&'static str]),
-    /// The key is the place of the option; an answer of the respondent's own comes after all of them.
+    /// The key is the place of the option; an answer of the respondent's own comes after all of
+    /// them.
     Options { options: &'q [Choice], several: bool },
-    /// One key for each option: its place among the options times their number, plus its rank from 0.
+    /// One key for each option: its place among the options times their number, plus its rank from
+    /// 0.
     Ranking(&'q [Choice]),
-    /// One key for each row: the place of the row times the number of columns, plus that of the column.
+    /// One key for each row: the place of the row times the number of columns, plus that of the
+    /// column.
     Matrix { rows: &'q [Choice], columns: &'q [Choice] },
     /// The key is a [`super::NumberBin`]; numbers are summed up, too.
     Number,

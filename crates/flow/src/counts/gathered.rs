@@ -1,7 +1,7 @@
 //! The bytes of a delta, put together by what they have in common.
 //!
-//! Responses with the same tags go to the same segments, and most of a batch have the same. So their answers are added up
-//! once, and only the sum is put to each segment.
+//! Responses with the same tags go to the same segments, and most of a batch have the same. So
+//! their answers are added up once, and only the sum is put to each segment.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -55,7 +55,8 @@ impl<'b> Gathered<'b> {
         tags.filter_map(|(name, value)| value.map(|value| segment(name, value))).collect()
     }
 
-    /// What is added, and then what is taken away: so that no value is given a count of its own for its removal.
+    /// What is added, and then what is taken away: so that no value is given a count of its own for
+    /// its removal.
     pub(super) fn in_order(&self) -> impl Iterator<Item = &(Head<'b>, Counts)> {
         let of_sign = |sign| self.sums.iter().filter(move |(head, _)| head.sign == sign);
         of_sign(1).chain(of_sign(-1))

@@ -1,11 +1,13 @@
-//! Which names and values of tags are not counted separately: a Bloom filter, so that any number of them takes bounded room.
+//! Which names and values of tags are not counted separately: a Bloom filter, so that any number of
+//! them takes bounded room.
 //!
-//! It never misses one that was added. It may report one that was not: that one is then counted with the others, too,
-//! from its first response on, so counts stay exact.
+//! It never misses one that was added. It may report one that was not: that one is then counted
+//! with the others, too, from its first response on, so counts stay exact.
 
 use super::bytes::{Damaged, Reader};
 
-/// A power of two: 32 KiB. With 10,000 entries, one other in 2,500 is reported wrongly; with 100,000, one in three.
+/// A power of two: 32 KiB. With 10,000 entries, one other in 2,500 is reported wrongly; with
+/// 100,000, one in three.
 const BITS: u64 = 1 << 18;
 const BYTES: usize = (BITS / 8) as usize;
 const HASHES: u64 = 4;
@@ -68,7 +70,8 @@ fn empty() -> Box<[u8]> {
 
 /// The bytes and bits of a key. They are stored, so they must never change.
 fn places(key: &[u8]) -> impl Iterator<Item = (usize, u8)> {
-    // FNV-1a, and then the last step of SplitMix64, since the first alone mixes its high bits poorly.
+    // FNV-1a, and then the last step of SplitMix64, since the first alone mixes its high bits
+    // poorly.
     let mut hash = key.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });

@@ -1,8 +1,9 @@
 //! Numbers as answers: put into bins that are few by construction, and summed up exactly.
 //!
-//! A whole number below a thousand is a bin of its own; any other goes by its first two digits. So there are about two
-//! hundred bins for everything from a hundredth to a million, no bound has to be known ahead, and nothing
-//! needs a limit. The sum is of millionths, so that what was added can be taken away to the last digit.
+//! A whole number below a thousand is a bin of its own; any other goes by its first two digits. So
+//! there are about two hundred bins for everything from a hundredth to a million, no bound has to
+//! be known ahead, and nothing needs a limit. The sum is of millionths, so that what was added can
+//! be taken away to the last digit.
 
 /// How many units of a sum make one.
 pub const SUM_UNIT: i128 = 1_000_000;
@@ -41,10 +42,11 @@ impl NumberBin {
     }
 }
 
-/// The bin of a plain decimal number and what it adds to the sum; nothing if the text is no such number.
+/// The bin of a plain decimal number and what it adds to the sum; nothing if the text is no such
+/// number.
 ///
-/// The key holds, from its lowest bit: whether it is negative; whether it goes by two digits; and the whole number, or
-/// the two digits and the place of the first one.
+/// The key holds, from its lowest bit: whether it is negative; whether it goes by two digits; and
+/// the whole number, or the two digits and the place of the first one.
 pub(super) fn key_and_sum(text: &str) -> Option<(u32, i128)> {
     if !crate::question::decimal::is_decimal(text) {
         return None;

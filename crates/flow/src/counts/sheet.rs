@@ -1,7 +1,9 @@
-//! One day of one version: its counts, and those of the responses with each value of a tag that is counted separately.
+//! One day of one version: its counts, and those of the responses with each value of a tag that is
+//! counted separately.
 //!
-//! It is kept in parts, one for all responses and one for each such value (a segment), so that a reader takes no more of
-//! it than asked for. Which values are counted separately stands in the part for all.
+//! It is kept in parts, one for all responses and one for each such value (a segment), so that a
+//! reader takes no more of it than asked for. Which values are counted separately stands in the
+//! part for all.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +43,8 @@ enum Kept {
     One(Vec<u8>),
 }
 
-/// A part of a sheet as it is to be stored: the counts that are asked for most, and all of it as bytes. Without
-/// bytes, nothing is left of it.
+/// A part of a sheet as it is to be stored: the counts that are asked for most, and all of it as
+/// bytes. Without bytes, nothing is left of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub segment: Vec<u8>,
@@ -63,8 +65,9 @@ impl Sheet {
         Self { tags, ..Self::default() }
     }
 
-    /// Whether the day should be counted again from its responses: some of its tags are hidden, and since they were hidden
-    /// its responses have doubled, so that others may be the most frequent now.
+    /// Whether the day should be counted again from its responses: some of its tags are hidden, and
+    /// since they were hidden its responses have doubled, so that others may be the most frequent
+    /// now.
     pub fn is_due_for_recount(&self) -> bool {
         self.tags.is_due(self.all.responses)
     }
@@ -129,7 +132,8 @@ impl Sheet {
         self.tags.names.iter().map(|(name, tally)| (name.as_str(), tally))
     }
 
-    /// Whether there may be responses with this value of a tag that are not counted separately, hence not in its segment.
+    /// Whether there may be responses with this value of a tag that are not counted separately,
+    /// hence not in its segment.
     pub fn may_hide(&self, name: &str, value: &str) -> bool {
         match self.tags.names.get(name) {
             Some(tally) => !tally.values.contains_key(value) && tally.others.unwrap_or(0) > 0,
@@ -151,7 +155,8 @@ impl Sheet {
         self.all.is_zero() && self.tags.is_zero()
     }
 
-    /// The parts that must be stored again. Empty ones are deleted, together with the texts of their tags.
+    /// The parts that must be stored again. Empty ones are deleted, together with the texts of
+    /// their tags.
     pub fn into_parts(mut self) -> Vec<Part> {
         self.tidy();
         let mut parts = Vec::with_capacity(1 + self.segments.len());

@@ -1,12 +1,14 @@
 //! Which values of which tags are counted separately, and how often each came.
 //!
-//! A version and day has room for a number of names and values. When that is used up, the most frequent stay: the other
-//! values are added to the "others" of their name, the other names are no longer counted, and both are noted as hidden.
-//! What is hidden stays so until the day is counted again from its responses. Hence every response with one value is
-//! counted in one place at any time, and is found there when it is taken away: all counts are exact.
+//! A version and day has room for a number of names and values. When that is used up, the most
+//! frequent stay: the other values are added to the "others" of their name, the other names are no
+//! longer counted, and both are noted as hidden. What is hidden stays so until the day is counted
+//! again from its responses. Hence every response with one value is counted in one place at any
+//! time, and is found there when it is taken away: all counts are exact.
 //!
-//! The most frequent so far need not be the most frequent later. So once the responses have doubled, the day is due to be
-//! counted again, and a [`super::TagCensus`] of all its responses chooses what is counted separately.
+//! The most frequent so far need not be the most frequent later. So once the responses have
+//! doubled, the day is due to be counted again, and a [`super::TagCensus`] of all its responses
+//! chooses what is counted separately.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,14 +19,16 @@ use super::segment::segment;
 
 /// Names of tags that stay when there are more than [`TAG_NAMES_ROOM`], for a version and day.
 pub const TAG_NAMES_MAX: usize = 16;
-/// Values of each tag that stay when all tags have more than [`TAG_VALUES_ROOM`], for a version and day.
+/// Values of each tag that stay when all tags have more than [`TAG_VALUES_ROOM`], for a version and
+/// day.
 pub const TAG_VALUES_MAX: usize = 32;
 /// Names of tags for a version and day.
 pub const TAG_NAMES_ROOM: usize = 64;
-/// Values of all tags together for a version and day. A real value that comes at least once among so many is not lost.
+/// Values of all tags together for a version and day. A real value that comes at least once among
+/// so many is not lost.
 pub const TAG_VALUES_ROOM: usize = 1_024;
-/// A day with more responses is not counted again for its tags: all of them are read in one transaction, which must stay
-/// short.
+/// A day with more responses is not counted again for its tags: all of them are read in one
+/// transaction, which must stay short.
 pub const TAGS_RECOUNT_RESPONSES_MAX: i64 = 20_000;
 
 /// The values of one tag.
@@ -50,7 +54,8 @@ pub(super) struct Tags {
     pub(super) is_full: bool,
     /// Names, and values of names, that are not counted separately.
     hidden: Hidden,
-    /// How many responses there were when the first of them were hidden; absent until they are stored.
+    /// How many responses there were when the first of them were hidden; absent until they are
+    /// stored.
     hidden_at: Option<i64>,
 }
 
@@ -91,7 +96,8 @@ impl Tags {
         false
     }
 
-    /// Hides all but the most frequent, if there is more than there is room for; gives the segments that are gone.
+    /// Hides all but the most frequent, if there is more than there is room for; gives the segments
+    /// that are gone.
     pub(super) fn make_room(&mut self) -> Vec<Vec<u8>> {
         let values: usize = self.names.values().map(|tally| tally.values.len()).sum();
         if self.names.len() <= TAG_NAMES_ROOM && values <= TAG_VALUES_ROOM {

@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use super::bytes::{Damaged, Reader, put, put_signed};
 use super::contribution::Answers;
 
-/// Keys of all questions together that are counted separately: of all responses of a version and day, and of those with one value
-/// of a tag. A key and its count take a few bytes, so a part of a sheet stays below 600 KB and a segment below 120 KB.
+/// Keys of all questions together that are counted separately: of all responses of a version and
+/// day, and of those with one value of a tag. A key and its count take a few bytes, so a part of a
+/// sheet stays below 600 KB and a segment below 120 KB.
 pub const KEYS_MAX: usize = 50_000;
 pub const SEGMENT_KEYS_MAX: usize = 10_000;
-/// What has no room is counted under this key, and once a question has it, no new key of that question is counted separately. So every
-/// answer is counted in one place, and is found there when it is taken away. No answer has this key of its own.
+/// What has no room is counted under this key, and once a question has it, no new key of that
+/// question is counted separately. So every answer is counted in one place, and is found there when
+/// it is taken away. No answer has this key of its own.
 pub const OTHERS: u32 = u32::MAX - 1;
 
 /// How many responses there are, and how often what was answered.

@@ -28,7 +28,8 @@ pub const CONDITION_DEPTH_MAX: usize = 8;
 pub const CONDITION_ITEMS_MAX: usize = 100;
 pub const CONDITION_TEXT_CHARS_MAX: usize = 500;
 
-/// The longest answer, all items of a list together; so also the largest `minLength` or `maxLength`.
+/// The longest answer, all items of a list together; so also the largest `minLength` or
+/// `maxLength`.
 pub const ANSWER_CHARS_MAX: u32 = 16_384;
 /// The longest answer to a `longText` without `maxLength`.
 pub const LONG_TEXT_CHARS_DEFAULT: u32 = 4_000;

@@ -141,9 +141,9 @@ impl Definition {
         self.by_id.iter().map(|&at| (at, &self.questions[at]))
     }
 
-    /// The answers without those to questions that earlier answers hide. A page that asks one question
-    /// after another sends these: if a respondent goes back and changes an answer, answers to questions
-    /// that are no longer asked do not count.
+    /// The answers without those to questions that earlier answers hide. A page that asks one
+    /// question after another sends these: if a respondent goes back and changes an answer, answers
+    /// to questions that are no longer asked do not count.
     #[must_use]
     pub fn reached<'a>(&self, mut answers: TextMap<'a>) -> TextMap<'a> {
         for question in &self.questions {
@@ -185,8 +185,9 @@ pub fn stored(json: &str) -> Result<Definition, String> {
     })
 }
 
-/// Checks a draft that is to be published: [`check`], and the rules that older versions were published without.
-/// Those versions must still be readable, so these rules are not part of [`check`].
+/// Checks a draft that is to be published: [`check`], and the rules that older versions were
+/// published without. Those versions must still be readable, so these rules are not part of
+/// [`check`].
 pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
     let checked = check(draft);
     let redirect = draft.pointer("/ending/redirectUrl").and_then(Value::as_str);

@@ -1,8 +1,8 @@
 //! The part of a draft that can be shown, for the author's preview.
 //!
-//! A page can be made of a definition only, and a draft is one only when it is finished. So faults are repaired for
-//! display: a missing text gets a placeholder, and anything else is removed, with as little around it as possible.
-//! The result is never stored or published.
+//! A page can be made of a definition only, and a draft is one only when it is finished. So faults
+//! are repaired for display: a missing text gets a placeholder, and anything else is removed, with
+//! as little around it as possible. The result is never stored or published.
 
 use std::cmp::Reverse;
 
@@ -25,7 +25,8 @@ pub fn presentable(draft: &Value) -> Option<(Definition, Vec<String>)> {
             Ok(definition) => return Some((definition, left_out)),
             Err(faults) => faults,
         };
-        // From the last to the first, so that what goes from a list does not move what is still to go.
+        // From the last to the first, so that what goes from a list does not move what is still to
+        // go.
         let mut pointers: Vec<Vec<String>> = faults.iter().map(|it| steps(&it.pointer)).collect();
         pointers.sort_by_key(|pointer| Reverse(place_of(pointer)));
         pointers.dedup();

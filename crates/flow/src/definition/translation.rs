@@ -1,8 +1,8 @@
 //! The texts of a definition in other languages.
 //!
 //! A translation may leave texts out (the default language then stands in), but may hold only texts
-//! that the definition has: so a text that was removed or renamed is a fault, not a silent leftover.
-//! Which texts a question has is the business of its type.
+//! that the definition has: so a text that was removed or renamed is a fault, not a silent
+//! leftover. Which texts a question has is the business of its type.
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,8 @@ const REST_BYTES: usize = 16 * 1024;
 /// Quotes, colon and comma around the id of an answer.
 const KEY_OVERHEAD_BYTES: usize = 4;
 
-/// Every warning about this definition on a server that takes bodies of at most `body_bytes_max` bytes.
+/// Every warning about this definition on a server that takes bodies of at most `body_bytes_max`
+/// bytes.
 pub fn warnings(definition: &Definition, body_bytes_max: usize) -> Vec<Fault> {
     let questions = definition.questions().iter();
     let answers: usize = questions

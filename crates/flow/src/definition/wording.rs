@@ -1,4 +1,5 @@
-//! The texts of a definition as one reader gets them: in the language that fits, else in the default one.
+//! The texts of a definition as one reader gets them: in the language that fits, else in the
+//! default one.
 
 use super::{Definition, TranslatedText, Translation};
 use crate::locale;

@@ -1,8 +1,9 @@
 //! A condition in plain English, for authors: `“Which plan?” is “Pro” and “Seats” is more than 5`.
 //!
-//! Questions are named by their prompts and options by their labels, since ids mean nothing to readers who
-//! did not choose them. The editor has its own script for drafts;
-//! both pass `tests/condition_words.json`. Deliberately absent: other languages. Authors' pages are in English.
+//! Questions are named by their prompts and options by their labels, since ids mean nothing to
+//! readers who did not choose them. The editor has its own script for drafts; both pass
+//! `tests/condition_words.json`. Deliberately absent: other languages. Authors' pages are in
+//! English.
 
 use super::{Condition, Operand, Test};
 use crate::question::Question;
@@ -13,13 +14,14 @@ use crate::question::rules::Comparable;
 const NAME_CHARS_MAX: usize = 60;
 
 impl Condition {
-    /// The condition as a sentence without its end. What it names should be among `questions`, where it is
-    /// spoken of by its text; what is not there is spoken of by its id.
+    /// The condition as a sentence without its end. What it names should be among `questions`,
+    /// where it is spoken of by its text; what is not there is spoken of by its id.
     pub fn in_words(&self, questions: &[Question]) -> String {
         self.part(questions, false)
     }
 
-    /// `inner` says that the words stand among others, so that those joined by and/or need brackets.
+    /// `inner` says that the words stand among others, so that those joined by and/or need
+    /// brackets.
     fn part(&self, questions: &[Question], inner: bool) -> String {
         let joined = |conditions: &[Self], word: &str| {
             let is_one = conditions.len() == 1;

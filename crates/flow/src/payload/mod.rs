@@ -1,7 +1,7 @@
 //! The table of payload generations: the forms in which a snapshot is served.
 //!
-//! A generation, once served, never changes its bytes. A new one is one new file in this folder and one line in the
-//! table below (with its `mod`); nothing else names a generation.
+//! A generation, once served, never changes its bytes. A new one is one new file in this folder and
+//! one line in the table below (with its `mod`); nothing else names a generation.
 
 mod g4;
 

@@ -23,7 +23,8 @@ impl Problems<'_> {
     }
 }
 
-/// The answer where one text is meant; a list of one is that text, any other list is the wrong kind.
+/// The answer where one text is meant; a list of one is that text, any other list is the wrong
+/// kind.
 pub(crate) fn one<'t>(answer: &'t Texts<'_>, problems: &mut Problems<'_>) -> Option<&'t str> {
     if let [text] = answer.as_slice() {
         return Some(text);

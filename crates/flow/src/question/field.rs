@@ -1,4 +1,5 @@
-//! The fields that only some types have: one description feeds the JSON Schema and the author's form.
+//! The fields that only some types have: one description feeds the JSON Schema and the author's
+//! form.
 
 use std::ops::RangeInclusive;
 

@@ -1,8 +1,9 @@
 //! How an answer is given: the kinds of controls that there are, with what each needs to know.
 //!
-//! A question type chooses one of these. Forms, their parsing, the script of the hosted page, thumbnails and example
-//! answers match on it and never on the type, so a new type that is asked for in one of these ways needs nothing there.
-//! A new kind of control is a new variant here; the compiler then names every place that must know it.
+//! A question type chooses one of these. Forms, their parsing, the script of the hosted page,
+//! thumbnails and example answers match on it and never on the type, so a new type that is asked
+//! for in one of these ways needs nothing there. A new kind of control is a new variant here; the
+//! compiler then names every place that must know it.
 
 use serde::Serialize;
 
@@ -126,7 +127,8 @@ impl Input<'_> {
         matches!(self, Self::Line { format: Format::Text, .. } | Self::Paragraph { .. })
     }
 
-    /// Whether answers given before and after a change of this field do not compare, because the scale is another.
+    /// Whether answers given before and after a change of this field do not compare, because the
+    /// scale is another.
     pub(crate) fn is_scale(&self, field: &str) -> bool {
         match self {
             Self::Order { .. } => field == "options",

@@ -1,11 +1,12 @@
 //! Questions: what all of them have, and the one table of their types.
 //!
 //! A type is one file that says everything about it (its fields, their rules, what it admits as an
-//! answer, the control that it is answered with, how its answers are counted, what conditions may ask of it, its texts), and one line in [`types`].
-//! Nothing else in the project lists the types.
+//! answer, the control that it is answered with, how its answers are counted, what conditions may
+//! ask of it, its texts), and one line in [`types`]. Nothing else in the project lists the types.
 //!
-//! An answer that is an empty text, an empty list or a list of one empty text is no answer. A text and
-//! a list of one text are the same answer; [`crate::judge::canonicalise`] gives it the form of its type.
+//! An answer that is an empty text, an empty list or a list of one empty text is no answer. A text
+//! and a list of one text are the same answer; [`crate::judge::canonicalise`] gives it the form of
+//! its type.
 
 mod answer;
 pub mod choice;

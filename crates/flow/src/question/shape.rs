@@ -1,4 +1,5 @@
-//! What kind of value an answer is, and how it reads: for code that exports, searches or shows answers.
+//! What kind of value an answer is, and how it reads: for code that exports, searches or shows
+//! answers.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Reads stored maps of texts back: answers by question id, tags by name.
 //!
-//! Lists and exports read every response of a flow, so nothing is built here that outlives a read: a
-//! text borrows from the JSON unless an escape forces a copy.
+//! Lists and exports read every response of a flow, so nothing is built here that outlives a read:
+//! a text borrows from the JSON unless an escape forces a copy.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,8 +10,8 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::text_map::Texts;
 
-/// Calls `each` with every name and its texts, in the order in which they stand. What is neither a text nor
-/// a list of texts is left out; JSON that is no object has no entries.
+/// Calls `each` with every name and its texts, in the order in which they stand. What is neither a
+/// text nor a list of texts is left out; JSON that is no object has no entries.
 pub fn each_entry<'j>(
     json: &'j str,
     each: impl FnMut(Cow<'j, str>, Texts<'j>),

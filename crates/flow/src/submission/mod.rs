@@ -2,8 +2,8 @@
 //!
 //! Shape is what can be said without knowing the version: types, limits, formats. The input is read
 //! in one pass into a [`tree`] that borrows from it, then [`rules`] walk the tree and either build
-//! the submission out of its parts or report everything that is wrong at once. A text is copied only
-//! where an escape forces it, because this runs for every submission.
+//! the submission out of its parts or report everything that is wrong at once. A text is copied
+//! only where an escape forces it, because this runs for every submission.
 //!
 //! Deliberately absent: whether the version exists or accepts, and whether an answer fits its
 //! question. Those are judged later, against the version.

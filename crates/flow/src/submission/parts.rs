@@ -62,8 +62,8 @@ pub struct Identity<'a> {
     pub value: Cow<'a, str>,
 }
 
-/// What the client reports about the page and the browser; the fields stand in the order of their names,
-/// as they are stored.
+/// What the client reports about the page and the browser; the fields stand in the order of their
+/// names, as they are stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Context<'a> {

@@ -1,8 +1,8 @@
 //! The shape rules, field by field, in the order of the contract's table.
 //!
 //! Every rule takes its part out of the tree, reports what is wrong with it, and goes on: a client
-//! learns all faults of the shape from one reply. A list or map that has too many entries is reported
-//! as such and not looked into, so the number of issues is bounded too.
+//! learns all faults of the shape from one reply. A list or map that has too many entries is
+//! reported as such and not looked into, so the number of issues is bounded too.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! The parts of a submission as they are stored: compact JSON, keys in order, the same bytes for the
-//! same content.
+//! The parts of a submission as they are stored: compact JSON, keys in order, the same bytes for
+//! the same content.
 //!
 //! They are written here and not by a serialiser, because this runs for every submission and nearly
 //! every text needs no escape, so it is copied as a whole. What does need one goes the general way.
@@ -39,8 +39,8 @@ pub(super) fn context_json(fields: &Context<'_>) -> Option<String> {
     (*fields != Context::default()).then(|| context(fields))
 }
 
-/// Answers or tags as they were stored; nothing if the JSON is no object. What is neither a text nor a
-/// list of texts is skipped.
+/// Answers or tags as they were stored; nothing if the JSON is no object. What is neither a text
+/// nor a list of texts is skipped.
 pub(crate) fn stored_texts(json: &str) -> Option<TextMap<'_>> {
     let Some(Node::Object(object)) = tree::read_all(json) else { return None };
     let texts = |node| match node {
@@ -93,8 +93,8 @@ pub fn identities_json<'a>(identities: impl IntoIterator<Item = &'a Identity<'a>
     identities_json_without_proof(identities, |_| false)
 }
 
-/// The same, with a mark on those that the token of a verified respondent does not prove. It is written
-/// only if it is needed: see [`identities_with_proof`].
+/// The same, with a mark on those that the token of a verified respondent does not prove. It is
+/// written only if it is needed: see [`identities_with_proof`].
 pub fn identities_json_without_proof<'a>(
     identities: impl IntoIterator<Item = &'a Identity<'a>>,
     is_unproven: impl Fn(&Identity<'_>) -> bool,
@@ -113,8 +113,9 @@ pub fn identities_json_without_proof<'a>(
     out
 }
 
-/// Stored identities as JSON in which each has `verified`. Of a response whose `userId` was proven, every
-/// `userId` and `traits.email` was, unless a mark says otherwise. JSON that cannot be read stays as it is.
+/// Stored identities as JSON in which each has `verified`. Of a response whose `userId` was proven,
+/// every `userId` and `traits.email` was, unless a mark says otherwise. JSON that cannot be read
+/// stays as it is.
 pub fn identities_with_proof(stored: &str, is_user_id_proven: bool) -> String {
     #[derive(Serialize, Deserialize)]
     struct Stored<'a> {

@@ -1,14 +1,15 @@
 //! What superjson says about a submission besides its JSON.
 //!
-//! A client with a superjson transformer sends `{"json":…,"meta":…}`. `meta.values` names each value
-//! whose type JSON lacks. `undefined` is sent as null, which means absent in a submission anyway; every
-//! other type is refused, since its JSON form is an internal matter of superjson. Fields that a
-//! submission does not have are ignored whatever their type, and so is the type of a value in `context`,
-//! which never costs an answer.
+//! A client with a superjson transformer sends `{"json":…,"meta":…}`. `meta.values` names each
+//! value whose type JSON lacks. `undefined` is sent as null, which means absent in a submission
+//! anyway; every other type is refused, since its JSON form is an internal matter of superjson.
+//! Fields that a submission does not have are ignored whatever their type, and so is the type of a
+//! value in `context`, which never costs an answer.
 //!
-//! `meta.referentialEqualities` lists the places that hold the same object. A client that was created
-//! with `dedupe` sends null in all of them but the first, so these are filled in here; the number of
-//! bytes copied is limited. Deliberately absent: an object that contains itself. It stays null.
+//! `meta.referentialEqualities` lists the places that hold the same object. A client that was
+//! created with `dedupe` sends null in all of them but the first, so these are filled in here; the
+//! number of bytes copied is limited. Deliberately absent: an object that contains itself. It stays
+//! null.
 
 use super::report::{Part, Report};
 use super::rules::FIELDS;
@@ -178,8 +179,8 @@ fn size(node: &Node<'_>) -> usize {
         }
 }
 
-/// The steps of a path: separated by dots; a backslash before a dot or a backslash escapes it. Deeper
-/// steps than a submission can have are left out.
+/// The steps of a path: separated by dots; a backslash before a dot or a backslash escapes it.
+/// Deeper steps than a submission can have are left out.
 fn steps(path: &str) -> Vec<String> {
     let mut steps = Vec::new();
     let mut step = String::new();

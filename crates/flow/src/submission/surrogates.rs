@@ -1,8 +1,8 @@
 //! Escapes of half a character.
 //!
-//! JavaScript counts texts in units of UTF-16, so `"😀".slice(0, 1)` is half of a surrogate pair. It is
-//! sent as `"\ud83d"`, which is JSON but no Unicode text. Each such half is replaced by U+FFFD, as every
-//! UTF-8 encoder does. This runs only for an input that could not be read otherwise.
+//! JavaScript counts texts in units of UTF-16, so `"😀".slice(0, 1)` is half of a surrogate pair. It
+//! is sent as `"\ud83d"`, which is JSON but no Unicode text. Each such half is replaced by U+FFFD,
+//! as every UTF-8 encoder does. This runs only for an input that could not be read otherwise.
 
 const HIGH: std::ops::RangeInclusive<u16> = 0xD800..=0xDBFF;
 const LOW: std::ops::RangeInclusive<u16> = 0xDC00..=0xDFFF;

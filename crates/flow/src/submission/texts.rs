@@ -1,7 +1,8 @@
 //! The two flat maps of texts: answers by question id, tags by name.
 //!
 //! Each entry gives at most one issue for its key and one for its value, so that a long key is not
-//! sent back many times over. The rules are the same whether a value was read from JSON or built as texts.
+//! sent back many times over. The rules are the same whether a value was read from JSON or built as
+//! texts.
 
 use std::borrow::Cow;
 
@@ -26,7 +27,8 @@ const TEXTS: &str = "a string or an array of strings";
 
 /// A value that should be a text or a list of texts.
 pub(super) trait Value<'a> {
-    /// The texts; otherwise the first thing wrong with them is reported, with `nested` for a list in a list.
+    /// The texts; otherwise the first thing wrong with them is reported, with `nested` for a list
+    /// in a list.
     fn texts(
         self,
         items_max: usize,

@@ -1,9 +1,9 @@
 //! JSON as a tree that borrows its texts from the input.
 //!
 //! It differs from a general JSON value in what it refuses to spend: nesting stops at
-//! [`DEPTH_MAX`], top-level fields that nobody asked for are read past without being kept, and of an
-//! overlong list only enough is kept to see that it is overlong. The value of a number is not kept,
-//! since no field of a submission is one.
+//! [`DEPTH_MAX`], top-level fields that nobody asked for are read past without being kept, and of
+//! an overlong list only enough is kept to see that it is overlong. The value of a number is not
+//! kept, since no field of a submission is one.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -76,8 +76,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value of a field, or the item whose index this is. An object that is larger than any rule
-    /// allows has none, so that no lookup takes long.
+    /// The value of a field, or the item whose index this is. An object that is larger than any
+    /// rule allows has none, so that no lookup takes long.
     pub(super) fn child_mut(&mut self, step: &str) -> Option<&mut Node<'a>> {
         match self {
             Self::List(items) => items.get_mut(step.parse::<usize>().ok()?),
@@ -151,8 +151,8 @@ fn read_text<'a>(text: &'a str, fields: &[&str]) -> serde_json::Result<Node<'a>>
     Ok(node)
 }
 
-/// Whether an input may be a superjson envelope, by its first key alone: every key of an envelope is
-/// `json` or `meta`.
+/// Whether an input may be a superjson envelope, by its first key alone: every key of an envelope
+/// is `json` or `meta`.
 pub(super) fn may_be_envelope(input: &[u8]) -> bool {
     let input = input.strip_prefix(BYTE_ORDER_MARK).unwrap_or(input).trim_ascii_start();
     let Some(fields) = input.strip_prefix(b"{") else { return false };

@@ -1,11 +1,12 @@
 //! What is kept back of a submission whose respondent did not agree to be known.
 //!
-//! Identities have fields of their own, and are dropped whole elsewhere. But the address of a page may bear them as
-//! well: a personal link has the invitation's id, a hosted page takes `identities.userId=…`, and either may come
-//! back as the referrer of the next page. So texts that a browser fills in, and tags, are looked through, and
-//! what leads to a person is cut out of them: the values of parameters that name somebody, ids of invitations by
-//! their form, and whatever this submission or its token says of who sent it. Letter case does not matter. A tag
-//! or a locale that has such a value in its name is dropped.
+//! Identities have fields of their own, and are dropped whole elsewhere. But the address of a page
+//! may bear them as well: a personal link has the invitation's id, a hosted page takes
+//! `identities.userId=…`, and either may come back as the referrer of the next page. So texts that
+//! a browser fills in, and tags, are looked through, and what leads to a person is cut out of them:
+//! the values of parameters that name somebody, ids of invitations by their form, and whatever this
+//! submission or its token says of who sent it. Letter case does not matter. A tag or a locale that
+//! has such a value in its name is dropped.
 //!
 //! Deliberately absent: the answers. They are what the respondent chose to say.
 
@@ -32,8 +33,9 @@ pub struct Unlinked {
     pub unreadable: Vec<&'static str>,
 }
 
-/// Takes out of stored tags and context what leads to the respondent, who is named by the identities
-/// stored with them and by those of the profile. What cannot be read cannot be searched either, so nothing of it stays.
+/// Takes out of stored tags and context what leads to the respondent, who is named by the
+/// identities stored with them and by those of the profile. What cannot be read cannot be searched
+/// either, so nothing of it stays.
 pub fn without_respondent(
     identities: Option<&str>,
     profile: &[Known],
@@ -149,7 +151,8 @@ impl<'n> Names<'n> {
         self.may_be_in(text) && self.without(text, ESCAPES_MAX) != text
     }
 
-    /// Whether it is worth looking closer; nearly never. Every text of every such submission comes here.
+    /// Whether it is worth looking closer; nearly never. Every text of every such submission comes
+    /// here.
     fn may_be_in(&self, text: &str) -> bool {
         let found = text.bytes().fold(0, |found, byte| found | TELLING[usize::from(byte)]);
         found & ESCAPE != 0
@@ -163,8 +166,8 @@ impl<'n> Names<'n> {
             })
     }
 
-    /// A text without what names somebody. It is split at the marks of an address, so that parameters are found,
-    /// and escaped parts are searched as what they stand for.
+    /// A text without what names somebody. It is split at the marks of an address, so that
+    /// parameters are found, and escaped parts are searched as what they stand for.
     fn without(&self, text: &str, escapes: usize) -> String {
         // Before it is taken apart: an id may hold a mark.
         let text = self.search.get_or_init(|| Search::new(self.all())).cut_from(text);
@@ -201,8 +204,8 @@ const UNDERSCORE: u8 = 4;
 const EQUALS: u8 = 8;
 const NOT_ASCII: u8 = 16;
 
-/// Characters that stand in every text in which somebody may be named, but for a bare user id. By a table a byte costs three
-/// instructions; by comparisons it was thirty.
+/// Characters that stand in every text in which somebody may be named, but for a bare user id. By a
+/// table a byte costs three instructions; by comparisons it was thirty.
 const TELLING: [u8; 256] = {
     let mut telling = [0; 256];
     telling[b'%' as usize] = ESCAPE;

@@ -1,8 +1,9 @@
 //! The words of free texts: which ones stand in many answers.
 //!
-//! A word is a run of letters and digits, apostrophes and hyphens within it included, in lower case. What every text
-//! of a language has ([`stop`]) says nothing about this one and is left out. Languages that do not part their
-//! words by spaces are not cut up: that needs a dictionary, which is deliberately absent.
+//! A word is a run of letters and digits, apostrophes and hyphens within it included, in lower
+//! case. What every text of a language has ([`stop`]) says nothing about this one and is left out.
+//! Languages that do not part their words by spaces are not cut up: that needs a dictionary, which
+//! is deliberately absent.
 
 mod stop;
 
@@ -12,8 +13,8 @@ use std::collections::{HashMap, HashSet};
 const CHARS_MAX: usize = 40;
 const CHARS_MIN: usize = 2;
 
-/// In how many of these texts each word stands, the most frequent first, then by the alphabet. A word that only
-/// one text of several has is left out.
+/// In how many of these texts each word stands, the most frequent first, then by the alphabet. A
+/// word that only one text of several has is left out.
 pub fn frequent<'t>(texts: impl IntoIterator<Item = &'t str>, most: usize) -> Vec<(String, u64)> {
     let mut counts: HashMap<String, u64> = HashMap::new();
     let mut several = 0;

@@ -203,7 +203,8 @@ fn refuses_answer(
     let broken = breakage::changed(valid, &path, answer);
     let found = found(&verdict(snapshot, &broken));
     prop_assert!(found.contains(&(code, path.clone())), "{} {:?} {}", code, found, broken);
-    // A broken row of a required matrix is also a row without an answer; nothing else comes in pairs.
+    // A broken row of a required matrix is also a row without an answer; nothing else comes in
+    // pairs.
     let known =
         |issue: &(&str, Value)| issue.1 == path && [code, "answer_required"].contains(&issue.0);
     prop_assert!(found.iter().all(known), "{} {:?} {}", code, found, broken);

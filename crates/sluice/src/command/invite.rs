@@ -1,7 +1,8 @@
 //! `sluice invite`: people are invited one by one or from a file, listed, and uninvited.
 //!
-//! A file is sent in parts, twice: first only to be checked, so that nobody is invited while any line is at
-//! fault, then for good. So there is something to see while it goes on, and no file is too long.
+//! A file is sent in parts, twice: first only to be checked, so that nobody is invited while any
+//! line is at fault, then for good. So there is something to see while it goes on, and no file is
+//! too long.
 
 use std::fs::File;
 use std::io::Write as _;

@@ -1,8 +1,8 @@
 //! `sluice key rotate`: every signing secret and second factor sealed with a new master key.
 //!
-//! The old key is known until nothing needs it any more, so that a rotation that was cut short is simply run
-//! again. With a file all of it is done here; with the variable, which other nodes have, too, their operator
-//! does it in steps that this command tells.
+//! The old key is known until nothing needs it any more, so that a rotation that was cut short is
+//! simply run again. With a file all of it is done here; with the variable, which other nodes have,
+//! too, their operator does it in steps that this command tells.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! `sluice move`: everything of one store into another, then the proof.
 //!
-//! The source is read three times: to count (so that what cannot be read is found before anything is
-//! written), to copy, and to compare. The first and the last tally must agree, or somebody has written
-//! to it meanwhile; the destination's must agree with them.
+//! The source is read three times: to count (so that what cannot be read is found before anything
+//! is written), to copy, and to compare. The first and the last tally must agree, or somebody has
+//! written to it meanwhile; the destination's must agree with them.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -42,7 +42,8 @@ pub(crate) async fn run(command: RespondentCommand) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// Erases a respondent to the end. A server that has a lot to erase answers before it is done; it is asked again then.
+/// Erases a respondent to the end. A server that has a lot to erase answers before it is done; it
+/// is asked again then.
 async fn erase(server: &Server, who: WhoArgs, answers: &str) -> Result<Value, Failure> {
     let answers = ("answers", answers.to_owned());
     let mut erased = match who.respondent {

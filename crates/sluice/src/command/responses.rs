@@ -1,9 +1,9 @@
 //! `sluice responses tail`: asks for what came after the last response seen, again and again.
 //!
-//! Responses are listed in the order of their ids, which is nearly the order in which they are stored:
-//! where several nodes or connections store, one may become visible after a later id was printed. So
-//! every few seconds the list is read again from where all is settled, and what was not printed yet is
-//! ([`Printed`]). Each id is printed once; a late one comes out of its order.
+//! Responses are listed in the order of their ids, which is nearly the order in which they are
+//! stored: where several nodes or connections store, one may become visible after a later id was
+//! printed. So every few seconds the list is read again from where all is settled, and what was not
+//! printed yet is ([`Printed`]). Each id is printed once; a late one comes out of its order.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -97,8 +97,8 @@ impl Place {
             Since::All => {}
             Since::At(time) => place.from = Some(time.to_string()),
             Since::Now => {
-                // The server's newest rather than this machine's clock, which may differ. They count
-                // as printed; one that comes between them later does not.
+                // The server's newest rather than this machine's clock, which may differ. They
+                // count as printed; one that comes between them later does not.
                 let query = [("limit", PAGE_ITEMS.to_string()), ("order", "desc".to_owned())];
                 let mut newest = server.get(&place.path, &query).await?;
                 let Value::Array(mut items) = newest["items"].take() else { return Ok(place) };
@@ -145,7 +145,8 @@ impl Printed {
         Self { settled, recent, read, at_end: false, reread_at: now + REREAD_EVERY }
     }
 
-    /// Where the next page starts: after the last one, or, from time to time, after what is settled.
+    /// Where the next page starts: after the last one, or, from time to time, after what is
+    /// settled.
     fn after(&mut self, now: Instant) -> Option<String> {
         while let Some(entry) = self.recent.first_entry()
             && now.duration_since(*entry.get()) >= OVERLAP

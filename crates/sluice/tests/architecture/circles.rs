@@ -1,8 +1,8 @@
 //! Import circles inside one crate: files that import one another in a loop.
 //!
-//! A path that starts with `crate`, `self` or `super`, or with a module that the file declares, is an
-//! import of the file of the deepest module that it names. A file may use the items of the modules
-//! that it is part of: an import of an own ancestor is not counted.
+//! A path that starts with `crate`, `self` or `super`, or with a module that the file declares, is
+//! an import of the file of the deepest module that it names. A file may use the items of the
+//! modules that it is part of: an import of an own ancestor is not counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,7 +98,8 @@ fn absolute(own: &Module, path: &[String], known: &dyn Fn(&[String]) -> bool) ->
     Some(base)
 }
 
-/// Every path of two steps or more in this code; a group in braces is one path for each of its entries.
+/// Every path of two steps or more in this code; a group in braces is one path for each of its
+/// entries.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut rest = code;

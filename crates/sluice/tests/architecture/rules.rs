@@ -45,8 +45,8 @@ pub(crate) fn sibling_transport_import(source: &Source) -> Vec<String> {
     siblings.map(|name| format!("{} imports {name}", source.path)).collect()
 }
 
-/// Use cases take what they need from `Core` or a handle. One that imported `Engine` would close a circle around all
-/// of them.
+/// Use cases take what they need from `Core` or a handle. One that imported `Engine` would close a
+/// circle around all of them.
 pub(crate) fn use_case_imports_engine(source: &Source) -> Vec<String> {
     let Some(path) = source.path.strip_prefix("crates/engine/src/") else { return Vec::new() };
     unless(matches!(path, "engine.rs" | "lib.rs"), || source.lines_naming(&["crate::engine"]))
@@ -77,7 +77,8 @@ pub(crate) fn unwritten_code(source: &Source) -> Vec<String> {
     unless(!source.ships(), || source.lines_naming(&["todo!(", "unimplemented!("]))
 }
 
-/// A type of question is known to its own file and to the table alone; everything else goes by what it says of itself.
+/// A type of question is known to its own file and to the table alone; everything else goes by what
+/// it says of itself.
 pub(crate) fn question_type_outside_table(source: &Source) -> Vec<String> {
     let may = source.path.starts_with("crates/flow/src/question/types/");
     unless(!source.ships() || may, || variants_named(source, "QuestionType::"))
@@ -89,7 +90,8 @@ pub(crate) fn generation_outside_table(source: &Source) -> Vec<String> {
     unless(!source.ships() || may, || variants_named(source, "Generation::"))
 }
 
-/// One offence for each line that names a variant of this enum. `Enum::CONSTANT` and `Enum::function` are not one.
+/// One offence for each line that names a variant of this enum. `Enum::CONSTANT` and
+/// `Enum::function` are not one.
 fn variants_named(source: &Source, name: &str) -> Vec<String> {
     let names_variant = |line: &str| {
         line.match_indices(name).any(|(at, _)| {

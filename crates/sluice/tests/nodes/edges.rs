@@ -1,4 +1,5 @@
-//! A change on one node, and what the others do about it: at once nothing wrong, within a second the same.
+//! A change on one node, and what the others do about it: at once nothing wrong, within a second
+//! the same.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

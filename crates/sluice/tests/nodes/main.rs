@@ -1,5 +1,5 @@
-//! Several real servers over one real PostgreSQL: what holds between them, while it is away, and while
-//! it is brought up to date.
+//! Several real servers over one real PostgreSQL: what holds between them, while it is away, and
+//! while it is brought up to date.
 //!
 //! `SLUICE_PUBLISHES` and `SLUICE_RESTARTS` make the long runs; every figure is printed.
 

@@ -1,4 +1,5 @@
-//! Keys of identities over several nodes: a revocation on one is in force on the others within a second.
+//! Keys of identities over several nodes: a revocation on one is in force on the others within a
+//! second.
 
 use std::time::Duration;
 

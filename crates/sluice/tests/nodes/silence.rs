@@ -66,7 +66,8 @@ fn a_start_over_a_database_that_hangs_ends_with_a_reason_in_the_time_that_is_doc
     let packets = whole.passed.load(Ordering::SeqCst);
     drop(server);
     std::thread::scope(|threads| {
-        // Up to the making of the demo; what other connections say counts, too, so not to the very end.
+        // Up to the making of the demo; what other connections say counts, too, so not to the very
+        // end.
         for eighths in 0..=5 {
             let (database, wire) =
                 (site.cluster.create_database(), Wire::new(&place, packets * eighths / 8));

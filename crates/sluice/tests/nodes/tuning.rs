@@ -1,4 +1,5 @@
-//! The settings of PostgreSQL reach it: seen from the server's side, and by how long a client waits.
+//! The settings of PostgreSQL reach it: seen from the server's side, and by how long a client
+//! waits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

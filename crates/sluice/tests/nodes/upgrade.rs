@@ -54,7 +54,8 @@ async fn a_node_goes_on_when_a_newer_one_has_added_to_the_schema() {
     assert_eq!(site.nodes[0].list(&format!("/flows/{}/responses", demo.flow)).await.len(), 4);
 }
 
-/// What a later migration may do: add tables, indexes, and columns that have a default or may be null.
+/// What a later migration may do: add tables, indexes, and columns that have a default or may be
+/// null.
 fn newer_schema(site: &Site) {
     for table in ["apps", "api_keys", "flows", "versions", "responses", "idempotency", "feed"] {
         let add =

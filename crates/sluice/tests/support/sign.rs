@@ -1,4 +1,5 @@
-//! The snippet of docs/identity.md, letter for letter: a test of the documents holds the two together.
+//! The snippet of docs/identity.md, letter for letter: a test of the documents holds the two
+//! together.
 
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, errors::Result};
 use serde_json::json;

@@ -1,8 +1,9 @@
 //! Rows from SQL values: what both backends share.
 //!
-//! Each row type has its list of columns and its reader side by side ([`rows`]; for responses in `crate::response`). A reader takes
-//! the cells from left to right, so that a query can join several lists. A backend says how it reads one
-//! cell ([`ReadCells`]) and what an unreadable cell is as an error. The SQL stays with the backends.
+//! Each row type has its list of columns and its reader side by side ([`rows`]; for responses in
+//! `crate::response`). A reader takes the cells from left to right, so that a query can join
+//! several lists. A backend says how it reads one cell ([`ReadCells`]) and what an unreadable cell
+//! is as an error. The SQL stays with the backends.
 
 mod rows;
 
@@ -113,8 +114,8 @@ pub(crate) fn of_table(table: &str, columns: &str) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// The shared readers for the cells of one backend, as plain functions: a query takes a function that reads a
-/// row of any lifetime, which a generic function is not.
+/// The shared readers for the cells of one backend, as plain functions: a query takes a function
+/// that reads a row of any lifetime, which a generic function is not.
 macro_rules! readers {
     ($cells:ident, $result:ident: $($name:ident -> $row:ty),+ $(,)?) => {
         $(

@@ -1,4 +1,5 @@
-//! Counts are exact: whatever was stored, removed, moved and folded, they are those of the responses that are there.
+//! Counts are exact: whatever was stored, removed, moved and folded, they are those of the
+//! responses that are there.
 //!
 //! Every case ends by counting all stored responses from scratch.
 

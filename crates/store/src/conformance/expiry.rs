@@ -129,8 +129,8 @@ pub(super) async fn consents_that_are_kept_are_looked_at_once(store: TheStore) {
     let app = shop.app();
     let parts = parts(&store, app, 10, 2, audit_row(Some(app))).await;
     let consents = parts.iter().filter(|part| part.responses == 0);
-    // Six consents are three parts and one that is empty; the keys and the invitations are one each, and
-    // so is the end of the responses.
+    // Six consents are three parts and one that is empty; the keys and the invitations are one
+    // each, and so is the end of the responses.
     assert_eq!(consents.count(), 7, "{parts:?}");
     assert_eq!(parts.iter().map(|part| part.respondents).sum::<u64>(), 1);
     assert_eq!(all_of(&store, &shop).await.len(), 5);

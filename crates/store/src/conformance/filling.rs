@@ -1,7 +1,7 @@
 //! A database's worth of records, made up: every kind of row, in as many responses as wanted.
 //!
-//! The same count gives the same records, so a copy can be compared with what was put in. Nothing here
-//! is random; lengths and absences vary by the number of the row.
+//! The same count gives the same records, so a copy can be compared with what was put in. Nothing
+//! here is random; lengths and absences vary by the number of the row.
 
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
@@ -27,7 +27,8 @@ const FLOWS_OF_AN_APP: u32 = 2;
 const RESPONDENTS_OF_AN_APP: u32 = 30;
 const START_MILLIS: i64 = 1_763_172_000_000;
 
-/// All records, those of so many responses last, in the order in which a server would have made them.
+/// All records, those of so many responses last, in the order in which a server would have made
+/// them.
 pub fn records(responses: u32) -> impl Iterator<Item = Record> {
     (0..APPS).flat_map(app_records).chain((0..responses).flat_map(response))
 }

@@ -222,8 +222,8 @@ pub(super) async fn published_versions_are_listed_by_falling_number(store: TheSt
     }
 }
 
-/// Versions in every state of grace, of this flow and of others: a cap acts on each as the pure rule does,
-/// and on nothing else.
+/// Versions in every state of grace, of this flow and of others: a cap acts on each as the pure
+/// rule does, and on nothing else.
 pub(super) async fn a_grace_cap_ends_what_would_end_later_and_extends_nothing(store: TheStore) {
     const NOW: i64 = 10;
     let shop = Shop::open(&store).await;

@@ -116,7 +116,8 @@ pub(super) async fn an_erasure_in_parts_ends_with_the_profile(store: TheStore) {
     }
 }
 
-/// A profile from before profiles had a size: many addresses, an invitation for every other one, and as many responses.
+/// A profile from before profiles had a size: many addresses, an invitation for every other one,
+/// and as many responses.
 async fn overfull(shop: &Shop, store: &TheStore, size: usize) -> RespondentId {
     let respondent = linked(shop, store, &["user=7"], 1).await;
     for number in 0..size {

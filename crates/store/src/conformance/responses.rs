@@ -22,7 +22,8 @@ pub(super) async fn responses_are_listed_in_both_orders_page_by_page(store: TheS
     }
 }
 
-/// The pages put together; no page is longer than its limit, and each ends at or behind its last row.
+/// The pages put together; no page is longer than its limit, and each ends at or behind its last
+/// row.
 pub(super) async fn all_pages(store: &TheStore, mut query: ResponseQuery) -> Vec<ResponseId> {
     let mut all = Vec::new();
     loop {

@@ -15,8 +15,8 @@ use crate::{
 
 /// More than four blocks.
 const ROWS: usize = 4_500;
-/// The only one with its tag and its answer. No filter of another block takes its answer for one of its own by chance, as one in
-/// two thousand does.
+/// The only one with its tag and its answer. No filter of another block takes its answer for one of
+/// its own by chance, as one in two thousand does.
 const RARE: usize = 2_300;
 /// When all of them are old enough, and when what was laid out then may be filled.
 const OLD_MILLIS: i64 = 3_600_000;

@@ -194,7 +194,8 @@ pub(super) fn response_row(flow: &FlowRow, version: &VersionRow, millis: i64) ->
     }
 }
 
-/// A response as it comes in, counted by its row and without a definition: that of these cases has no questions.
+/// A response as it comes in, counted by its row and without a definition: that of these cases has
+/// no questions.
 pub(super) fn new_response(row: ResponseRow, public_revision: u64) -> NewResponse {
     let contribution =
         Contribution::of_stored(None, &row.answers, row.tags.as_deref(), row.admission);

@@ -1,9 +1,10 @@
-//! Lists of responses: what is asked for, what comes back, and the parts of the walk that backends share.
+//! Lists of responses: what is asked for, what comes back, and the parts of the walk that backends
+//! share.
 //!
-//! When a response was received is in its id, so a list is a walk along ids ([`Span`]) that stops when its
-//! page is full, or when it has looked at enough rows ([`Walk`]). Whether a row passes the filter is judged
-//! here ([`RowFilter`]), on its JSON as it is stored, so that all backends judge alike; a backend may leave out
-//! beforehand what cannot pass.
+//! When a response was received is in its id, so a list is a walk along ids ([`Span`]) that stops
+//! when its page is full, or when it has looked at enough rows ([`Walk`]). Whether a row passes the
+//! filter is judged here ([`RowFilter`]), on its JSON as it is stored, so that all backends judge
+//! alike; a backend may leave out beforehand what cannot pass.
 
 mod match_count;
 mod row_filter;
@@ -37,8 +38,8 @@ pub struct ResponseQuery {
     pub admission: Option<Admission>,
     /// Each tag must have this value, or hold it where it is a list.
     pub tags: Vec<(String, String)>,
-    /// Each question must be answered with this value, or with a list that holds it. The value `other` also
-    /// stands for every text that begins with `other:`.
+    /// Each question must be answered with this value, or with a list that holds it. The value
+    /// `other` also stands for every text that begins with `other:`.
     pub answers: Vec<(String, String)>,
     pub search: Option<Search>,
     /// Those beyond this id, in the order asked for.

@@ -1,8 +1,8 @@
 //! Which responses pass a filter, judged on their JSON as it is stored.
 //!
-//! A walk may look at very many rows of which few pass, so the cheap comes first: a text that is in the
-//! JSON stands there between its quotes, unless there is an escape somewhere. What fails that test cannot
-//! pass; what does not is read, without building anything.
+//! A walk may look at very many rows of which few pass, so the cheap comes first: a text that is in
+//! the JSON stands there between its quotes, unless there is an escape somewhere. What fails that
+//! test cannot pass; what does not is read, without building anything.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,9 @@
 //! One change: its rows, and the numbers that tell everyone else about it.
 //!
 //! The revisions and the feed are moved here and nowhere else. An app's public revision *is* the
-//! place in the feed of its last public change. The feed is one row, which its writer holds until the
-//! commit: so places are seen in their order, and public changes, not submissions, go one by one.
+//! place in the feed of its last public change. The feed is one row, which its writer holds until
+//! the commit: so places are seen in their order, and public changes, not submissions, go one by
+//! one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,7 +72,8 @@ async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then
     if !as_expected {
         return Err(StoreError::Conflict.into());
     }
-    // The change is the caller's code: it may block a little, and where it panics the store lives on.
+    // The change is the caller's code: it may block a little, and where it panics the store lives
+    // on.
     let mut writes = tokio::task::spawn_blocking(|| change.rows())
         .await
         .map_err(|_| StoreError::Failed("the change panicked".into()))?;
@@ -90,8 +92,8 @@ async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then
     Ok(Then::Commit(removed))
 }
 
-/// Whether a table has no row. Those who would write its first one look one after another, and each sees
-/// what the one before it has committed.
+/// Whether a table has no row. Those who would write its first one look one after another, and each
+/// sees what the one before it has committed.
 async fn is_empty(transaction: &Transaction, sql: &str) -> Result<bool, Stop> {
     transaction.query(QUEUE, &[&FIRST_QUEUE]).await?;
     let rows = transaction.query(sql, &[]).await?;

@@ -1,10 +1,12 @@
 //! Linking responses to their respondents, in the transaction that stores them.
 //!
-//! Only a batch with claims comes here, and pays for it: one exchange that reads what is known, one for
-//! the consents, and, for a new respondent, one for the profile and one for its identities. A batch that adds to a
-//! profile locks it first and reads again, so that profiles stay within their size. Two batches may claim the same new identity at once: the unique keys make the later one
-//! wait for the earlier, and find then that it lost; it begins again and finds the profile that was made.
-//! Identities are written in one order everywhere, so that no two batches wait for each other.
+//! Only a batch with claims comes here, and pays for it: one exchange that reads what is known, one
+//! for the consents, and, for a new respondent, one for the profile and one for its identities. A
+//! batch that adds to a profile locks it first and reads again, so that profiles stay within their
+//! size. Two batches may claim the same new identity at once: the unique keys make the later one
+//! wait for the earlier, and find then that it lost; it begins again and finds the profile that was
+//! made. Identities are written in one order everywhere, so that no two batches wait for each
+//! other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -30,7 +32,8 @@ const HOLDERS: &str = "SELECT identities.type, identities.value, identities.resp
      FROM identities JOIN unnest($2::text[], $3::text[]) AS given (type, value) \
      ON identities.type = given.type AND identities.value = given.value \
      WHERE identities.app_id = $1";
-/// Two batches may add to one profile at once: the later one waits, and then counts what the other has added.
+/// Two batches may add to one profile at once: the later one waits, and then counts what the other
+/// has added.
 const LOCK: &str = "SELECT FROM respondents WHERE app_id = $1 AND respondent_id = ANY($2) \
      ORDER BY respondent_id FOR NO KEY UPDATE";
 /// `apps` is joined for its one row, so that a distributed database knows the app of the rows.

@@ -1,25 +1,28 @@
 //! Many responses in one transaction: the main road's only write.
 //!
 //! Each app is first locked against changes, for share, so that commits do not wait for one another
-//! but a publish waits for them, and they for it. Then one statement takes the idempotency keys that
-//! are free, and a second stores the responses whose key was taken by it, or that have none. Both are by
-//! app and name it, so that on a distributed database each is one worker's business; as one statement
-//! with a CTE that writes, Citus refuses it.
+//! but a publish waits for them, and they for it. Then one statement takes the idempotency keys
+//! that are free, and a second stores the responses whose key was taken by it, or that have none.
+//! Both are by app and name it, so that on a distributed database each is one worker's business; as
+//! one statement with a CTE that writes, Citus refuses it.
 //!
-//! Where responses bear invitations, these are locked before any key is taken, and completed once it is
-//! known who is stored; nobody else pays for that.
+//! Where responses bear invitations, these are locked before any key is taken, and completed once
+//! it is known who is stored; nobody else pays for that.
 //!
-//! Every exchange with the server costs a turn of two processes, so there are as few as can be: one that
-//! begins and locks, one for keys where there are any, and one that stores and commits. The COMMIT is
-//! sent without waiting for what stores: had that failed, the server would take the COMMIT as a rollback.
+//! Every exchange with the server costs a turn of two processes, so there are as few as can be: one
+//! that begins and locks, one for keys where there are any, and one that stores and commits. The
+//! COMMIT is sent without waiting for what stores: had that failed, the server would take the
+//! COMMIT as a rollback.
 //!
-//! The lock is an advisory one. It costs no write, where a share lock on the app's row writes to that
-//! row with every commit, and it is fair, where a stream of share locks starves a transaction that waits to change
-//! the row. It is one server's own, so on a distributed database the row is locked as well.
+//! The lock is an advisory one. It costs no write, where a share lock on the app's row writes to
+//! that row with every commit, and it is fair, where a stream of share locks starves a transaction
+//! that waits to change the row. It is one server's own, so on a distributed database the row is
+//! locked as well.
 //!
-//! A transaction that stored nothing is committed all the same when it found a response that a retry
-//! asks about: its COMMIT is confirmed only when that response is on the standby too. A COMMIT waits only
-//! where its transaction wrote, so such a one locks the app's row, which is a write.
+//! A transaction that stored nothing is committed all the same when it found a response that a
+//! retry asks about: its COMMIT is confirmed only when that response is on the standby too. A
+//! COMMIT waits only where its transaction wrote, so such a one locks the app's row, which is a
+//! write.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -172,8 +175,8 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     let plain = responses.iter().all(is_plain);
     let with = match transaction.is_spread() {
         true => With::RowLock,
-        // Where no key or invitation must be taken and nobody be found first, the copy is begun in the
-        // first exchange.
+        // Where no key or invitation must be taken and nobody be found first, the copy is begun in
+        // the first exchange.
         false if plain && apps.len() == 1 => With::Copy,
         false => With::Nothing,
     };
@@ -204,7 +207,8 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     }
     let says_stored = |outcome: &Outcome| matches!(outcome, Outcome::Stored | Outcome::Replayed(_));
     let way = match (outcomes.iter().any(says_stored), copy) {
-        // A copy that was begun in vain ends with an error of the server's; the rollback takes it back.
+        // A copy that was begun in vain ends with an error of the server's; the rollback takes it
+        // back.
         (false, _) => None,
         (true, Some(copy)) => Some(InsertMethod::Copy(copy)),
         (true, None) if transaction.is_spread() => {
@@ -294,7 +298,8 @@ async fn begin_and_lock(
 struct Batch<'a> {
     /// With their places in the call.
     rows: Vec<(usize, &'a NewResponse)>,
-    /// Judged at the newest public revision, the first of the call under their key, and that key free.
+    /// Judged at the newest public revision, the first of the call under their key, and that key
+    /// free.
     to_store: Vec<(usize, &'a NewResponse)>,
     /// Without a digest where only the use of the key is known.
     taken: HashMap<IdempotencyKey, (ResponseId, Option<Digest>)>,

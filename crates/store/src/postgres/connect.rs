@@ -1,8 +1,8 @@
 //! Connecting: every way in which it can fail, reported so that an operator can act.
 //!
-//! The first connection is opened and looked at by hand, so that the error has the reason and not only that
-//! the pool has no connection. Once started, nothing here is needed again: connections that are lost
-//! later are reopened by the pool, for as long as it takes.
+//! The first connection is opened and looked at by hand, so that the error has the reason and not
+//! only that the pool has no connection. Once started, nothing here is needed again: connections
+//! that are lost later are reopened by the pool, for as long as it takes.
 
 use std::time::Duration;
 
@@ -27,8 +27,8 @@ pub struct Options {
     /// Whether to listen for announcements (LISTEN). Where it cannot, as behind some connection
     /// poolers, changes are found by looking from time to time.
     pub listen: bool,
-    /// Whether to use only what works where tables are spread over several servers. It is so by itself
-    /// where Citus is found.
+    /// Whether to use only what works where tables are spread over several servers. It is so by
+    /// itself where Citus is found.
     pub distributed: bool,
     /// For one host, until the session can be used.
     pub connect_deadline: Duration,
@@ -145,8 +145,8 @@ pub(super) async fn is_spread(client: &Client, deadline: Duration) -> Result<boo
     Ok(row.get::<_, i64>(0) > 0)
 }
 
-/// Whether the settings that the durability rests on are in force: that a COMMIT waits for its sync and
-/// standby, and that a warning about one that did not wait is sent to us.
+/// Whether the settings that the durability rests on are in force: that a COMMIT waits for its sync
+/// and standby, and that a warning about one that did not wait is sent to us.
 fn kept(synchronous_commit: &str, client_min_messages: &str) -> Result<(), ConnectError> {
     let found = |found: &str| found.to_owned();
     match (synchronous_commit, client_min_messages) {
@@ -164,7 +164,8 @@ fn kept(synchronous_commit: &str, client_min_messages: &str) -> Result<(), Conne
     }
 }
 
-/// Waits for an answer during the start; the pool, which has deadlines of its own, is not there yet.
+/// Waits for an answer during the start; the pool, which has deadlines of its own, is not there
+/// yet.
 pub(super) async fn answered<T>(
     deadline: Duration,
     answer: impl Future<Output = T>,

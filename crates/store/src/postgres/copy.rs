@@ -1,9 +1,9 @@
 //! Responses in the binary form of COPY: the quickest way into a table.
 //!
-//! The server reads it without parsing, planning or an array for every column, and puts many rows on a
-//! page at once. It cannot handle a conflict, which is no loss: keys are taken in a
-//! table of their own, before. On a distributed database COPY opens a connection for every shard, so
-//! there rows go in by a statement ([`super::columns`]).
+//! The server reads it without parsing, planning or an array for every column, and puts many rows
+//! on a page at once. It cannot handle a conflict, which is no loss: keys are taken in a table of
+//! their own, before. On a distributed database COPY opens a connection for every shard, so there
+//! rows go in by a statement ([`super::columns`]).
 
 use bytes::{BufMut, Bytes, BytesMut};
 

@@ -1,9 +1,10 @@
 //! Counts: what removals take away from them, and what is done in the background.
 //!
-//! A commit only ever appends ([`super::final_exchange`]), and so does a removal, so neither waits for the other or for the process that
-//! folds. Folding and walking go by flow, under a lock on the flow's own row of `count_walks`; a node that finds it taken
-//! leaves the flow to the other. Where a walk is under way, a removal takes a lock on that row, too, since it must know
-//! whether the walk has passed what it removes: it waits for a part of the scan, and never for a fold.
+//! A commit only ever appends ([`super::final_exchange`]), and so does a removal, so neither waits
+//! for the other or for the process that folds. Folding and walking go by flow, under a lock on the
+//! flow's own row of `count_walks`; a node that finds it taken leaves the flow to the other. Where
+//! a walk is under way, a removal takes a lock on that row, too, since it must know whether the
+//! walk has passed what it removes: it waits for a part of the scan, and never for a fold.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -103,7 +104,8 @@ pub(super) struct Gone {
     pub(super) stays: Option<ResponseRow>,
 }
 
-/// Appends what this transaction removes, if it was counted, and clears its filters in the skip index.
+/// Appends what this transaction removes, if it was counted, and clears its filters in the skip
+/// index.
 pub(super) async fn take_away(
     transaction: &Transaction,
     app: AppId,
@@ -168,7 +170,8 @@ pub(super) async fn definitions<'r>(
 /// Flows that one pass of the background work visits; the next one starts from the beginning.
 const FLOWS_A_PASS: usize = 1_000;
 
-/// One pass of the work in the background: some deltas of each flow, and some responses that a walk has not passed.
+/// One pass of the work in the background: some deltas of each flow, and some responses that a walk
+/// has not passed.
 pub(super) async fn tend(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Compacted> {
     let of_flow =
         |cells: &mut Cells| Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?));
@@ -199,8 +202,8 @@ pub(super) async fn tend(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Compa
 /// How often it is tried to fold what was removed, while others may be adding to it.
 const REMOVAL_ROUNDS: usize = 20;
 
-/// Folds what was removed of an app, so that no text of its tags outlives it. What cannot be folded now is folded in the
-/// background.
+/// Folds what was removed of an app, so that no text of its tags outlives it. What cannot be folded
+/// now is folded in the background.
 pub(super) async fn fold_removals(pool: &Arc<Pool>, app: AppId) {
     let sql = "SELECT DISTINCT flow_id FROM count_deltas WHERE app_id = $1 AND removal";
     let folding = async {
@@ -221,7 +224,8 @@ pub(super) async fn fold_removals(pool: &Arc<Pool>, app: AppId) {
     }
 }
 
-/// Folds some deltas of a flow and says how many, and whether that was all; none where another node is at it.
+/// Folds some deltas of a flow and says how many, and whether that was all; none where another node
+/// is at it.
 async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, bool)> {
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
@@ -389,8 +393,8 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Counts the next responses of a flow that were not counted at once; ends the walk where there are no more. Gives nothing
-/// where another node is at it.
+/// Counts the next responses of a flow that were not counted at once; ends the walk where there are
+/// no more. Gives nothing where another node is at it.
 async fn walk(
     pool: &Arc<Pool>,
     app: AppId,
@@ -447,12 +451,13 @@ async fn walk_on(
     Ok(found.len() as u64)
 }
 
-/// Has a flow walked over from its beginning, since responses are put in that nobody counted; what was counted of it is
-/// forgotten.
+/// Has a flow walked over from its beginning, since responses are put in that nobody counted; what
+/// was counted of it is forgotten.
 ///
-/// Every response of the flow is written to. That is for the records of a move alone: the first of them find a store without
-/// responses, or with those of a server that ran before, and any further ones find that nothing is counted. Nobody stores to it
-/// meanwhile; if another process may, the day is recounted instead ([`super::recount`]).
+/// Every response of the flow is written to. That is for the records of a move alone: the first of
+/// them find a store without responses, or with those of a server that ran before, and any further
+/// ones find that nothing is counted. Nobody stores to it meanwhile; if another process may, the
+/// day is recounted instead ([`super::recount`]).
 pub(super) async fn begin_walk(
     transaction: &Transaction,
     app: AppId,

@@ -3,10 +3,10 @@
 //! `postgres://user:password@host1:5432,host2:5432/database?sslmode=require&sslrootcert=/path/ca.pem`
 //!
 //! Ours on top of what the driver knows: `sslrootcert` (a PEM file, or `system`), and the words
-//! `verify-ca` and `verify-full` for `sslmode`, which mean `require` here, since a certificate is always
-//! verified, name included. Hosts are tried one by one, each with a deadline of its own, so that one
-//! that hangs does not hide the next; the one that served last is tried first. A session that cannot write is never of use, so
-//! `target_session_attrs` is always `read-write`.
+//! `verify-ca` and `verify-full` for `sslmode`, which mean `require` here, since a certificate is
+//! always verified, name included. Hosts are tried one by one, each with a deadline of its own, so
+//! that one that hangs does not hide the next; the one that served last is tried first. A session
+//! that cannot write is never of use, so `target_session_attrs` is always `read-write`.
 
 use std::path::PathBuf;
 use std::time::Duration;

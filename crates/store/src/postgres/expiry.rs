@@ -1,9 +1,10 @@
 //! What an app has kept long enough goes, part by part.
 //!
-//! Rows are found along an index, from the place where the last part stopped, and without holding the app:
-//! only who is to lose a profile makes submissions wait, for as long as it takes to delete that number of rows by
-//! their keys. Of several nodes one is at an app at a time. That spares work and no more: what is left is
-//! decided by what was found, not by what this node deleted, so that two at once do no harm.
+//! Rows are found along an index, from the place where the last part stopped, and without holding
+//! the app: only who is to lose a profile makes submissions wait, for as long as it takes to delete
+//! that number of rows by their keys. Of several nodes one is at an app at a time. That spares work
+//! and no more: what is left is decided by what was found, not by what this node deleted, so that
+//! two at once do no harm.
 
 use std::sync::Arc;
 
@@ -20,8 +21,8 @@ use super::transaction::{Transaction, end};
 use super::{invitations, put};
 use crate::{Expired, Expiry, ExpiryPlace, Next, Page, StoreResult};
 
-/// Takes the app's turn, which is let go with the transaction, and bounds what others could come to wait
-/// for. A table whose statistics are not made yet is not to be read whole.
+/// Takes the app's turn, which is let go with the transaction, and bounds what others could come to
+/// wait for. A table whose statistics are not made yet is not to be read whole.
 const TURN: &str = "SELECT pg_try_advisory_xact_lock($1, $2), \
      set_config('lock_timeout', '2s', true), set_config('statement_timeout', '5s', true), \
      set_config('enable_seqscan', 'off', true)";
@@ -73,7 +74,8 @@ fn first_at(time: Timestamp) -> Uuid {
     Uuid::from_u128(v7(time, 0, 0).as_u128() >> 80 << 80)
 }
 
-/// The rows of a part, of a statement that takes the app, the ids between which to look, and how many.
+/// The rows of a part, of a statement that takes the app, the ids between which to look, and how
+/// many.
 async fn found(
     transaction: &Transaction,
     expiry: &Expiry,
@@ -119,7 +121,8 @@ async fn responses(
     Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(next) })
 }
 
-/// Removes consents, except those of a person who is still invited, and the respondents that have none left.
+/// Removes consents, except those of a person who is still invited, and the respondents that have
+/// none left.
 async fn consents(
     transaction: &Transaction,
     expiry: &Expiry,

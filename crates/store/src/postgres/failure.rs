@@ -1,10 +1,10 @@
-//! What an error of PostgreSQL means: nothing happened, or nobody can say; and whether the connection
-//! can be used again.
+//! What an error of PostgreSQL means: nothing happened, or nobody can say; and whether the
+//! connection can be used again.
 //!
-//! Before COMMIT is sent nothing is in doubt, whatever goes wrong: the server takes back what was not
-//! committed. After it, only a plain refusal by the server is certain; silence, a lost connection or an
-//! unusual error are [`StoreError::InDoubt`]. That is said of the one write: others are on connections
-//! of their own, so the process goes on.
+//! Before COMMIT is sent nothing is in doubt, whatever goes wrong: the server takes back what was
+//! not committed. After it, only a plain refusal by the server is certain; silence, a lost
+//! connection or an unusual error are [`StoreError::InDoubt`]. That is said of the one write:
+//! others are on connections of their own, so the process goes on.
 
 use std::fmt;
 
@@ -115,7 +115,8 @@ fn is_refusal(error: &Error) -> bool {
     refuses && reported.parsed_severity() == Some(Severity::Error)
 }
 
-/// The part of an error that may be logged. Deliberately without the server's DETAIL, which quotes values of the row.
+/// The part of an error that may be logged. Deliberately without the server's DETAIL, which quotes
+/// values of the row.
 #[derive(Debug)]
 pub(super) struct RedactedError(String);
 

@@ -1,7 +1,8 @@
 //! The last exchange of a commit: the rows go in and COMMIT goes with them.
 //!
-//! COMMIT is not held back until the rows are taken. Had they been refused, the server would take it as a
-//! rollback; so a refusal of the rows is certain, and everything else that goes wrong is in doubt.
+//! COMMIT is not held back until the rows are taken. Had they been refused, the server would take
+//! it as a rollback; so a refusal of the rows is certain, and everything else that goes wrong is in
+//! doubt.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -125,7 +126,8 @@ impl FinalExchange {
         committed.map_err(|error| NotCommitted::At(error.into()))
     }
 
-    /// Sends what the rows of each app add to the counts, what is to be said of those that are late, and COMMIT after it.
+    /// Sends what the rows of each app add to the counts, what is to be said of those that are
+    /// late, and COMMIT after it.
     async fn count_and_commit(
         &self,
         counted: &[(Uuid, counts::Columns)],
@@ -150,8 +152,8 @@ impl FinalExchange {
 }
 
 /// Whether all rows were taken. COMMIT is on its way already: it may have been carried out wherever
-/// the server did not say, in a plain error, that it refused something before it. What ends the session
-/// may come from a pooler that knows nothing of what its server did.
+/// the server did not say, in a plain error, that it refused something before it. What ends the
+/// session may come from a pooler that knows nothing of what its server did.
 fn settled(stored: Result<u64, Error>, sent: usize) -> Ended {
     let stored = stored.map_err(|error| {
         let severity = error.as_db_error().and_then(DbError::parsed_severity);

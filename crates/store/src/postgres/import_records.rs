@@ -1,7 +1,8 @@
 //! Records of another database, put in as they were there.
 //!
 //! The revisions are those of the record, not incremented: a response that was judged at the other
-//! database can be stored here. The feed follows, so that the next public change gets a new position.
+//! database can be stored here. The feed follows, so that the next public change gets a new
+//! position.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};

@@ -1,7 +1,7 @@
 //! Invitations: made, moved forward, completed by responses, read.
 //!
-//! Whoever completes invitations locks their rows first, app by app and in the order of their ids, and
-//! before it takes any idempotency key: so two batches never wait for each other.
+//! Whoever completes invitations locks their rows first, app by app and in the order of their ids,
+//! and before it takes any idempotency key: so two batches never wait for each other.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -81,7 +81,8 @@ async fn put(transaction: &Transaction, sql: &str, rows: &[&InvitationRow]) -> R
     transaction.execute(sql, params).await.map(|_| ())
 }
 
-/// Removes what identifies the person. A time in milliseconds would lead to the response of that time.
+/// Removes what identifies the person. A time in milliseconds would lead to the response of that
+/// time.
 const FORGET: &str = "user_id = NULL, email = NULL, response_id = NULL, \
      completed_at = completed_at - completed_at % 86400000";
 
@@ -171,8 +172,8 @@ pub(super) async fn unname(
 /// When an invitation was over, or is going to be.
 const ENDED: &str = "coalesce(completed_at, revoked_at, expires_at)";
 
-/// Forgets whom those invitations were for that were over before a time, from a place on: how many, and the
-/// place of the last. It waits for nobody: a row that is in use now is left out.
+/// Forgets whom those invitations were for that were over before a time, from a place on: how many,
+/// and the place of the last. It waits for nobody: a row that is in use now is left out.
 pub(super) async fn forget_ended(
     transaction: &Transaction,
     app: AppId,
@@ -200,8 +201,9 @@ pub(super) async fn forget_ended(
     Ok((found.len(), Some(last)))
 }
 
-/// Those of these respondents who have an invitation that was not over before a time. Each is looked up by
-/// what is known of them: the questions are so put that the server cannot join whole tables instead.
+/// Those of these respondents who have an invitation that was not over before a time. Each is
+/// looked up by what is known of them: the questions are so put that the server cannot join whole
+/// tables instead.
 pub(super) async fn invited(
     transaction: &Transaction,
     app: AppId,
@@ -227,8 +229,8 @@ pub(super) async fn invited(
     Ok(invited?)
 }
 
-/// The invitations with one of these identities, in the order of their ids; `$2` are user ids, and `$3`
-/// addresses in lower case.
+/// The invitations with one of these identities, in the order of their ids; `$2` are user ids, and
+/// `$3` addresses in lower case.
 static OF_PERSON: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {INVITATION} FROM invitations WHERE app_id = $1 AND assignment_id IN \

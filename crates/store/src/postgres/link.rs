@@ -1,9 +1,9 @@
 //! One connection: opened to the first host that serves, set up, and driven by a task of its own.
 //!
 //! The task reads everything that the server says out of turn. One such notice is dangerous: when a
-//! COMMIT that waits for its synchronous standby is cancelled, the server answers *success* and adds a
-//! warning that the row may not be on the standby. The warning comes first, so the task ends the
-//! connection on it, and the success is never seen: the waiter for that COMMIT sees a lost
+//! COMMIT that waits for its synchronous standby is cancelled, the server answers *success* and
+//! adds a warning that the row may not be on the standby. The warning comes first, so the task ends
+//! the connection on it, and the success is never seen: the waiter for that COMMIT sees a lost
 //! connection, which is what it amounts to.
 
 use std::future::{Future, poll_fn};
@@ -24,10 +24,10 @@ use super::connect::ConnectError;
 use super::dsn::Dsn;
 use super::tls;
 
-/// What every session has in force. A weaker `synchronous_commit`, set for the role or the database,
-/// would lose acknowledged rows; a stricter one is left alone. A `client_min_messages` above `warning`
-/// would hide that a COMMIT was not replicated. The server's own timeouts stand behind ours, for what
-/// is left when this process is gone; they do not interrupt a COMMIT.
+/// What every session has in force. A weaker `synchronous_commit`, set for the role or the
+/// database, would lose acknowledged rows; a stricter one is left alone. A `client_min_messages`
+/// above `warning` would hide that a COMMIT was not replicated. The server's own timeouts stand
+/// behind ours, for what is left when this process is gone; they do not interrupt a COMMIT.
 const SET_UP: &str = "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
      WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false), \
      set_config('client_min_messages', 'warning', false), \
@@ -61,8 +61,8 @@ pub(super) struct Connector {
     /// For one host, from the first packet to the session's settings.
     deadline: Duration,
     reads_only: bool,
-    /// The host that served last, by its place in the URL. It is asked first, so that one before it that
-    /// is silent costs its deadline once, and not with every connection.
+    /// The host that served last, by its place in the URL. It is asked first, so that one before it
+    /// that is silent costs its deadline once, and not with every connection.
     served_last: Arc<AtomicUsize>,
 }
 

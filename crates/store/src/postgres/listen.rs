@@ -1,7 +1,7 @@
 //! Announcements of changes: one connection that listens, opened again whenever it is lost.
 //!
-//! A hint only. While there is no connection nothing is lost, since every waiter also polls the feed
-//! from time to time; and once there is one again, that is worth a look as well.
+//! A hint only. While there is no connection nothing is lost, since every waiter also polls the
+//! feed from time to time; and once there is one again, that is worth a look as well.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,13 +1,14 @@
 //! PostgreSQL: any number of nodes over one database, or over a cluster that looks like one.
 //!
 //! Reading order: [`ConnectError`] (what can go wrong at the start), `dsn`, `tls` and `link` (one
-//! connection, and the settings that the durability rests on), `migrations/` (the tables), `pool` and
-//! `transaction` (deadlines, and what is in doubt), `stall`, `commit` and `apply` (what is written), `read/`.
+//! connection, and the settings that the durability rests on), `migrations/` (the tables), `pool`
+//! and `transaction` (deadlines, and what is in doubt), `stall`, `commit` and `apply` (what is
+//! written), `read/`.
 //!
 //! Writes run on tasks of their own, so that a caller who goes away interrupts nothing. After an
-//! outcome in doubt the store goes on: the next write is on another connection, and the database itself
-//! decided about the last. Deliberately absent: anything that asks for a superuser, an extension, a
-//! sequence or a trigger.
+//! outcome in doubt the store goes on: the next write is on another connection, and the database
+//! itself decided about the last. Deliberately absent: anything that asks for a superuser, an
+//! extension, a sequence or a trigger.
 
 mod apply;
 mod claims;
@@ -68,13 +69,14 @@ pub struct PgStore {
 }
 
 impl PgStore {
-    /// Connects to the database of `postgres://user:password@host/database`, and brings its schema up
-    /// to date where needed. Several hosts, separated by commas, are tried in turn. TLS is used where
-    /// the server offers it and demanded with `sslmode=require`; the certificate is always verified,
-    /// against the system's roots or those of `sslrootcert=FILE`.
+    /// Connects to the database of `postgres://user:password@host/database`, and brings its schema
+    /// up to date where needed. Several hosts, separated by commas, are tried in turn. TLS is used
+    /// where the server offers it and demanded with `sslmode=require`; the certificate is always
+    /// verified, against the system's roots or those of `sslrootcert=FILE`.
     ///
-    /// A server that lets us in and then hangs is given up after `statement_deadline`, a migration and
-    /// the wait for another node's excepted: these last as long as the server answers beside them.
+    /// A server that lets us in and then hangs is given up after `statement_deadline`, a migration
+    /// and the wait for another node's excepted: these last as long as the server answers beside
+    /// them.
     pub async fn connect(url: &str, options: Options) -> Result<Self, ConnectError> {
         let connector = link::Connector::to(url, options.connect_deadline)?;
         let deadline = options.statement_deadline;
@@ -96,9 +98,9 @@ impl PgStore {
         Ok(Self { pool, changed, listens, tasks })
     }
 
-    /// Connects for reading alone. Nothing is made and no schema is brought up to date: a database that
-    /// has none, or an older one, is refused. The sessions are read-only, so that the server refuses
-    /// whatever would write.
+    /// Connects for reading alone. Nothing is made and no schema is brought up to date: a database
+    /// that has none, or an older one, is refused. The sessions are read-only, so that the server
+    /// refuses whatever would write.
     pub async fn connect_to_read(url: &str, options: Options) -> Result<Self, ConnectError> {
         let connector = link::Connector::to(url, options.connect_deadline)?.for_reading();
         let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
@@ -108,8 +110,8 @@ impl PgStore {
         Ok(Self { pool, changed: Arc::new(Notify::new()), listens: false, tasks: Vec::new() })
     }
 
-    /// Drops the partitions of months that ended before `time`: their responses are gone at once, with
-    /// their idempotency keys. Says how many partitions there were.
+    /// Drops the partitions of months that ended before `time`: their responses are gone at once,
+    /// with their idempotency keys. Says how many partitions there were.
     pub async fn drop_partitions_before(&self, time: Timestamp) -> StoreResult<usize> {
         partitions::drop_before(&self.pool, time).await
     }

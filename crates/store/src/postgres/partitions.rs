@@ -1,10 +1,11 @@
 //! The partitions of responses: one a month, made ahead of time.
 //!
-//! An id begins with its time, so a month is a range of ids, and the primary key needs no time beside
-//! it. Making a partition is best effort: where it fails, rows go into the default partition, and the
-//! next day tries again. A month of which the default partition holds rows already stays there.
-//! Retention does not drop them: apps share a month and keep for different times, so it deletes row by row.
-//! [`drop_before`] drops whole months, for all apps at once; no command of the service asks for it.
+//! An id begins with its time, so a month is a range of ids, and the primary key needs no time
+//! beside it. Making a partition is best effort: where it fails, rows go into the default
+//! partition, and the next day tries again. A month of which the default partition holds rows
+//! already stays there. Retention does not drop them: apps share a month and keep for different
+//! times, so it deletes row by row. [`drop_before`] drops whole months, for all apps at once; no
+//! command of the service asks for it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -27,7 +28,8 @@ const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 const MONTHS_AHEAD: usize = 3;
 /// Keys that are freed in one transaction.
 const SLICE: i64 = 5_000;
-/// The months of records that are put in get partitions from here on; what is older is no real time.
+/// The months of records that are put in get partitions from here on; what is older is no real
+/// time.
 const EARLIEST_MILLIS: i64 = 946_684_800_000;
 
 struct Month {
@@ -94,8 +96,8 @@ fn month(cells: &mut Cells) -> StoreResult<Month> {
     Ok(Month { name: cells.take()?, from: cells.take()?, to: cells.take()? })
 }
 
-/// Makes a partition, unless rows of its month lie in the default one: then the server would refuse,
-/// but only after it has searched all of that partition with everybody locked out.
+/// Makes a partition, unless rows of its month lie in the default one: then the server would
+/// refuse, but only after it has searched all of that partition with everybody locked out.
 async fn make(pool: &Arc<Pool>, month: &Month) -> StoreResult<bool> {
     let (from, to) = (first_id(month.from), first_id(month.to));
     let begun = "SELECT EXISTS (SELECT FROM ONLY responses_default \
@@ -128,8 +130,8 @@ fn overlaps(error: &tokio_postgres::Error) -> bool {
     error.code() == Some(&SqlState::INVALID_OBJECT_DEFINITION)
 }
 
-/// Drops every partition whose month ended before `time`, with the idempotency keys of its responses,
-/// and says how many. Responses of the month that `time` lies in stay.
+/// Drops every partition whose month ended before `time`, with the idempotency keys of its
+/// responses, and says how many. Responses of the month that `time` lies in stay.
 pub(super) async fn drop_before(pool: &Arc<Pool>, time: Timestamp) -> StoreResult<usize> {
     let ended = "SELECT child.relname::text, month - date '1970-01-01', \
          (month + interval '1 month')::date - date '1970-01-01' FROM pg_inherits \

@@ -1,7 +1,8 @@
 //! The connections, handed out one piece of work at a time, each with deadlines of our own.
 //!
-//! A connection goes back into the pool only when the work on it ended cleanly. In every other case,
-//! a dropped future and a panic among them, it is closed, and the server takes back what was begun.
+//! A connection goes back into the pool only when the work on it ended cleanly. In every other
+//! case, a dropped future and a panic among them, it is closed, and the server takes back what was
+//! begun.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -173,7 +174,8 @@ impl Lease {
         self.permit.take()
     }
 
-    /// Says that the work has ended, and by what if not well: whether the connection may be used again.
+    /// Says that the work has ended, and by what if not well: whether the connection may be used
+    /// again.
     pub(super) fn settle(&mut self, stop: Option<&Stop>) {
         self.clean = !stop.is_some_and(Stop::ends_connection);
     }

@@ -1,10 +1,11 @@
-//! Counts a day of a flow again from its responses: if its counts cannot be read, if an operator asks for it, and if
-//! other tags may be the most frequent now.
+//! Counts a day of a flow again from its responses: if its counts cannot be read, if an operator
+//! asks for it, and if other tags may be the most frequent now.
 //!
-//! Everything is read at one instant. What was not committed at that instant has its delta beside it or will have, be it a
-//! commit or a removal, and neither the row nor the delta is seen here; so nobody has to wait. Only those who fold or
-//! walk are kept away, by the lock of the flow: had one of them ended since that instant, it would have written what
-//! is deleted here, and the race is lost and run again.
+//! Everything is read at one instant. What was not committed at that instant has its delta beside
+//! it or will have, be it a commit or a removal, and neither the row nor the delta is seen here; so
+//! nobody has to wait. Only those who fold or walk are kept away, by the lock of the flow: had one
+//! of them ended since that instant, it would have written what is deleted here, and the race is
+//! lost and run again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -39,8 +40,8 @@ pub(super) async fn damaged_day(
     count(pool, app, flow, day).await.map(|_| ())
 }
 
-/// Counts a day again to find its most frequent tags. A day with too many responses stays as it is, and so does one whose
-/// responses are not all counted yet.
+/// Counts a day again to find its most frequent tags. A day with too many responses stays as it is,
+/// and so does one whose responses are not all counted yet.
 pub(super) async fn tags_of_day(
     pool: &Arc<Pool>,
     app: AppId,

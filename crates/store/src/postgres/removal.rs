@@ -1,11 +1,12 @@
 //! What goes when it is asked for: a response by itself, and a person who is erased.
 //!
-//! The idempotency key of a response that goes before its time stays taken, without digest or content.
-//! An erasure holds the app like a change does, so that nobody is linked to a respondent who goes.
+//! The idempotency key of a response that goes before its time stays taken, without digest or
+//! content. An erasure holds the app like a change does, so that nobody is linked to a respondent
+//! who goes.
 //!
 //! The rows are gone with the COMMIT. Their bytes stay in the database's files until it has reused
-//! or rewritten the pages (`VACUUM FULL`), and in its log until that is recycled: that is the operator's
-//! to decide, since it locks the table.
+//! or rewritten the pages (`VACUUM FULL`), and in its log until that is recycled: that is the
+//! operator's to decide, since it locks the table.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,8 +35,8 @@ const MARK_KEYS: &str = "UPDATE idempotency SET digest = NULL WHERE app_id = $1 
 pub(super) const FREE_KEYS: &str = "DELETE FROM idempotency WHERE app_id = $1 \
      AND (key, response_id) IN (SELECT * FROM unnest($2::bytea[], $3::uuid[]))";
 
-/// Deletes a response, keeps its key taken, and takes it out of its invitation; gives the app that it was
-/// of, if it was there.
+/// Deletes a response, keeps its key taken, and takes it out of its invitation; gives the app that
+/// it was of, if it was there.
 pub(super) async fn response(
     transaction: &Transaction,
     response: ResponseId,
@@ -50,7 +51,8 @@ pub(super) async fn response(
     Ok(Some(app))
 }
 
-/// Deletes responses of an app, releases or keeps their keys as requested, and returns how many there were.
+/// Deletes responses of an app, releases or keeps their keys as requested, and returns how many
+/// there were.
 pub(super) async fn delete(
     transaction: &Transaction,
     app: AppId,
@@ -192,8 +194,8 @@ struct Part<'e> {
 }
 
 impl Part<'_> {
-    /// Removes the first of these identities, and takes the respondent out of the invitations with them; reports
-    /// whether none is left.
+    /// Removes the first of these identities, and takes the respondent out of the invitations with
+    /// them; reports whether none is left.
     async fn forget_identities(
         &mut self,
         transaction: &Transaction,
@@ -232,8 +234,8 @@ impl Part<'_> {
         Ok(self.room > 0)
     }
 
-    /// Takes the person out of the oldest responses that are linked to them, and removes the consents; reports whether
-    /// none is left.
+    /// Takes the person out of the oldest responses that are linked to them, and removes the
+    /// consents; reports whether none is left.
     async fn forget_responses(
         &self,
         transaction: &Transaction,
@@ -257,8 +259,8 @@ impl Part<'_> {
         Ok(ids.len() < self.room)
     }
 
-    /// Takes a person out of what was given through their invitations; returns how many responses of theirs that
-    /// were. Those of another respondent only lose the assignment.
+    /// Takes a person out of what was given through their invitations; returns how many responses
+    /// of theirs that were. Those of another respondent only lose the assignment.
     async fn forget_given(
         &self,
         transaction: &Transaction,
@@ -333,8 +335,8 @@ pub(super) async fn hold(transaction: &Transaction, app: AppId) -> Result<(), St
     transaction.query(LOCK, &[&app.uuid()]).await.map(|_| ())
 }
 
-/// Puts rows in that say less of whom they are of than those before them. Their keys stay taken without them: the digest under which
-/// a key was used is of what was sent.
+/// Puts rows in that say less of whom they are of than those before them. Their keys stay taken
+/// without them: the digest under which a key was used is of what was sent.
 async fn rewrite(
     transaction: &Transaction,
     app: AppId,
@@ -379,8 +381,8 @@ async fn rewrite(
     transaction.execute(sql, params).await.map(|_| ())
 }
 
-/// Counts rows again that lost some content; `held` are those that are still there, with whether they were
-/// counted when they were stored after the first two columns.
+/// Counts rows again that lost some content; `held` are those that are still there, with whether
+/// they were counted when they were stored after the first two columns.
 async fn recount(
     transaction: &Transaction,
     app: AppId,

@@ -1,12 +1,13 @@
 //! The schema of the database: which migrations it needs, and how they are applied.
 //!
-//! Of several nodes that start at once, one migrates; the others wait and find nothing left to do. The lock
-//! is a plain lock on a table, held by a second connection: it goes with its connection, so a node that is
-//! killed blocks no other. Each migration and its row in the history are one transaction, so a node that is
-//! killed leaves the schema as it was before that migration, and the next node continues.
+//! Of several nodes that start at once, one migrates; the others wait and find nothing left to do.
+//! The lock is a plain lock on a table, held by a second connection: it goes with its connection,
+//! so a node that is killed blocks no other. Each migration and its row in the history are one
+//! transaction, so a node that is killed leaves the schema as it was before that migration, and the
+//! next node continues.
 //!
-//! A migration may take long, and so may another node's. A server that hangs must not: a wait without a
-//! deadline lasts only while the server answers on the other connection.
+//! A migration may take long, and so may another node's. A server that hangs must not: a wait
+//! without a deadline lasts only while the server answers on the other connection.
 
 use std::time::Duration;
 
@@ -144,7 +145,8 @@ pub(super) fn made_by_another(error: &Error) -> bool {
     )
 }
 
-/// The migrations that the database does not have yet; a history that this binary did not write is an error.
+/// The migrations that the database does not have yet; a history that this binary did not write is
+/// an error.
 async fn pending(
     client: &Client,
     deadline: Duration,

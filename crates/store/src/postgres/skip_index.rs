@@ -123,8 +123,8 @@ async fn unblocked(
     Ok(laid_out(blocked_to, &ids))
 }
 
-/// Some time before the oldest transaction began that may still write: a commit that waits for a standby can become visible
-/// hours later. Without one there is no such time.
+/// Some time before the oldest transaction began that may still write: a commit that waits for a
+/// standby can become visible hours later. Without one there is no such time.
 async fn open_since(pool: &Pool) -> StoreResult<Option<Timestamp>> {
     let sql = "SELECT (extract(epoch FROM min(xact_start)) * 1000)::bigint - 60000 \
          FROM pg_stat_activity WHERE datname = current_database() AND backend_xid IS NOT NULL";
@@ -168,13 +168,14 @@ async fn write(
     transaction.execute(lay, &[&app, &flow, &first, &last, &now.as_millis()]).await.map(|_| ())
 }
 
-/// A response that is stored with an id that is no older than this, by the server's clock, falls into no block.
+/// A response that is stored with an id that is no older than this, by the server's clock, falls
+/// into no block.
 pub(super) fn old_at(now: Timestamp) -> Timestamp {
     Timestamp::from_millis(now.as_millis().saturating_sub(OLD_MILLIS).max(0))
 }
 
-/// Blocks hardly ever overlap: a few beyond each response are looked at, not all. They are locked in one order, so that two
-/// who take filters away do not wait for one another.
+/// Blocks hardly ever overlap: a few beyond each response are looked at, not all. They are locked
+/// in one order, so that two who take filters away do not wait for one another.
 pub(super) const UNFILL: &str = "WITH held AS (SELECT flow_id, last_id FROM response_blocks \
      WHERE app_id = $1 AND (flow_id, last_id) IN (SELECT near.flow_id, near.last_id \
      FROM unnest($2::uuid[], $3::uuid[]) AS given (flow_id, response_id), \

@@ -3,8 +3,8 @@
 //! A COMMIT that passed its deadline, mostly because the synchronous standby is away, cannot be
 //! cancelled: its session waits on the server until it is confirmed. More commits would only wait
 //! beside it, each a session of the server and an outcome in doubt. So they are refused before they
-//! begin, readiness is red, and one is let through from time to time, in case that another server has
-//! taken over. It is over when any COMMIT is confirmed, or when the one that hung has ended.
+//! begin, readiness is red, and one is let through from time to time, in case that another server
+//! has taken over. It is over when any COMMIT is confirmed, or when the one that hung has ended.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! TLS to the database: rustls, and the certificates that it trusts.
 //!
 //! A certificate is always verified, its name included: against the system's roots, or against the
-//! file that `sslrootcert` names. There is deliberately no way to accept any certificate; a server on
-//! this machine or a trusted wire can be used with `sslmode=disable`.
+//! file that `sslrootcert` names. There is deliberately no way to accept any certificate; a server
+//! on this machine or a trusted wire can be used with `sslmode=disable`.
 
 use std::path::Path;
 use std::sync::Arc;

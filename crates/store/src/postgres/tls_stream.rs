@@ -99,8 +99,9 @@ const WITH_RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1];
 /// `ecdsa-with-SHA256`, `384` and `512`, all under this prefix.
 const ECDSA_WITH: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3];
 
-/// The hash of a certificate by the hash function of its signature, SHA-256 in place of SHA-1. None if the
-/// signature has no such function, as Ed25519, or one that is not known here: the binding is then undefined.
+/// The hash of a certificate by the hash function of its signature, SHA-256 in place of SHA-1. None
+/// if the signature has no such function, as Ed25519, or one that is not known here: the binding is
+/// then undefined.
 fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let mut content = element(&mut &*certificate, SEQUENCE)?;
     let _to_be_signed = element(&mut content, SEQUENCE)?;

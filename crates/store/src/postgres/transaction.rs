@@ -1,9 +1,9 @@
 //! One write transaction: on a connection of its own, and either committed, taken back or in doubt.
 //!
-//! Nothing is acknowledged before COMMIT came back clean. A COMMIT is never cancelled: at its deadline
-//! the outcome is in doubt and the connection is given up, while the server may still finish it; what
-//! then happens to other commits is the business of [`super::stall`].
-//! Dropping the value, wherever that happens, ends the connection and with it the transaction.
+//! Nothing is acknowledged before COMMIT came back clean. A COMMIT is never cancelled: at its
+//! deadline the outcome is in doubt and the connection is given up, while the server may still
+//! finish it; what then happens to other commits is the business of [`super::stall`]. Dropping the
+//! value, wherever that happens, ends the connection and with it the transaction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use super::failure::Stop;
 use super::pool::{Lease, Params, Pool, within};
 use crate::{StoreError, StoreResult};
 
-/// Whatever the role's defaults are: a row that was locked is read as it is then, not as it was when
-/// the transaction began. What a COMMIT rests on is set for the transaction itself, in the same
-/// exchange: behind a pooler that hands out sessions by the transaction, this may be another session
-/// than the one that was set up.
+/// Whatever the role's defaults are: a row that was locked is read as it is then, not as it was
+/// when the transaction began. What a COMMIT rests on is set for the transaction itself, in the
+/// same exchange: behind a pooler that hands out sessions by the transaction, this may be another
+/// session than the one that was set up.
 macro_rules! begin {
     () => {
         "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -36,10 +36,12 @@ macro_rules! set {
     };
 }
 const BEGIN_AND_SET: &str = concat!(begin!(), "; ", set!());
-/// All that such a transaction reads is of one instant; what another has written since is a race that is lost.
+/// All that such a transaction reads is of one instant; what another has written since is a race
+/// that is lost.
 const BEGIN_AT_ONE_INSTANT: &str = concat!("BEGIN ISOLATION LEVEL REPEATABLE READ; ", set!());
 
-/// The same in two statements, for those that prepare them: there the server need not parse them again.
+/// The same in two statements, for those that prepare them: there the server need not parse them
+/// again.
 pub(super) const BEGIN: &str = begin!();
 /// Fair against changes, see [`super::commit`]; `$1` is the number of the app's queue.
 /// The last column is what time it is for the server.

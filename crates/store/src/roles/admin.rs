@@ -10,8 +10,8 @@ use crate::{
     StoreResult, TokenHash, TokenRow, VersionRow,
 };
 
-/// Administration: apps, keys, flows, versions, admin tokens and the audit log, and the one method that writes
-/// all of them.
+/// Administration: apps, keys, flows, versions, admin tokens and the audit log, and the one method
+/// that writes all of them.
 #[async_trait]
 pub trait AdminStore: Send + Sync + 'static {
     /// Writes the rows of one change durably: all of them or none.

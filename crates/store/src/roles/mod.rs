@@ -1,7 +1,7 @@
 //! The store as a sum of roles: one trait for each reason to call it.
 //!
-//! Every promise is a doc line on a method here and a case of the conformance suite. No method has a default,
-//! so that the compiler finds a wrapper that forwards too little.
+//! Every promise is a doc line on a method here and a case of the conformance suite. No method has
+//! a default, so that the compiler finds a wrapper that forwards too little.
 
 mod admin;
 mod counts;

@@ -24,7 +24,8 @@ pub trait ResponseStore: Send + Sync + 'static {
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>>;
 
-    /// The newest response of each of these flows of an app, in no order; flows without responses are absent.
+    /// The newest response of each of these flows of an app, in no order; flows without responses
+    /// are absent.
     async fn newest_responses(
         &self,
         app: AppId,

@@ -1,12 +1,13 @@
 //! A set of terms that can say "not in here" for certain and "in here" nearly so (a Bloom filter).
 //!
-//! Its bytes are stored, so neither the hash nor the way of setting bits may ever change; a test holds both.
+//! Its bytes are stored, so neither the hash nor the way of setting bits may ever change; a test
+//! holds both.
 
 /// What a term takes. With [`PROBES`] one block in two thousand is looked at for nothing.
 const BITS_A_TERM: usize = 16;
 pub(crate) const PROBES: u32 = 11;
-/// Of no terms there is still something to ask; and a filter stays in one page of the database with its row, though that
-/// of very many terms then rules less out.
+/// Of no terms there is still something to ask; and a filter stays in one page of the database with
+/// its row, though that of very many terms then rules less out.
 const BYTES_MIN: usize = 8;
 const BYTES_MAX: usize = 7_680;
 /// Beyond as many, hardly anything would be ruled out.
@@ -33,8 +34,8 @@ impl Term {
         Self(mixed(hash))
     }
 
-    /// Where its bits begin and how far apart they are, before they are taken modulo the bits of a filter. Both are
-    /// below 2³³, so that no sum of them overflows.
+    /// Where its bits begin and how far apart they are, before they are taken modulo the bits of a
+    /// filter. Both are below 2³³, so that no sum of them overflows.
     pub(crate) fn bits(self) -> (i64, i64) {
         let Self(hash) = self;
         ((hash & 0xffff_ffff).cast_signed(), ((hash >> 32) | 1).cast_signed())

@@ -1,16 +1,19 @@
-//! Blocks: what the responses of a stretch of a flow can be found by, so that a walk for a rare value passes over
-//! nearly all of them.
+//! Blocks: what the responses of a stretch of a flow can be found by, so that a walk for a rare
+//! value passes over nearly all of them.
 //!
-//! A thousand responses that follow one another make a block, which keeps the id of its last and a filter of the tags,
-//! answers, versions and admissions in it: two bytes a term. A block begins where the one before it ends, so that every id up to the last block's end
-//! is in one. Blocks are made in the background, of responses that are some minutes old, so that a submission pays
-//! nothing. They may be lacking, behind, or overlap; then more is walked, and the answer is the same. Deliberately absent:
-//! words of texts. A search is for any part of a word, which no filter can rule out.
+//! A thousand responses that follow one another make a block, which keeps the id of its last and a
+//! filter of the tags, answers, versions and admissions in it: two bytes a term. A block begins
+//! where the one before it ends, so that every id up to the last block's end is in one. Blocks are
+//! made in the background, of responses that are some minutes old, so that a submission pays
+//! nothing. They may be lacking, behind, or overlap; then more is walked, and the answer is the
+//! same. Deliberately absent: words of texts. A search is for any part of a word, which no filter
+//! can rule out.
 //!
-//! Two things take a block's filter away, in their own transaction, and it gets another later from what is there then.
-//! A response that goes or loses a tag: the filter reveals something about the answers. And one that is stored
-//! with an id within the block, since a clock was set back or is slow: it would not be found. A block is laid out first and
-//! filled a while later: a removal that was under way when it was laid out, and did not see it, is over by then.
+//! Two things take a block's filter away, in their own transaction, and it gets another later from
+//! what is there then. A response that goes or loses a tag: the filter reveals something about the
+//! answers. And one that is stored with an id within the block, since a clock was set back or is
+//! slow: it would not be found. A block is laid out first and filled a while later: a removal that
+//! was under way when it was laid out, and did not see it, is over by then.
 
 mod filter;
 mod terms;
@@ -31,10 +34,11 @@ pub(crate) const BLOCK_ROWS: usize = 1_024;
 /// Blocks that one call fills, and lays out, at the most.
 pub(crate) const FILLED_A_CALL: usize = 16;
 pub(crate) const LAID_OUT_A_CALL: usize = 64;
-/// How old a response must be to be in a block: its id was given before its write, which has a deadline far below this.
+/// How old a response must be to be in a block: its id was given before its write, which has a
+/// deadline far below this.
 const AGE: Duration = Duration::from_secs(600);
-/// How long a block waits between being laid out and being filled: longer than any transaction lasts, and than clocks of
-/// nodes differ.
+/// How long a block waits between being laid out and being filled: longer than any transaction
+/// lasts, and than clocks of nodes differ.
 const SETTLES: Duration = Duration::from_secs(600);
 /// Blocks that are looked at in one step of a walk.
 pub(crate) const BLOCKS_A_STEP: usize = 2_000;
@@ -82,7 +86,8 @@ fn back(now: Timestamp, by: Duration) -> Timestamp {
     Timestamp::from_millis(now.as_millis().saturating_sub(millis).max(0))
 }
 
-/// Cuts ids that follow one another into whole blocks; the first begins behind `blocked_to`. What is left over is for later.
+/// Cuts ids that follow one another into whole blocks; the first begins behind `blocked_to`. What
+/// is left over is for later.
 pub(crate) fn laid_out(blocked_to: Option<u128>, ids: &[u128]) -> Vec<Span> {
     let mut first = blocked_to.map_or(0, |last| last.saturating_add(1));
     let mut blocks = Vec::new();
@@ -103,7 +108,8 @@ pub(crate) enum Narrowed {
     Nothing,
 }
 
-/// Finds what to walk next. Blocks come in the order of the walk, and none is left out between two of them.
+/// Finds what to walk next. Blocks come in the order of the walk, and none is left out between two
+/// of them.
 #[derive(Debug)]
 pub(crate) struct Narrowing {
     /// What is left to look at.

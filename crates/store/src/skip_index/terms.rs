@@ -94,7 +94,8 @@ fn each<'t>(texts: &'t Texts<'_>) -> impl Iterator<Item = &'t str> {
     texts.iter().map(|text| &**text)
 }
 
-/// The terms that every response has that passes a query. Where there is none, no block can be ruled out.
+/// The terms that every response has that passes a query. Where there is none, no block can be
+/// ruled out.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted(Vec<Term>);
 

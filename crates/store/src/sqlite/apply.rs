@@ -1,7 +1,8 @@
 //! One change: its rows, and the numbers that tell everyone else about it.
 //!
 //! The revisions and the feed are moved here and nowhere else. An app's public revision *is* the
-//! place in the feed of its last public change, so that "what changed after" is one range of an index.
+//! place in the feed of its last public change, so that "what changed after" is one range of an
+//! index.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,8 +22,8 @@ use crate::{
     VersionRow, Write,
 };
 
-/// Writes the rows that `change` makes, provided that the app still is as it was; says whether anything
-/// was removed by them.
+/// Writes the rows that `change` makes, provided that the app still is as it was; says whether
+/// anything was removed by them.
 pub(super) fn change(
     connection: &Connection,
     at: At,

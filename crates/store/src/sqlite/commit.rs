@@ -138,7 +138,8 @@ fn answered(connection: &Connection, response: &NewResponse) -> Result<Option<Ou
     let Some(key) = &response.idempotency_key else { return Ok(None) };
     let taken = find_by_idempotency_key(connection, response.row.app_id, key)?;
     Ok(taken.map(|(id, digest)| match digest {
-        // Only the use of the key is known: a retry cannot be distinguished from another submission.
+        // Only the use of the key is known: a retry cannot be distinguished from another
+        // submission.
         None => Outcome::Replayed(id),
         Some(digest) if digest == response.row.digest => Outcome::Replayed(id),
         Some(_) => Outcome::KeyReused,

@@ -1,14 +1,17 @@
 //! Opening a connection: the settings that the promises rest on, set and then read back.
 //!
-//! - `journal_mode=WAL`: readers never wait for the writer, and several processes may share the file.
+//! - `journal_mode=WAL`: readers never wait for the writer, and several processes may share the
+//!   file.
 //! - `synchronous=FULL`: a commit returns after the log is synced. With NORMAL, which WAL is often
-//!   run with, an acknowledged response could be lost with the power; it is per connection, so every
-//!   connection gets it.
+//!   run with, an acknowledged response could be lost with the power; it is per connection, so
+//!   every connection gets it.
 //! - `wal_autocheckpoint=0`: the writer checkpoints by itself, after it has answered, so that no
 //!   submission waits for it and its errors are not swallowed.
-//! - `mmap_size=0`: with mapped files a failing disk is a signal that kills, not an error to answer.
+//! - `mmap_size=0`: with mapped files a failing disk is a signal that kills, not an error to
+//!   answer.
 //! - `secure_delete=ON`: a deleted response is overwritten, not just forgotten.
-//! - `trusted_schema=OFF`, `cell_size_check=ON`: a file that was tampered with or damaged fails early.
+//! - `trusted_schema=OFF`, `cell_size_check=ON`: a file that was tampered with or damaged fails
+//!   early.
 //!
 //! SQLite ignores a setting that it does not like without a word, hence the reading back.
 

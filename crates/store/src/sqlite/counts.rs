@@ -1,7 +1,9 @@
-//! Counts: what commits add to them, what removals take away, and what is done about both in the background.
+//! Counts: what commits add to them, what removals take away, and what is done about both in the
+//! background.
 //!
-//! There is one writer, so a removal needs no delta: it folds what there is of its flow, and takes itself away from the
-//! sheets in the same transaction. So nothing of the tags of a response that went is left behind.
+//! There is one writer, so a removal needs no delta: it folds what there is of its flow, and takes
+//! itself away from the sheets in the same transaction. So nothing of the tags of a response that
+//! went is left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,7 +85,8 @@ pub(super) struct Going {
 }
 
 impl Going {
-    /// Notes a response that goes, or stays and says less. `at_once` is whether it was counted when it was stored.
+    /// Notes a response that goes, or stays and says less. `at_once` is whether it was counted when
+    /// it was stored.
     pub(super) fn note(
         &mut self,
         connection: &Connection,
@@ -150,8 +153,8 @@ pub(super) fn know(
     Ok(())
 }
 
-/// Folds a limited number of bytes of a flow's deltas into their sheets, and `more` after them; returns how many, and whether
-/// that was all.
+/// Folds a limited number of bytes of a flow's deltas into their sheets, and `more` after them;
+/// returns how many, and whether that was all.
 fn fold(
     connection: &Connection,
     app: AppId,
@@ -193,8 +196,9 @@ fn fold(
     Ok((folded, is_all))
 }
 
-/// Folds deltas into their sheets. A day that cannot be read is recounted from its responses, so that nothing waits for it,
-/// least of all a removal. So is a day where other tags may be the most frequent now.
+/// Folds deltas into their sheets. A day that cannot be read is recounted from its responses, so
+/// that nothing waits for it, least of all a removal. So is a day where other tags may be the most
+/// frequent now.
 fn put_all<'d, D: AsRef<[u8]> + 'd>(
     connection: &Connection,
     by_sheet: impl Iterator<Item = (SheetKey, &'d [D])>,
@@ -311,7 +315,8 @@ pub(super) fn walk_part(connection: &Connection, rows_max: usize) -> Result<(u64
     }
 }
 
-/// Counts the next responses of a flow that were not counted at once; ends the walk where there are no more.
+/// Counts the next responses of a flow that were not counted at once; ends the walk where there are
+/// no more.
 fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> Result<u64, Stop> {
     let ids = (bytes!(app), bytes!(flow));
     let passed = walk_of(connection, (app, flow))?.unwrap_or_default().into_bytes();
@@ -342,11 +347,12 @@ fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> R
     Ok(found.len() as u64)
 }
 
-/// Has a flow walked over from its beginning, since responses are put in that nobody counted; what was counted of it is
-/// forgotten.
+/// Has a flow walked over from its beginning, since responses are put in that nobody counted; what
+/// was counted of it is forgotten.
 ///
-/// Every response of the flow is written to. That is for the records of a move alone: the first of them find a store without
-/// responses, or with those of a server that ran before, and any further ones find that nothing is counted.
+/// Every response of the flow is written to. That is for the records of a move alone: the first of
+/// them find a store without responses, or with those of a server that ran before, and any further
+/// ones find that nothing is counted.
 pub(super) fn begin_walk(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
     let ids = params![bytes!(app), bytes!(flow)];
     let begun = "SELECT 1 FROM count_walks WHERE app_id = ?1 AND flow_id = ?2 \

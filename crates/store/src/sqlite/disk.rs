@@ -1,9 +1,10 @@
-//! The part of the disk that submissions leave free, so that administration, deletion and sign-in go on when it is
-//! nearly full.
+//! The part of the disk that submissions leave free, so that administration, deletion and sign-in
+//! go on when it is nearly full.
 //!
-//! Pages that are free inside the database file count as room, since SQLite fills them before the file grows:
-//! otherwise deleting responses would never let submissions in again. But a write goes to the log first, and
-//! that needs space outside the file, so half of the reserve must be free on the disk itself.
+//! Pages that are free inside the database file count as room, since SQLite fills them before the
+//! file grows: otherwise deleting responses would never let submissions in again. But a write goes
+//! to the log first, and that needs space outside the file, so half of the reserve must be free on
+//! the disk itself.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,8 @@ pub(super) struct Reserve {
 }
 
 impl Reserve {
-    /// The reserve of the disk that holds this file; `bytes` is what the operator set, 0 means none.
+    /// The reserve of the disk that holds this file; `bytes` is what the operator set, 0 means
+    /// none.
     pub(super) fn new(database: &Path, bytes: Option<u64>) -> Self {
         let folder = match database.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),

@@ -1,7 +1,7 @@
 //! What an app has kept long enough goes, part by part.
 //!
-//! There is one writer, so a part is what submissions wait for: it reads a limited number of rows, from
-//! the place where the last one stopped.
+//! There is one writer, so a part is what submissions wait for: it reads a limited number of rows,
+//! from the place where the last one stopped.
 
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
@@ -70,7 +70,8 @@ fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired, Stop> 
     Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(Next::At(next)) })
 }
 
-/// Removes consents, except those of a person who is still invited, and the respondents that have none left.
+/// Removes consents, except those of a person who is still invited, and the respondents that have
+/// none left.
 fn consents(
     connection: &Connection,
     expiry: &Expiry,

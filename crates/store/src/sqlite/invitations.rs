@@ -17,13 +17,14 @@ use crate::{
 const OPEN: &str = "completed_at IS NULL AND revoked_at IS NULL \
      AND (expires_at IS NULL OR expires_at > ?1)";
 
-/// What makes a row one of the person with this user id, `?3`, or this address, `?4`, in the app `?2`:
-/// two looks, each into an index of its own.
+/// What makes a row one of the person with this user id, `?3`, or this address, `?4`, in the app
+/// `?2`: two looks, each into an index of its own.
 const OF_PERSON: &str = "app_id = ?2 AND assignment_id IN \
      (SELECT assignment_id FROM invitations WHERE app_id = ?2 AND user_id = ?3 UNION ALL \
      SELECT assignment_id FROM invitations WHERE app_id = ?2 AND email = ?4 COLLATE NOCASE)";
 
-/// Removes what identifies the person. A time in milliseconds would lead to the response of that time.
+/// Removes what identifies the person. A time in milliseconds would lead to the response of that
+/// time.
 const FORGET: &str = "user_id = NULL, email = NULL, response_id = NULL, \
      completed_at = completed_at - completed_at % 86400000";
 
@@ -122,8 +123,8 @@ pub(super) fn forget(connection: &Connection, row: &InvitationRow, at: Timestamp
     connection.prepare_cached(&sql)?.execute(params).map(|_| ())
 }
 
-/// Forgets whom those invitations were for that were over before a time, from a place on: how many, and the
-/// place of the last.
+/// Forgets whom those invitations were for that were over before a time, from a place on: how many,
+/// and the place of the last.
 pub(super) fn forget_ended(
     connection: &Connection,
     app: AppId,
@@ -146,8 +147,8 @@ pub(super) fn forget_ended(
 
 /// When an invitation was over, or is going to be.
 const ENDED: &str = "coalesce(completed_at, revoked_at, expires_at)";
-/// Those of the app `?1` that ended before `?2` and name a person, after the cursor `?3` and `?4`: a
-/// range of an index that has no others.
+/// Those of the app `?1` that ended before `?2` and name a person, after the cursor `?3` and `?4`:
+/// a range of an index that has no others.
 const ENDED_BEFORE: &str = "FROM invitations WHERE app_id = ?1 \
      AND coalesce(completed_at, revoked_at, expires_at) < ?2 \
      AND (user_id IS NOT NULL OR email IS NOT NULL) \

@@ -2,8 +2,9 @@
 //!
 //! Reading order: [`open`] (what can go wrong at the start), `connection` (the settings that the
 //! durability rests on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
-//! (what it writes), `import_records` (what another database had), `read/`. Several processes may have the same file open: SQLite's locks keep
-//! them apart, and each sees the changes of the others in the change feed.
+//! (what it writes), `import_records` (what another database had), `read/`. Several processes may
+//! have the same file open: SQLite's locks keep them apart, and each sees the changes of the others
+//! in the change feed.
 //!
 //! Deliberately absent: any retry of a failed write. What failed is said; what is unknown stops us.
 
@@ -54,8 +55,8 @@ impl SqliteStore {
         Ok(Self { writer, readers, reserve })
     }
 
-    /// Opens a database that is there already and whose schema is this binary's; any other is refused, and
-    /// left as it is.
+    /// Opens a database that is there already and whose schema is this binary's; any other is
+    /// refused, and left as it is.
     pub fn open_to_read(path: &Path, options: Options) -> Result<Self, OpenError> {
         open::must_be_current(path, &options)?;
         Self::open(path, options)

@@ -25,7 +25,8 @@ pub struct Options {
     pub readers: usize,
     /// The size that the database file may not pass; beyond it, writes fail as on a full disk.
     pub size_max_bytes: Option<u64>,
-    /// Free disk space that submissions leave alone, in bytes: 0 means none, absent means the default.
+    /// Free disk space that submissions leave alone, in bytes: 0 means none, absent means the
+    /// default.
     pub disk_reserve_bytes: Option<u64>,
 }
 
@@ -92,8 +93,8 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection, OpenErr
         return Err(OpenError::OldSqlite { found: rusqlite::version() });
     }
     make_file(path)?;
-    // Two processes that start at once both find the file new. SQLite reports to the later one that it is
-    // locked without waiting, so the waiting is done here.
+    // Two processes that start at once both find the file new. SQLite reports to the later one that
+    // it is locked without waiting, so the waiting is done here.
     let deadline = Instant::now() + options.busy_timeout;
     loop {
         match connect_and_migrate(path, options) {

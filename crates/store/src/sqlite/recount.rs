@@ -1,7 +1,8 @@
-//! Counts a day of a flow again from its responses: if its counts cannot be read, if an operator asks for it, and if
-//! other tags may be the most frequent now.
+//! Counts a day of a flow again from its responses: if its counts cannot be read, if an operator
+//! asks for it, and if other tags may be the most frequent now.
 //!
-//! All in one transaction of the one writer, so nothing is stored or removed meanwhile, and bounded by the responses of a day.
+//! All in one transaction of the one writer, so nothing is stored or removed meanwhile, and bounded
+//! by the responses of a day.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +29,8 @@ pub(super) fn damaged_day(
     count(connection, flow, day).map(|_| ())
 }
 
-/// Counts a day again to find its most frequent tags. A day with too many responses stays as it is, and so does one whose
-/// responses are not all counted yet.
+/// Counts a day again to find its most frequent tags. A day with too many responses stays as it is,
+/// and so does one whose responses are not all counted yet.
 pub(super) fn tags_of_day(
     connection: &Connection,
     flow: (AppId, FlowId),

@@ -1,8 +1,8 @@
 //! What goes when it is asked for: a response by itself, and a person who is erased.
 //!
-//! The idempotency key of a response that goes before its time stays taken, without digest or content.
-//! Every connection overwrites what it deletes (`secure_delete`), and after a removal the writer empties
-//! the log, so that nothing of it is left in the files.
+//! The idempotency key of a response that goes before its time stays taken, without digest or
+//! content. Every connection overwrites what it deletes (`secure_delete`), and after a removal the
+//! writer empties the log, so that nothing of it is left in the files.
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, RespondentId, ResponseId};
@@ -20,8 +20,8 @@ use crate::{
     ResponseRow, UsedKeyRow,
 };
 
-/// Deletes a response, keeps its key taken, and takes it out of its invitation; gives the app that it was
-/// of, if it was there.
+/// Deletes a response, keeps its key taken, and takes it out of its invitation; gives the app that
+/// it was of, if it was there.
 pub(super) fn response(
     connection: &Connection,
     response: ResponseId,
@@ -127,8 +127,8 @@ struct Part<'e> {
 }
 
 impl Part<'_> {
-    /// Removes the first of these identities, and takes the respondent out of the invitations with them; reports
-    /// whether none is left.
+    /// Removes the first of these identities, and takes the respondent out of the invitations with
+    /// them; reports whether none is left.
     fn forget_identities(
         &mut self,
         connection: &Connection,
@@ -167,8 +167,8 @@ impl Part<'_> {
         Ok(self.room > 0)
     }
 
-    /// Takes the person out of the oldest responses that are linked to them, and removes the consents; reports whether
-    /// none is left.
+    /// Takes the person out of the oldest responses that are linked to them, and removes the
+    /// consents; reports whether none is left.
     fn forget_responses(
         &self,
         connection: &Connection,
@@ -191,8 +191,8 @@ impl Part<'_> {
         Ok(consents.len() < self.room)
     }
 
-    /// Takes a person out of an invitation of theirs and out of what came through it; returns how many responses of
-    /// theirs that were. One of another respondent only loses the assignment.
+    /// Takes a person out of an invitation of theirs and out of what came through it; returns how
+    /// many responses of theirs that were. One of another respondent only loses the assignment.
     fn forget_invitation(
         &self,
         connection: &Connection,
@@ -237,8 +237,8 @@ fn forget_answers(
     Ok(())
 }
 
-/// Puts a row in that says less of who it is of. Its key stays taken without it: the digest under which the
-/// key was used is of what was sent. Says whether the row was counted when it was stored.
+/// Puts a row in that says less of who it is of. Its key stays taken without it: the digest under
+/// which the key was used is of what was sent. Says whether the row was counted when it was stored.
 fn rewrite(connection: &Connection, row: &ResponseRow) -> Result<bool> {
     let (app_id, response_id) = (row.app_id, row.response_id);
     let (key, at_once): (Option<[u8; 32]>, bool) = connection

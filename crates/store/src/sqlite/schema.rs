@@ -1,8 +1,9 @@
 //! The schema of the file: which migrations it needs, and how they are applied.
 //!
-//! Each migration and its row in the history are one transaction, so a process that is killed leaves the
-//! schema as it was before that migration, and the next start continues. The transaction takes the write
-//! lock first: of several processes that start at once, one migrates while the others wait.
+//! Each migration and its row in the history are one transaction, so a process that is killed
+//! leaves the schema as it was before that migration, and the next start continues. The transaction
+//! takes the write lock first: of several processes that start at once, one migrates while the
+//! others wait.
 
 use std::path::Path;
 
@@ -21,8 +22,8 @@ const MAKE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (
     applied_at INTEGER NOT NULL
 ) STRICT";
 
-/// Refuses a file that this binary must not write to: one of another program, or of a schema from before
-/// 0.1.0. Nothing is written before this check, not even a setting.
+/// Refuses a file that this binary must not write to: one of another program, or of a schema from
+/// before 0.1.0. Nothing is written before this check, not even a setting.
 pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), OpenError> {
     let is_ours = || -> rusqlite::Result<bool> {
         let mark: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -85,7 +86,8 @@ fn apply(connection: &Connection, migration: &Migration) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// The migrations that the file does not have yet; a history that this binary did not write is an error.
+/// The migrations that the file does not have yet; a history that this binary did not write is an
+/// error.
 fn pending(connection: &Connection, path: &Path) -> Result<&'static [Migration], OpenError> {
     let applied = history(connection).map_err(|error| OpenError::of(path, error))?;
     schema::pending(SQLITE, &applied).map_err(|mismatch| {

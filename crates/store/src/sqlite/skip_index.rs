@@ -176,7 +176,8 @@ pub(super) fn unfill(
 /// Whether responses are stored with ids within blocks: never, unless a clock was set back.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    /// The last id that is in a block of any flow, as far as it is known; none where that is to be asked.
+    /// The last id that is in a block of any flow, as far as it is known; none where that is to be
+    /// asked.
     blocked_to: Option<u128>,
     /// The last id that was stored.
     stored_to: u128,

@@ -3,7 +3,8 @@
 //! SQLite has one writer at a time whatever one does; a thread of our own makes waiting for it a
 //! bounded queue instead of a fight over locks. Jobs are answered in the order they came, each
 //! after its own sync. When an outcome is unknown the thread writes nothing more, ever: later jobs
-//! get the error that the store is closed, and a restart (which recovers the log) is the only way back.
+//! get the error that the store is closed, and a restart (which recovers the log) is the only way
+//! back.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -312,7 +313,8 @@ impl Thread {
         committed
     }
 
-    /// Refuses submissions while the disk has less free space than the reserve. One system call for each batch.
+    /// Refuses submissions while the disk has less free space than the reserve. One system call for
+    /// each batch.
     fn must_have_room(&mut self) -> StoreResult<()> {
         let is_low = !self.stopped && !self.reserve.has_room(&self.connection);
         if is_low != self.is_low {
@@ -374,8 +376,8 @@ impl Thread {
         })
     }
 
-    /// Writes the log back into the database once it is long, so that it can be reset; and empties it
-    /// where something was removed that it still holds.
+    /// Writes the log back into the database once it is long, so that it can be reset; and empties
+    /// it where something was removed that it still holds.
     fn checkpoint(&mut self) {
         let is_long = self.log_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES;
         if self.stopped || !(is_long || self.must_empty_log) {
@@ -396,12 +398,14 @@ impl Thread {
                 tracing::error!(%error, "the log cannot be written back; nothing more is written");
                 self.stopped = true;
             }
-            // Full or busy: the log goes on growing, nothing is lost, and the next commit tries again.
+            // Full or busy: the log goes on growing, nothing is lost, and the next commit tries
+            // again.
             Err(error) => tracing::warn!(%error, "the log cannot be written back now"),
         }
     }
 
-    /// Reads that still look at the log are waited for a moment only, since submissions wait behind.
+    /// Reads that still look at the log are waited for a moment only, since submissions wait
+    /// behind.
     fn empty_log(&self) -> rusqlite::Result<()> {
         let connection = &self.connection;
         let usual: i64 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;

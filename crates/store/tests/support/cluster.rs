@@ -1,9 +1,10 @@
 //! A PostgreSQL of the test's own: made in a temporary folder, on loopback, stopped when dropped.
 //!
 //! It is the server of the distribution's package, run as another user where the tests run as root,
-//! since PostgreSQL refuses to run as root. Where there is none the test fails and says what to install.
-//! It syncs nothing: what tests kill is processes, never the machine, and hundreds of databases are made.
-//! Tests of other crates take this file by its path; it needs no database driver.
+//! since PostgreSQL refuses to run as root. Where there is none the test fails and says what to
+//! install. It syncs nothing: what tests kill is processes, never the machine, and hundreds of
+//! databases are made. Tests of other crates take this file by its path; it needs no database
+//! driver.
 
 #![expect(dead_code, reason = "each test binary uses its own part of this")]
 

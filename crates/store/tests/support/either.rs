@@ -1,8 +1,9 @@
 //! A store for one test, on the backend that the run is about.
 //!
-//! SQLite in the test's folder; or, where `SLUICE_TEST_STORE=postgres://…` names a server, a database
-//! of the folder's own there, so that several stores on one folder share it, as several processes do.
-//! The databases are left behind: whoever started the server throws it away (`scripts/postgres`).
+//! SQLite in the test's folder; or, where `SLUICE_TEST_STORE=postgres://…` names a server, a
+//! database of the folder's own there, so that several stores on one folder share it, as several
+//! processes do. The databases are left behind: whoever started the server throws it away
+//! (`scripts/postgres`).
 
 use std::path::Path;
 use std::process::Command;

@@ -43,9 +43,10 @@ struct AppPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(schema_with = schema::identity_verification, required = false)]
     identity_verification: Option<IdentityVerification>,
-    /// Origins that browsers may call the public API from and that may embed flows, at most 100; empty means any.
-    /// `https://*.example.com` stands for every host below `example.com`; schemes of apps such as
-    /// `capacitor://localhost` are allowed. Stored in lower case, without a default port or a trailing slash.
+    /// Origins that browsers may call the public API from and that may embed flows, at most 100;
+    /// empty means any. `https://*.example.com` stands for every host below `example.com`; schemes
+    /// of apps such as `capacitor://localhost` are allowed. Stored in lower case, without a default
+    /// port or a trailing slash.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     allowed_origins: Option<Vec<String>>,
@@ -54,13 +55,13 @@ struct AppPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     grace_window_seconds: Option<Option<GraceSeconds>>,
-    /// How many days responses are kept, 1 to 36,525, with all that is kept beside them; null for ever.
-    /// What is older is deleted by the server within about an hour.
+    /// How many days responses are kept, 1 to 36,525, with all that is kept beside them; null for
+    /// ever. What is older is deleted by the server within about an hour.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     retention_days: Option<Option<RetentionDays>>,
-    /// The longest that an identity token may be valid, 1 to 86,400 seconds; null for the default of
-    /// 3,600.
+    /// The longest that an identity token may be valid, 1 to 86,400 seconds; null for the default
+    /// of 3,600.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     token_lifetime_seconds: Option<Option<u32>>,
@@ -68,8 +69,8 @@ struct AppPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<HostedPatch>, required = false)]
     hosted: Option<Option<HostedPatch>>,
-    /// How much the app may send; null for the server's limits. Needs `admin` of the whole server: a token
-    /// that is bound to the app is refused.
+    /// How much the app may send; null for the server's limits. Needs `admin` of the whole server:
+    /// a token that is bound to the app is refused.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<LimitsPatch>, required = false)]
     limits: Option<Option<LimitsPatch>>,
@@ -105,8 +106,8 @@ struct Limits {
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"accentColor": "#0a7d4f", "spamProtection": true}))]
 struct HostedPatch {
-    /// The colour of buttons and marks, such as `#0a7d4f`. Texts upon it are black or white, whichever is
-    /// read more easily.
+    /// The colour of buttons and marks, such as `#0a7d4f`. Texts upon it are black or white,
+    /// whichever is read more easily.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, required = false)]
     accent_color: Option<Option<String>>,
@@ -114,8 +115,8 @@ struct HostedPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, required = false)]
     logo: Option<Option<String>>,
-    /// Whether a form that is sent within two seconds, or with a field filled in that people do not see, is
-    /// shown again to be sent once more.
+    /// Whether a form that is sent within two seconds, or with a field filled in that people do not
+    /// see, is shown again to be sent once more.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     spam_protection: Option<bool>,
@@ -248,8 +249,9 @@ async fn get(
 
 /// Change an app
 ///
-/// What is absent stays as it is; `graceWindowSeconds: null` and `tokenLifetimeSeconds: null` go back to
-/// the default, and `retentionDays: null` keeps responses for ever. Of `hosted` and `limits`, too, what is absent stays.
+/// What is absent stays as it is; `graceWindowSeconds: null` and `tokenLifetimeSeconds: null` go
+/// back to the default, and `retentionDays: null` keeps responses for ever. Of `hosted` and
+/// `limits`, too, what is absent stays.
 #[utoipa::path(
     patch, path = "/apps/{appId}", operation_id = "updateApp", tag = "Apps",
     security(("adminToken" = ["write"])),

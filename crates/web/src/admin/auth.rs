@@ -1,8 +1,9 @@
 //! Who is calling: `Authorization: Bearer <admin token>`, asked before anything else.
 //!
-//! Failed attempts are limited by client address (a /64 for IPv6). Only failures count, so a valid token is never refused
-//! because of what others behind the same proxy send. Failed authentication and authorisation are logged with the client
-//! address, the route and, if known, the token's id; never with the secret.
+//! Failed attempts are limited by client address (a /64 for IPv6). Only failures count, so a valid
+//! token is never refused because of what others behind the same proxy send. Failed authentication
+//! and authorisation are logged with the client address, the route and, if known, the token's id;
+//! never with the secret.
 
 use std::net::IpAddr;
 use std::sync::Arc;

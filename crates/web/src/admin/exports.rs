@@ -46,7 +46,8 @@ struct ExportQuery {
     /// Only those whose respondent decided so.
     #[param(schema_with = schema::admission, required = false)]
     admission: Option<Admission>,
-    /// Only those in whose texts every one of these words occurs; the case of letters does not matter.
+    /// Only those in whose texts every one of these words occurs; the case of letters does not
+    /// matter.
     search: Option<String>,
 }
 
@@ -66,9 +67,9 @@ fn headings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Headings, D::E
 
 /// Export the responses of a flow
 ///
-/// Over all its versions, oldest first, sent while it is made. The filters are those of the list. `X-Total-Count`
-/// says how many responses there will be, where that is known. A reply that is cut off is not whole:
-/// ask again. The audit log keeps that it was exported.
+/// Over all its versions, oldest first, sent while it is made. The filters are those of the list.
+/// `X-Total-Count` says how many responses there will be, where that is known. A reply that is cut
+/// off is not whole: ask again. The audit log keeps that it was exported.
 #[utoipa::path(
     get, path = "/flows/{flowId}/export", operation_id = "exportResponses", tag = "Responses",
     security(("adminToken" = ["export"])),

@@ -26,8 +26,8 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
         .routes(routes!(report))
 }
 
-/// A key to be made: a secret (`hs256`), a public key (`publicKey` with `pem` or `jwk`), or the address of a
-/// set of keys (`jwks` with `url`).
+/// A key to be made: a secret (`hs256`), a public key (`publicKey` with `pem` or `jwk`), or the
+/// address of a set of keys (`jwks` with `url`).
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"type": "hs256"}))]
@@ -41,7 +41,8 @@ struct NewKey {
     jwk: Option<serde_json::Value>,
     /// An https address that answers with a JWK set.
     url: Option<String>,
-    /// The name that tokens call the key by, 1 to 128 visible ASCII characters; made up where it is absent.
+    /// The name that tokens call the key by, 1 to 128 visible ASCII characters; made up where it is
+    /// absent.
     kid: Option<String>,
     /// The `iss` that tokens under this key must bear.
     issuer: Option<String>,
@@ -98,7 +99,8 @@ struct Keys {
     items: Vec<Key>,
 }
 
-/// What the checks of an app's tokens came to, in the process that answers, since it first checked one.
+/// What the checks of an app's tokens came to, in the process that answers, since it first checked
+/// one.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
@@ -148,8 +150,8 @@ impl From<VerificationReport> for VerificationCounts {
 
 /// Make an identity key
 ///
-/// Several keys may be active at once, so that they can be rotated: make a new one, sign with it, revoke the
-/// old one. An app has secrets or public keys, never both.
+/// Several keys may be active at once, so that they can be rotated: make a new one, sign with it,
+/// revoke the old one. An app has secrets or public keys, never both.
 #[utoipa::path(
     post, path = "/apps/{appId}/identity-keys", operation_id = "createIdentityKey", tag = "Identity",
     security(("adminToken" = ["admin"])),
@@ -199,7 +201,8 @@ async fn list(
 
 /// Revoke an identity key
 ///
-/// Tokens under it are refused from now on, on every node within a second. Revoking it again changes nothing.
+/// Tokens under it are refused from now on, on every node within a second. Revoking it again
+/// changes nothing.
 #[utoipa::path(
     delete, path = "/apps/{appId}/identity-keys/{kid}", operation_id = "revokeIdentityKey", tag = "Identity",
     security(("adminToken" = ["admin"])),
@@ -222,7 +225,8 @@ async fn revoke(
 
 /// Count what the checks of tokens came to
 ///
-/// Of the process that answers; over all nodes, sum `sluice_identity_token_checks_total` of `/metrics`.
+/// Of the process that answers; over all nodes, sum `sluice_identity_token_checks_total` of
+/// `/metrics`.
 #[utoipa::path(
     get, path = "/apps/{appId}/identity-verification", operation_id = "getIdentityVerification", tag = "Identity",
     security(("adminToken" = ["read"])),

@@ -102,7 +102,8 @@ impl From<Duplicates> for sluice_engine::Duplicates {
     "openedAt": null, "completedAt": null, "revokedAt": null, "responseId": null
 }))]
 pub(super) struct Invitation {
-    /// Null while the invitation is open, for a token without the scope `write`: it is the key of the link.
+    /// Null while the invitation is open, for a token without the scope `write`: it is the key of
+    /// the link.
     #[schema(value_type = Option<String>, required = true)]
     flow_assignment_id: Option<AssignmentId>,
     #[schema(value_type = String)]
@@ -111,7 +112,8 @@ pub(super) struct Invitation {
     identities: Vec<Identity>,
     #[schema(schema_with = schema::invitation_state)]
     state: InvitationState,
-    /// The personal link, with which one can answer in the person's place. Null where `flowAssignmentId` is.
+    /// The personal link, with which one can answer in the person's place. Null where
+    /// `flowAssignmentId` is.
     #[schema(required = true)]
     link: Option<String>,
     #[schema(value_type = String, format = DateTime)]
@@ -170,10 +172,10 @@ struct Imported {
 
 /// Invite people
 ///
-/// One as JSON; or many as `text/csv`, whose first line names the columns `userId`, `email` and `expiresAt`,
-/// any of them and in any order: at most 50,000 people and 16 MiB. Either all are invited or, where any line
-/// is at fault, none; every fault is told, as `/` and the number of its line. With `Accept: text/csv` the
-/// reply to a file has every person with id and link.
+/// One as JSON; or many as `text/csv`, whose first line names the columns `userId`, `email` and
+/// `expiresAt`, any of them and in any order: at most 50,000 people and 16 MiB. Either all are
+/// invited or, where any line is at fault, none; every fault is told, as `/` and the number of its
+/// line. With `Accept: text/csv` the reply to a file has every person with id and link.
 #[utoipa::path(
     post, path = "/flows/{flowId}/invitations", operation_id = "createInvitations", tag = "Invitations",
     security(("adminToken" = ["write"])),
@@ -270,8 +272,8 @@ impl From<InvitationCounts> for Counts {
 
 /// List the invitations to a flow
 ///
-/// In the order they were made. What an invitation is now is derived when it is asked for. The links of open invitations
-/// are shown to tokens with the scope `write`, which could make others.
+/// In the order they were made. What an invitation is now is derived when it is asked for. The
+/// links of open invitations are shown to tokens with the scope `write`, which could make others.
 #[utoipa::path(
     get, path = "/flows/{flowId}/invitations", operation_id = "listInvitations", tag = "Invitations",
     security(("adminToken" = ["read"])),

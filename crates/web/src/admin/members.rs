@@ -1,4 +1,5 @@
-//! The people of an app: who can get at it, by which role. Roles are given and taken with the users.
+//! The people of an app: who can get at it, by which role. Roles are given and taken with the
+//! users.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
-//! The admin API: apps, keys, flows, versions, responses, respondents, tokens, users and the audit log over HTTP.
+//! The admin API: apps, keys, flows, versions, responses, respondents, tokens, users and the audit
+//! log over HTTP.
 //!
 //! A resource is whole in one file: what comes in, what goes out, handlers, routes. A handler takes
-//! a request, calls one use case of the engine, and wraps what comes back; it holds no rule. Who may
-//! do what is the engine's to decide; that there is a caller at all is [`auth`]'s, in front of every
-//! route, so that no handler can forget it. Each route is registered together with its
+//! a request, calls one use case of the engine, and wraps what comes back; it holds no rule. Who
+//! may do what is the engine's to decide; that there is a caller at all is [`auth`]'s, in front of
+//! every route, so that no handler can forget it. Each route is registered together with its
 //! documentation, so that none can be missing from the OpenAPI document.
 //!
 //! Deliberately absent: CORS. An admin token does not belong into a browser of another origin.

@@ -242,7 +242,8 @@ fn pairs(parts: &Parts) -> impl Iterator<Item = (String, String)> {
     pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
 }
 
-/// Reads the parameters; `besides` is what the list of known ones is to name on top of the type's own.
+/// Reads the parameters; `besides` is what the list of known ones is to name on top of the type's
+/// own.
 fn read_query<T: DeserializeOwned>(
     pairs: impl IntoIterator<Item = (String, String)>,
     mut faults: Vec<Fault>,

@@ -57,7 +57,8 @@ struct RespondentQuery {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct EraseQuery {
-    /// `keep`: the answers stay, without anything that connects them with the person. `delete`: they go too.
+    /// `keep`: the answers stay, without anything that connects them with the person. `delete`:
+    /// they go too.
     #[param(schema_with = schema::answers, required = true)]
     answers: Option<String>,
 }
@@ -86,7 +87,8 @@ struct ErasePersonQuery {
     r#type: IdentityType,
     /// The userId or the address; the ASCII case of an address does not matter.
     value: String,
-    /// `keep`: the answers stay, without anything that connects them with the person. `delete`: they go too.
+    /// `keep`: the answers stay, without anything that connects them with the person. `delete`:
+    /// they go too.
     #[param(schema_with = schema::answers, required = true)]
     answers: Option<String>,
 }
@@ -111,7 +113,8 @@ struct Respondent {
     first_seen_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     last_seen_at: Option<Timestamp>,
-    /// Whether an erasure has begun that is not done. Nobody is linked to such a respondent any more.
+    /// Whether an erasure has begun that is not done. Nobody is linked to such a respondent any
+    /// more.
     erasing: bool,
 }
 
@@ -164,7 +167,8 @@ struct Export {
     #[schema(required = true)]
     respondent: Option<Respondent>,
     consents: Vec<Consent>,
-    /// Those linked to the respondent, and those given through their invitations that are linked to nobody.
+    /// Those linked to the respondent, and those given through their invitations that are linked to
+    /// nobody.
     responses: Vec<Response>,
     invitations: Vec<Invitation>,
 }
@@ -222,7 +226,8 @@ fn consents(rows: Vec<ConsentRow>) -> Vec<Consent> {
 
 /// List respondents, or find one
 ///
-/// In the order of the days they were first seen. With `type` and `value`, the one who is known by that, or nobody.
+/// In the order of the days they were first seen. With `type` and `value`, the one who is known by
+/// that, or nobody.
 #[utoipa::path(
     get, path = "/respondents", operation_id = "listRespondents", tag = "Respondents",
     security(("adminToken" = ["read"])),
@@ -335,8 +340,8 @@ async fn export(
 
 /// Export whoever is known by something
 ///
-/// The same for a respondent; and for somebody who was invited and has no profile, the invitations and what
-/// was given through them.
+/// The same for a respondent; and for somebody who was invited and has no profile, the invitations
+/// and what was given through them.
 #[utoipa::path(
     get, path = "/respondents/export", operation_id = "exportPerson", tag = "Respondents",
     security(("adminToken" = ["export"])),
@@ -369,9 +374,9 @@ fn exported(export: RespondentExport) -> Reply {
 
 /// Erase a respondent
 ///
-/// For good: the profile, what it is known by, its links and consents; and the answers, as asked. A late
-/// retry of one of its submissions is answered as before and stores nothing. The audit log keeps the
-/// respondent's id, not who it was.
+/// For good: the profile, what it is known by, its links and consents; and the answers, as asked. A
+/// late retry of one of its submissions is answered as before and stores nothing. The audit log
+/// keeps the respondent's id, not who it was.
 #[utoipa::path(
     delete, path = "/respondents/{respondentId}", operation_id = "eraseRespondent", tag = "Respondents",
     security(("adminToken" = ["erase"])),
@@ -395,8 +400,9 @@ async fn erase(
 
 /// Erase whoever is known by something
 ///
-/// The same for a respondent; and for somebody who was invited and has no profile: their invitations name
-/// nobody any more, those still open are withdrawn, and what was given through them goes as asked.
+/// The same for a respondent; and for somebody who was invited and has no profile: their
+/// invitations name nobody any more, those still open are withdrawn, and what was given through
+/// them goes as asked.
 #[utoipa::path(
     delete, path = "/respondents", operation_id = "erasePerson", tag = "Respondents",
     security(("adminToken" = ["erase"])),

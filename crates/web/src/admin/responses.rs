@@ -52,7 +52,8 @@ struct ResponseQuery {
     /// Only those whose respondent decided so.
     #[param(schema_with = schema::admission, required = false)]
     admission: Option<Admission>,
-    /// Only those in whose texts every one of these words occurs; the case of letters does not matter.
+    /// Only those in whose texts every one of these words occurs; the case of letters does not
+    /// matter.
     search: Option<String>,
     #[serde(default)]
     #[param(schema_with = schema::order, required = false)]
@@ -99,11 +100,11 @@ impl ToSchema for Response {
 /// List the responses of a flow
 ///
 /// Over all its versions, archived flows included. `tag.NAME=value` filters by a tag, which must
-/// have this value or hold it in its list, and `answer.QUESTION=value` likewise by an answer, where `other` also
-/// stands for every text of one's own. All filters must hold.
+/// have this value or hold it in its list, and `answer.QUESTION=value` likewise by an answer, where
+/// `other` also stands for every text of one's own. All filters must hold.
 ///
-/// A page looks at a bounded number of responses. Where few pass the filters it may be short, or even empty,
-/// and still bear `next`: the list ends only where `next` is null.
+/// A page looks at a bounded number of responses. Where few pass the filters it may be short, or
+/// even empty, and still bear `next`: the list ends only where `next` is null.
 #[utoipa::path(
     get, path = "/flows/{flowId}/responses", operation_id = "listResponses", tag = "Responses",
     security(("adminToken" = ["read"])),

@@ -123,8 +123,8 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
-/// A whole number, so that what cannot be one is told the range. One that is only too large is left to
-/// the engine, which tells it together with the faults of other fields.
+/// A whole number, so that what cannot be one is told the range. One that is only too large is left
+/// to the engine, which tells it together with the faults of other fields.
 macro_rules! whole_number {
     ($(#[$doc:meta])* $name:ident, $expected:expr) => {
         $(#[$doc])*

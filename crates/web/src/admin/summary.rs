@@ -58,22 +58,24 @@ struct Summary {
     responses: u64,
     /// Of them, those whose respondents admitted to be known.
     admitted: u64,
-    /// What an entry of `days` and `overTime` stands for: `day`, or `week` (from the Monday that it bears) where there
-    /// are more than 200 days.
+    /// What an entry of `days` and `overTime` stands for: `day`, or `week` (from the Monday that it
+    /// bears) where there are more than 200 days.
     #[schema(schema_with = schema::step)]
     step: &'static str,
     /// From the first day with a response to the last one, without gaps.
     days: Vec<DayCount>,
-    /// Every published version, the newest first, with its responses whether or not the query names it.
+    /// Every published version, the newest first, with its responses whether or not the query names
+    /// it.
     versions: Vec<VersionCount>,
     /// The tags of the versions and days asked for, whatever tag the query names.
     tags: Vec<TagCount>,
     /// In the order of the newest version; those that it does not ask any more come last.
     questions: Vec<QuestionSummary>,
-    /// The query names a tag, and some responses with it may be missing: on some day its value was not told apart from
-    /// others (see `others` of `tags`).
+    /// The query names a tag, and some responses with it may be missing: on some day its value was
+    /// not told apart from others (see `others` of `tags`).
     partial: bool,
-    /// Responses that are older than the counts, or were moved here, are being counted; null where none are.
+    /// Responses that are older than the counts, or were moved here, are being counted; null where
+    /// none are.
     #[schema(required = true)]
     counting: Option<Counting>,
 }
@@ -119,7 +121,8 @@ struct Counting {
     counted_until: Option<Timestamp>,
 }
 
-/// One question over the versions that ask it. One that came to be of another type or scale is another one here.
+/// One question over the versions that ask it. One that came to be of another type or scale is
+/// another one here.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct QuestionSummary {
@@ -194,7 +197,8 @@ enum Distribution {
         columns: Vec<Labelled>,
         cells: Vec<Vec<u64>>,
     },
-    /// The mean is exact; the rest goes by two digits, or by the number itself where it is whole and below a thousand.
+    /// The mean is exact; the rest goes by two digits, or by the number itself where it is whole
+    /// and below a thousand.
     Numbers {
         bins: Vec<Bin>,
         mean: Option<f64>,
@@ -359,9 +363,9 @@ fn rank(rank: summary::RankCount) -> RankCount {
 
 /// Sum up the responses of a flow
 ///
-/// Counts and distributions by question, over all versions: questions that were edited or removed keep their history.
-/// They are kept by the write path and exact at every moment; no response is read for it. `tag.NAME=value`, once,
-/// sums up the responses with this value of a tag.
+/// Counts and distributions by question, over all versions: questions that were edited or removed
+/// keep their history. They are kept by the write path and exact at every moment; no response is
+/// read for it. `tag.NAME=value`, once, sums up the responses with this value of a tag.
 #[utoipa::path(
     get, path = "/flows/{flowId}/summary", operation_id = "getSummary", tag = "Responses",
     security(("adminToken" = ["read"])),

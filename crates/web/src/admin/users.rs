@@ -29,8 +29,8 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
         .routes(routes!(reset_second_factor))
 }
 
-/// A user to be made, with one role and where it holds: `appId` for one app, or `"instance": true` for all apps and the
-/// instance. Exactly one of them is required.
+/// A user to be made, with one role and where it holds: `appId` for one app, or `"instance": true`
+/// for all apps and the instance. Exactly one of them is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"email": "ann@example.com", "name": "Ann", "role": "editor", "appId": "app_01KA2VgdPrWYDVgYy3wLpE"}))]
@@ -72,8 +72,8 @@ struct Grant {
     role: Role,
 }
 
-/// A role to be set, and where: `appId` for one app, or `"instance": true` for all apps and the instance. Exactly one of
-/// them is required.
+/// A role to be set, and where: `appId` for one app, or `"instance": true` for all apps and the
+/// instance. Exactly one of them is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(as = UserRole, example = json!({"appId": "app_01KA2VgdPrWYDVgYy3wLpE", "role": "viewer"}))]
@@ -90,7 +90,8 @@ struct RoleChange {
     role: Option<Role>,
 }
 
-/// Where a role holds: in an app, or, without one, in all apps and the instance. The request must say which.
+/// Where a role holds: in an app, or, without one, in all apps and the instance. The request must
+/// say which.
 fn scope(app_id: Option<AppId>, instance: bool) -> Result<Option<AppId>, AdminError> {
     let message = match (app_id, instance) {
         (Some(app), false) => return Ok(Some(app)),
@@ -154,7 +155,8 @@ impl From<UserDetail> for User {
 struct UserWithLink {
     #[serde(flatten)]
     user: User,
-    /// For the user alone: it sets their password, once, within 24 hours. Shown now and never again.
+    /// For the user alone: it sets their password, once, within 24 hours. Shown now and never
+    /// again.
     link: String,
 }
 
@@ -162,14 +164,16 @@ struct UserWithLink {
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"link": "https://feedback.example.com/console/welcome#…"}))]
 struct Link {
-    /// For the user alone: it sets their password, once, within 24 hours. Shown now and never again.
+    /// For the user alone: it sets their password, once, within 24 hours. Shown now and never
+    /// again.
     link: String,
 }
 
 /// Make a user
 ///
-/// The role holds in one app (`appId`), or in all apps and the instance (`"instance": true`); one of them must be given. The
-/// reply has a link with which they set their password; send it to them and to nobody else.
+/// The role holds in one app (`appId`), or in all apps and the instance (`"instance": true`); one
+/// of them must be given. The reply has a link with which they set their password; send it to them
+/// and to nobody else.
 #[utoipa::path(
     post, path = "/users", operation_id = "createUser", tag = "Users",
     security(("adminToken" = ["admin"])),
@@ -259,7 +263,8 @@ async fn update(
 
 /// Give a user a role, or take one away
 ///
-/// In one app (`appId`), or in all apps and the instance (`"instance": true`); one of them must be given. A token that is bound to an app may do so for that app. The last owner of the instance
+/// In one app (`appId`), or in all apps and the instance (`"instance": true`); one of them must be
+/// given. A token that is bound to an app may do so for that app. The last owner of the instance
 /// stays.
 #[utoipa::path(
     put, path = "/users/{userId}/role", operation_id = "setUserRole", tag = "Users",
@@ -290,7 +295,8 @@ async fn set_role(
 
 /// Make another link to set a password
 ///
-/// The one before is over. The password that the user has stays until the link is used; then all their sessions end.
+/// The one before is over. The password that the user has stays until the link is used; then all
+/// their sessions end.
 #[utoipa::path(
     post, path = "/users/{userId}/reset", operation_id = "resetUser", tag = "Users",
     security(("adminToken" = ["admin"])),
@@ -313,8 +319,8 @@ async fn reset(
 
 /// Reset the second factor of a user
 ///
-/// For a user who has lost their authenticator app and their recovery codes. Their password alone lets them in then, until
-/// they turn the second factor on again.
+/// For a user who has lost their authenticator app and their recovery codes. Their password alone
+/// lets them in then, until they turn the second factor on again.
 #[utoipa::path(
     delete, path = "/users/{userId}/second-factor", operation_id = "resetSecondFactor", tag = "Users",
     security(("adminToken" = ["admin"])),

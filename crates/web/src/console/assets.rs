@@ -1,7 +1,8 @@
 //! The style and the scripts of the console, as they are sent.
 //!
-//! There is no build step. All files stand under one path that bears the hash of them all, so that they may be kept for
-//! ever and scripts can import one another by their plain names. The style is one file, joined from its parts.
+//! There is no build step. All files stand under one path that bears the hash of them all, so that
+//! they may be kept for ever and scripts can import one another by their plain names. The style is
+//! one file, joined from its parts.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,11 +1,12 @@
-//! How often somebody may try to sign in: from one address, from one organisation, and to one account.
+//! How often somebody may try to sign in: from one address, from one organisation, and to one
+//! account.
 //!
-//! Of version 6 an address is a /64, which is a household; whoever is given a /48 has 65,536 of these, so these are counted
-//! together as well, with more room. Beginning to sign in at an OpenID provider is counted apart from coming back
-//! from there, so that one sign-in is not two attempts.
+//! Of version 6 an address is a /64, which is a household; whoever is given a /48 has 65,536 of
+//! these, so these are counted together as well, with more room. Beginning to sign in at an OpenID
+//! provider is counted apart from coming back from there, so that one sign-in is not two attempts.
 //!
-//! Counts are of this process alone and are forgotten when it ends; an address is used in memory and in the log of failed sign-ins,
-//! and an account is kept as the hash of its name.
+//! Counts are of this process alone and are forgotten when it ends; an address is used in memory
+//! and in the log of failed sign-ins, and an account is kept as the hash of its name.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -24,7 +25,8 @@ use crate::client::{Counted, Peer, Proxies, Senders, neighbourhood, organisation
 /// So many attempts at once to one account from one address, and then one in so many seconds.
 const ACCOUNT_BURST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 const ACCOUNT_PAUSE: Duration = Duration::from_secs(30);
-/// And from all addresses together. It is wide, since whoever can use it up locks somebody else out.
+/// And from all addresses together. It is wide, since whoever can use it up locks somebody else
+/// out.
 const EVERYWHERE_BURST: NonZeroU32 = NonZeroU32::MIN.saturating_add(199);
 const EVERYWHERE_PAUSE: Duration = Duration::from_secs(5);
 
@@ -54,7 +56,8 @@ impl Attempts {
         }
     }
 
-    /// Counts an attempt from where the request came from; how many seconds to wait, where there were too many.
+    /// Counts an attempt from where the request came from; how many seconds to wait, where there
+    /// were too many.
     pub(super) fn of_address(&self, from: &From, headers: &HeaderMap) -> Option<u64> {
         self.by_address.wait(self.proxies.client(from.0, headers))
     }
@@ -64,8 +67,8 @@ impl Attempts {
         self.beginnings.wait(self.proxies.client(from.0, headers))
     }
 
-    /// Counts an attempt at the second factor of a user whose password is known. Codes are short, so attempts from all
-    /// addresses count together.
+    /// Counts an attempt at the second factor of a user whose password is known. Codes are short,
+    /// so attempts from all addresses count together.
     pub(super) fn of_code(&self, user: UserId) -> Option<u64> {
         self.by_code.wait(&user)
     }

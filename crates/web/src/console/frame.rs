@@ -1,7 +1,8 @@
 //! The frame of every page: the side bar, the heading, the tabs of a flow, what was just done.
 //!
-//! A page says what it is and where it stands; the frame draws the rest. Texts are put in by a template that escapes them,
-//! and there is no inline script or style anywhere: the policy would refuse both.
+//! A page says what it is and where it stands; the frame draws the rest. Texts are put in by a
+//! template that escapes them, and there is no inline script or style anywhere: the policy would
+//! refuse both.
 
 use std::borrow::Cow;
 

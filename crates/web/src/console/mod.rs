@@ -1,9 +1,10 @@
 //! The console at `/console`: where authors write flows and read what came back.
 //!
-//! Pages are made on the server and work without a script; a little script makes them quicker to use. A handler takes a
-//! request, calls use cases of the engine, and wraps what comes back; it holds no rule, and who may do what is the
-//! engine's to decide. Reading order: [`session`] (who is signed in), [`around`] and [`frame`] (what stands around a page), [`parts`]
-//! (the components), then one module an area. Deliberately absent: the admin API. The console is a transport beside
+//! Pages are made on the server and work without a script; a little script makes them quicker to
+//! use. A handler takes a request, calls use cases of the engine, and wraps what comes back; it
+//! holds no rule, and who may do what is the engine's to decide. Reading order: [`session`] (who is
+//! signed in), [`around`] and [`frame`] (what stands around a page), [`parts`] (the components),
+//! then one module an area. Deliberately absent: the admin API. The console is a transport beside
 //! it, not a client of it, so that a page needs one exchange and no token.
 
 mod around;
@@ -142,14 +143,16 @@ async fn home(
 }
 
 async fn asset(Path((version, name)): Path<(String, String)>, request: HeaderMap) -> Answer {
-    // Under any other version it would be kept for ever by those who ask for what another node serves.
+    // Under any other version it would be kept for ever by those who ask for what another node
+    // serves.
     let found = assets::file(&name).filter(|_| version == assets::version());
     let (content_type, served) = found.ok_or(Refused::NoSuchPage)?;
     Ok(reply::file(content_type, served, &request))
 }
 
-/// An address that only takes forms has no page to show. A browser asks for one all the same where a form came back with its
-/// faults and the person then confirmed who they are, or loads the address again: that leads to the start page.
+/// An address that only takes forms has no page to show. A browser asks for one all the same where
+/// a form came back with its faults and the person then confirmed who they are, or loads the
+/// address again: that leads to the start page.
 async fn wrong_method(method: Method) -> Answer {
     match method {
         Method::GET | Method::HEAD => Ok(reply::see_other("/console")),

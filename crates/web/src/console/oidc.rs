@@ -1,8 +1,9 @@
 //! Signing in by an OpenID provider, where the operator has named one.
 //!
-//! The authorization code flow with PKCE. What ties the answer to the browser that asked (`state`, `nonce`, the
-//! verifier, and where to go then) stands in a cookie of ten minutes; nothing is kept here meanwhile. The operator names
-//! the issuer, so addresses are its own: they are taken from what it publishes, and need not be public.
+//! The authorization code flow with PKCE. What ties the answer to the browser that asked (`state`,
+//! `nonce`, the verifier, and where to go then) stands in a cookie of ten minutes; nothing is kept
+//! here meanwhile. The operator names the issuer, so addresses are its own: they are taken from
+//! what it publishes, and need not be public.
 
 mod provider;
 
@@ -70,7 +71,8 @@ pub(super) enum NotSignedIn {
     NotProven,
     /// Proven, but nobody here: the address, where it was verified.
     Unknown(Option<String>),
-    /// The provider does not say that somebody who had to confirm who they are has just signed in there.
+    /// The provider does not say that somebody who had to confirm who they are has just signed in
+    /// there.
     NotConfirmed,
 }
 

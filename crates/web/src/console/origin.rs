@@ -1,11 +1,13 @@
 //! That a write comes from a page of ours.
 //!
-//! Browsers say of every write where it comes from, and no page can have them say otherwise: `Sec-Fetch-Site` by those of
-//! today, over HTTPS and on the machine itself, and `Origin` by all. Where the first is there, it decides: `same-origin` is a
-//! page of the address that the browser shows, whatever a proxy makes of `Host` on the way, and anything else is refused even
-//! where the origin looks right. A neighbour under the same domain (`same-site`) is somebody else, and `none`, what a person
-//! typed or opened, is never a write. Where it is not there, the origin must be ours, scheme and port included, if
-//! the operator has said what ours is; else its host must be the one that was asked.
+//! Browsers say of every write where it comes from, and no page can have them say otherwise:
+//! `Sec-Fetch-Site` by those of today, over HTTPS and on the machine itself, and `Origin` by all.
+//! Where the first is there, it decides: `same-origin` is a page of the address that the browser
+//! shows, whatever a proxy makes of `Host` on the way, and anything else is refused even where the
+//! origin looks right. A neighbour under the same domain (`same-site`) is somebody else, and
+//! `none`, what a person typed or opened, is never a write. Where it is not there, the origin must
+//! be ours, scheme and port included, if the operator has said what ours is; else its host must be
+//! the one that was asked.
 
 use std::sync::Arc;
 
@@ -36,13 +38,15 @@ pub(super) async fn same_origin(
     }
 }
 
-/// Whether a browser says that another site has it send this. For reads that cost something, or leave a trace.
+/// Whether a browser says that another site has it send this. For reads that cost something, or
+/// leave a trace.
 pub(super) fn is_sent_by_others(headers: &HeaderMap) -> bool {
     let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
     sites.any(|site| !matches!(site.to_str(), Ok("same-origin" | "none")))
 }
 
-/// The origin of an address as browsers write it: in small letters, without the port that goes without saying.
+/// The origin of an address as browsers write it: in small letters, without the port that goes
+/// without saying.
 pub(super) fn origin_of(address: &str) -> Option<String> {
     let address = address.to_ascii_lowercase();
     let (scheme, rest) = address.split_once("://")?;

@@ -1,7 +1,8 @@
 //! Every status code of the console, and how a page goes out.
 //!
-//! What a use case refuses becomes a page here that says what happened and what to do, in one match. Nothing that
-//! the console shows is kept by a cache or framed by anybody, and the policy lets a page load and run what we serve alone.
+//! What a use case refuses becomes a page here that says what happened and what to do, in one
+//! match. Nothing that the console shows is kept by a cache or framed by anybody, and the policy
+//! lets a page load and run what we serve alone.
 
 use std::convert::Infallible;
 use std::io::Write as _;

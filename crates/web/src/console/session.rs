@@ -106,8 +106,8 @@ pub(super) fn secret(headers: &HeaderMap) -> Option<&str> {
     cookie(headers, SESSION).filter(|secret| !secret.is_empty())
 }
 
-/// The cookie of a session. Its name has the browser insist on the rest: no other host, and no page that came
-/// over plain HTTP, can set it.
+/// The cookie of a session. Its name has the browser insist on the rest: no other host, and no page
+/// that came over plain HTTP, can set it.
 pub(super) fn kept(secret: &Secret) -> String {
     format!(
         "{SESSION}={}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={KEPT_SECONDS}",

@@ -1,7 +1,8 @@
 //! Signing in and out.
 //!
-//! A user signs in by e-mail and password, an operator by an admin token. What does not match is told alike whatever it
-//! is that does not, and attempts are limited. Each sign-in has a new secret, and ends the session before it.
+//! A user signs in by e-mail and password, an operator by an admin token. What does not match is
+//! told alike whatever it is that does not, and attempts are limited. Each sign-in has a new
+//! secret, and ends the session before it.
 
 use std::sync::Arc;
 
@@ -155,7 +156,8 @@ async fn sign_in_with_code(
     }
 }
 
-/// Logs a failed sign-in with the account (the id of a user, never what was typed) and the client address.
+/// Logs a failed sign-in with the account (the id of a user, never what was typed) and the client
+/// address.
 pub(super) fn log_failure(console: &Console, from: &From, headers: &HeaderMap, account: &str) {
     let address = console.attempts.address(from, headers);
     tracing::warn!(%account, %address, "console: sign-in failed");

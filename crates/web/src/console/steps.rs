@@ -1,11 +1,13 @@
-//! What to do next with a flow that has no response yet: from a draft to the first result in four steps.
+//! What to do next with a flow that has no response yet: from a draft to the first result in four
+//! steps.
 
 use maud::{Markup, html};
 use sluice_engine::rows::FlowState;
 
 use super::around::{Around, Status};
 
-/// The steps, with the next one marked. `why` says why there is nothing to see on the page it stands on.
+/// The steps, with the next one marked. `why` says why there is nothing to see on the page it
+/// stands on.
 pub(super) fn first_run(around: &Around, state: &FlowState, why: &str) -> Markup {
     let flow = state.flow.flow_id;
     let status = Status::of(state, around.now);

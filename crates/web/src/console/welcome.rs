@@ -1,7 +1,7 @@
 //! The page on which somebody sets their password, with a link that they were sent.
 //!
-//! The secret stands behind the `#` of the link: the browser does not send it, so no log has it. A script puts it
-//! into the form; without one, it can be pasted.
+//! The secret stands behind the `#` of the link: the browser does not send it, so no log has it. A
+//! script puts it into the form; without one, it can be pasted.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! The style and the script of the page, made small, hashed and compressed once.
 //!
-//! The style stands in the page itself, allowed there by its hash; the script is one file whose name is its
-//! hash, so that it may be kept for ever. There is no build step: both are joined from their sources
-//! at start, without comments and indentation.
+//! The style stands in the page itself, allowed there by its hash; the script is one file whose
+//! name is its hash, so that it may be kept for ever. There is no build step: both are joined from
+//! their sources at start, without comments and indentation.
 
 use std::sync::LazyLock;
 
@@ -57,8 +57,8 @@ pub(super) fn policy_hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
-/// A script without its lines of comment and its indentation. No text of ours goes over the end of a
-/// line, and no line of code starts as a comment does.
+/// A script without its lines of comment and its indentation. No text of ours goes over the end of
+/// a line, and no line of code starts as a comment does.
 fn small_script(source: &str) -> String {
     let is_comment = |line: &str| {
         line.starts_with("//")

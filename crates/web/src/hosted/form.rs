@@ -1,8 +1,8 @@
 //! The fields of a form as they were sent, and the answers that they make.
 //!
-//! Fields are kept as they came, so that a form can be shown again exactly as it was filled in; answers are
-//! made of them by the types of the questions. Names have at most three parts: `answers.ID`, `other.ID`,
-//! `matrix.ID.ROW`, `rank.ID.OPTION`; ids have no dot.
+//! Fields are kept as they came, so that a form can be shown again exactly as it was filled in;
+//! answers are made of them by the types of the questions. Names have at most three parts:
+//! `answers.ID`, `other.ID`, `matrix.ID.ROW`, `rank.ID.OPTION`; ids have no dot.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -36,7 +36,8 @@ pub(super) enum Go {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Form {
     fields: Vec<(String, String)>,
-    /// Their places by name, and by question: a form may have thousands, and each is asked for by name.
+    /// Their places by name, and by question: a form may have thousands, and each is asked for by
+    /// name.
     by_name: HashMap<String, Vec<usize>>,
     by_question: HashMap<String, Vec<usize>>,
 }
@@ -45,8 +46,8 @@ impl Form {
     pub(super) fn parse(body: &str) -> Self {
         // An empty step is the end; any other empty field is as good as none.
         let named = query::pairs(body).filter(|(name, value)| !value.is_empty() || name == "step");
-        // Browsers end lines with two characters, scripts with one; an answer is the same either way. A NUL
-        // is nothing that anybody types.
+        // Browsers end lines with two characters, scripts with one; an answer is the same either
+        // way. A NUL is nothing that anybody types.
         let owned = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
             (name.into_owned(), value.replace("\r\n", "\n").replace('\0', ""))
         };
@@ -157,8 +158,8 @@ impl Form {
         self.all(field).map(option).collect()
     }
 
-    /// The options in the order of their positions. Two at one position are none at all, so that the
-    /// ranking is found to be incomplete.
+    /// The options in the order of their positions. Two at one position are none at all, so that
+    /// the ranking is found to be incomplete.
     fn ranked<'f>(&self, id: &str, options: &[Choice]) -> Vec<Cow<'f, str>> {
         let position = |option: &Choice| -> Option<usize> {
             self.get(&format!("rank.{id}.{}", option.id))?.parse().ok()
@@ -192,8 +193,8 @@ fn question_of(name: &str) -> Option<&str> {
     matches!(kind, "answers" | "other" | "matrix" | "rank").then_some(id)
 }
 
-/// A number as the contract has it, where it was written as people of that language do: digits of their
-/// own script, a decimal comma.
+/// A number as the contract has it, where it was written as people of that language do: digits of
+/// their own script, a decimal comma.
 fn plain_number<'t>(text: &'t str, language: &str) -> Cow<'t, str> {
     let commas = DECIMAL_COMMA.contains(&locale::language(language)) && !text.contains('.');
     let plain = |letter: char| match letter {

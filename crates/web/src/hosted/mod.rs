@@ -1,11 +1,11 @@
 //! Hosted flows: `/f/{flowId}`, a page that respondents answer a flow on, with or without a script.
 //!
-//! A page is one form of one version. GET shows it and writes nothing, since mail scanners follow links; POST
-//! takes a step of it or all of it. Reading order: [`visit`] (who comes, to which flow), [`view`] and
-//! [`question`] (the form), [`form`] and [`steps`] (what was sent, and what comes next), [`post`] (what
-//! becomes of it), [`states`] (everything but the form), [`page`] (the frame and the policy around all of
-//! it). Deliberately absent: cookies, a session, any other origin, and a second format for the script:
-//! it sends the same form and gets the same page.
+//! A page is one form of one version. GET shows it and writes nothing, since mail scanners follow
+//! links; POST takes a step of it or all of it. Reading order: [`visit`] (who comes, to which
+//! flow), [`view`] and [`question`] (the form), [`form`] and [`steps`] (what was sent, and what
+//! comes next), [`post`] (what becomes of it), [`states`] (everything but the form), [`page`] (the
+//! frame and the policy around all of it). Deliberately absent: cookies, a session, any other
+//! origin, and a second format for the script: it sends the same form and gets the same page.
 
 mod assets;
 mod form;
@@ -206,7 +206,8 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     frame.stored(wording.as_ref(), Done { version, linked, ..Done::default() })
 }
 
-/// Notes that an invitation was opened, at the script's word. Whether there is such an invitation is not told.
+/// Notes that an invitation was opened, at the script's word. Whether there is such an invitation
+/// is not told.
 async fn opened(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let visit = match Visit::of(&hosted.engine, head).await {
@@ -232,7 +233,8 @@ async fn script(request: Request) -> Response {
     reply::file("text/javascript; charset=utf-8", &SCRIPT.served, &head.headers)
 }
 
-/// The picture of the app. It is the app's, not the flow's, and a browser asks for it without a token.
+/// The picture of the app. It is the app's, not the flow's, and a browser asks for it without a
+/// token.
 async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let head = head_of(request);
     let mut parts = head.uri.path().split('/').skip(2);

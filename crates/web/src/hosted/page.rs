@@ -1,7 +1,8 @@
-//! The frame around every page: the head, the brand, what the script is told, and the policy of the page.
+//! The frame around every page: the head, the brand, what the script is told, and the policy of the
+//! page.
 //!
-//! Nothing comes from elsewhere: the style stands in the page, the script and the logo come from the
-//! same origin, and the policy allows nothing else. Texts are put in by a template that escapes
+//! Nothing comes from elsewhere: the style stands in the page, the script and the logo come from
+//! the same origin, and the policy allows nothing else. Texts are put in by a template that escapes
 //! them; nothing here is markup that somebody else wrote.
 
 use axum::response::Response;
@@ -140,8 +141,8 @@ impl Frame<'_> {
         if locale::is_right_to_left(self.language) { "rtl" } else { "ltr" }
     }
 
-    /// What the browser lets this page do: nothing but what it is made of. A redirect after the form
-    /// counts as its action in some browsers, so the place where the flow leads to is named.
+    /// What the browser lets this page do: nothing but what it is made of. A redirect after the
+    /// form counts as its action in some browsers, so the place where the flow leads to is named.
     fn policy(&self, accent: Option<&str>, leads_to: Option<&str>) -> String {
         let mut policy = format!("default-src 'none'; style-src {}", *STYLE_HASH);
         if let Some(accent) = accent {

@@ -1,9 +1,10 @@
 //! What the address of a page says: who comes, from where, with which tags.
 //!
 //! The name of a parameter is the path of the field in a submission (`metadata.tags.plan`, short
-//! `tags.plan`), and so the rules are those of a submission, asked of the very code that has them. A parameter
-//! that breaks one is left out and named to the reader; it never costs an answer. Names that mean nothing here
-//! are ignored, since links are decorated on their way. Deliberately absent: a way to `answers`.
+//! `tags.plan`), and so the rules are those of a submission, asked of the very code that has them.
+//! A parameter that breaks one is left out and named to the reader; it never costs an answer. Names
+//! that mean nothing here are ignored, since links are decorated on their way. Deliberately absent:
+//! a way to `answers`.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -103,7 +104,8 @@ impl Parameters {
         self.refused.insert(name.to_owned());
     }
 
-    /// The languages that the reader wants, the most wanted first: the address's, then the browser's.
+    /// The languages that the reader wants, the most wanted first: the address's, then the
+    /// browser's.
     pub(super) fn languages(&self, accepted: Option<&str>) -> Vec<String> {
         let own = self.context[0].as_deref().and_then(locale::repaired);
         own.into_iter().chain(accepted_languages(accepted.unwrap_or_default())).collect()
@@ -197,7 +199,8 @@ fn key(step: &Step) -> Option<&str> {
     }
 }
 
-/// The tags of an `Accept-Language` header by their weight; those of the same weight in their order.
+/// The tags of an `Accept-Language` header by their weight; those of the same weight in their
+/// order.
 fn accepted_languages(header: &str) -> Vec<String> {
     let mut weighed: Vec<(f32, String)> = header
         .split(',')

@@ -1,8 +1,8 @@
 //! A form that was sent: a step on, a step back, or all of it.
 //!
-//! What is sent goes the road of every submission (`engine::intake`); here fields become a submission, and
-//! what it came to becomes a page. Nothing that a respondent wrote is lost on the way: whatever is wrong, the
-//! form is shown again as it was filled in.
+//! What is sent goes the road of every submission (`engine::intake`); here fields become a
+//! submission, and what it came to becomes a page. Nothing that a respondent wrote is lost on the
+//! way: whatever is wrong, the form is shown again as it was filled in.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -318,8 +318,9 @@ impl Sent<'_> {
         }
     }
 
-    /// The version takes no answers any more. Where another does, its form is shown with every answer that
-    /// still fits: of the same question, of the same type, and one that the new question admits.
+    /// The version takes no answers any more. Where another does, its form is shown with every
+    /// answer that still fits: of the same question, of the same type, and one that the new
+    /// question admits.
     fn moved_on(&self, before: Option<&HostedVersion>) -> Response {
         if let Some(response) = self.visit.unopened() {
             return response;

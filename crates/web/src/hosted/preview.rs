@@ -1,7 +1,9 @@
-//! The page of a flow before it is published, for its author: the same form, the same script, the same rules.
+//! The page of a flow before it is published, for its author: the same form, the same script, the
+//! same rules.
 //!
-//! The console asks for it by a trait that stands between the two ([`crate::preview::Preview`]), since transports do not
-//! import one another. Who may see it was decided by the engine; what is sent from it is judged and forgotten.
+//! The console asks for it by a trait that stands between the two ([`crate::preview::Preview`]),
+//! since transports do not import one another. Who may see it was decided by the engine; what is
+//! sent from it is judged and forgotten.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

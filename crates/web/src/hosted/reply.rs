@@ -1,5 +1,5 @@
-//! Every status code of the hosted pages, and how a page goes out: compressed where the browser takes it,
-//! with the headers that keep it to itself.
+//! Every status code of the hosted pages, and how a page goes out: compressed where the browser
+//! takes it, with the headers that keep it to itself.
 
 use std::io::Write as _;
 

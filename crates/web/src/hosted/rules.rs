@@ -1,7 +1,8 @@
-//! What is wrong with an answer, in the reader's words; and the bounds of a question, for the script.
+//! What is wrong with an answer, in the reader's words; and the bounds of a question, for the
+//! script.
 //!
-//! The judgement is the engine's, an issue with a code; its message is for programs. Here the code and the
-//! question's input choose a sentence that says what to do.
+//! The judgement is the engine's, an issue with a code; its message is for programs. Here the code
+//! and the question's input choose a sentence that says what to do.
 
 use sluice_flow::issue::{Code, Issue, Step};
 use sluice_flow::question::{Decimal, Format, Input, Question};

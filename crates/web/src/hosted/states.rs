@@ -1,6 +1,7 @@
 //! What stands in place of the form: every state of a page in which there is nothing to answer.
 //!
-//! Each says what happened and what to do next. None names anything of the flow before the caller may see it.
+//! Each says what happened and what to do next. None names anything of the flow before the caller
+//! may see it.
 
 use axum::response::Response;
 use maud::{Markup, html};

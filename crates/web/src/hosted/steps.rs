@@ -1,8 +1,8 @@
 //! Without a script the form comes in steps, one question each; here is which one comes when.
 //!
-//! A step is a question that the answers lead to, or the end, where nothing is left but to send. The last
-//! question is asked together with the end, if it is known to be the last: what comes after another may
-//! depend on the answer to it.
+//! A step is a question that the answers lead to, or the end, where nothing is left but to send.
+//! The last question is asked together with the end, if it is known to be the last: what comes
+//! after another may depend on the answer to it.
 
 use sluice_flow::definition::Definition;
 use sluice_flow::question::Question;

@@ -1,8 +1,9 @@
 //! The form, at one of its steps.
 //!
-//! Without a script a page has one question, and what was answered before travels along in hidden fields. On
-//! the first page the other questions stand by in a template, which a browser without script leaves alone;
-//! where the script asked for the page itself, all questions stand in the form.
+//! Without a script a page has one question, and what was answered before travels along in hidden
+//! fields. On the first page the other questions stand by in a template, which a browser without
+//! script leaves alone; where the script asked for the page itself, all questions stand in the
+//! form.
 
 use std::collections::BTreeMap;
 

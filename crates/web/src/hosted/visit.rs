@@ -1,5 +1,5 @@
-//! A request to a page, as far as every page needs it: the flow, the parameters, the reader's language, and
-//! who the token says is calling. Whoever may not go on gets the page that says why.
+//! A request to a page, as far as every page needs it: the flow, the parameters, the reader's
+//! language, and who the token says is calling. Whoever may not go on gets the page that says why.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ pub(super) struct Visit {
     pub(super) parameters: Parameters,
     pub(super) languages: Vec<String>,
     pub(super) claims: Option<Arc<Claims>>,
-    /// Whether the script asks: then a reply is for it, not for a browser that goes from page to page.
+    /// Whether the script asks: then a reply is for it, not for a browser that goes from page to
+    /// page.
     pub(super) is_scripted: bool,
     pub(super) headers: HeaderMap,
     pub(super) preview: Option<Previewed>,
@@ -97,8 +98,8 @@ impl Visit {
         }
     }
 
-    /// An author's look at a flow. The language is the address's alone: what the author's own browser speaks is
-    /// not what they want to see.
+    /// An author's look at a flow. The language is the address's alone: what the author's own
+    /// browser speaks is not what they want to see.
     pub(super) fn preview(flow: HostedFlow, address: &str, head: Parts) -> Self {
         let query = head.uri.query();
         let parameters = Parameters::read(query, false);
@@ -162,8 +163,8 @@ impl Visit {
         }
     }
 
-    /// The page that the reader came from. One of our own may have a person's identity in its address, so
-    /// that its query is left out.
+    /// The page that the reader came from. One of our own may have a person's identity in its
+    /// address, so that its query is left out.
     pub(super) fn referrer(&self) -> Option<String> {
         let referrer = text(&self.headers, REFERER)?;
         let host = text(&self.headers, HOST).unwrap_or_default();
@@ -172,8 +173,8 @@ impl Visit {
         Some(kept.to_owned())
     }
 
-    /// The query of the page, with its mark. What in it names a person is cut out by the intake where the
-    /// person does not agree to be known.
+    /// The query of the page, with its mark. What in it names a person is cut out by the intake
+    /// where the person does not agree to be known.
     pub(super) fn search(&self) -> String {
         match self.parameters.query.as_str() {
             "" => String::new(),

@@ -113,9 +113,9 @@ pub(super) struct Submission {
     context: Option<Context>,
     /// At most 255 characters, stored as sent.
     flow_assignment_id: Option<String>,
-    /// 1 to 255 printable ASCII characters that name this call, such as a random UUID. Sent again with
-    /// the same key, alone or in any batch, it stores nothing and gives the first answer. It wins over the
-    /// `Idempotency-Key` header.
+    /// 1 to 255 printable ASCII characters that name this call, such as a random UUID. Sent again
+    /// with the same key, alone or in any batch, it stores nothing and gives the first answer. It
+    /// wins over the `Idempotency-Key` header.
     idempotency_key: Option<String>,
 }
 
@@ -249,7 +249,8 @@ struct TrpcErrorData {
     /// The procedure; absent where the whole request was refused.
     #[schema(nullable = false)]
     path: Option<String>,
-    /// Of a refused token: `token_missing`, `token_invalid`, `token_expired`, or `identity_keys_unavailable`.
+    /// Of a refused token: `token_missing`, `token_invalid`, `token_expired`, or
+    /// `identity_keys_unavailable`.
     #[schema(nullable = false)]
     reason: Option<String>,
 }

@@ -1,12 +1,15 @@
-//! What an HTTP/2 connection is doing: which of its streams wait for the client, and since when it has none.
+//! What an HTTP/2 connection is doing: which of its streams wait for the client, and since when it
+//! has none.
 //!
-//! HTTP/2 limits each stream by a window that the client opens. While the window is closed, hyper holds the
-//! reply and polls neither the handler nor the body, so no timeout of theirs can end it. Here each part of a
-//! reply records how many of its bytes leave ([`Part`]), and [`Activity::overdue`] reports a stream that moves
-//! too slowly. A client must read [`STREAM_BYTES_MIN`] of each stream within the write stall timeout, or all
-//! there is to read; otherwise opening the window by a byte now and then would keep a stream open indefinitely.
+//! HTTP/2 limits each stream by a window that the client opens. While the window is closed, hyper
+//! holds the reply and polls neither the handler nor the body, so no timeout of theirs can end it.
+//! Here each part of a reply records how many of its bytes leave ([`Part`]), and
+//! [`Activity::overdue`] reports a stream that moves too slowly. A client must read
+//! [`STREAM_BYTES_MIN`] of each stream within the write stall timeout, or all there is to read;
+//! otherwise opening the window by a byte now and then would keep a stream open indefinitely.
 //!
-//! HTTP/1 has one reply at a time on its socket, which `Guarded` watches; its replies are not tracked.
+//! HTTP/1 has one reply at a time on its socket, which `Guarded` watches; its replies are not
+//! tracked.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -27,9 +30,11 @@ use tokio::time::{Instant, sleep};
 use super::Site;
 use crate::Limits;
 
-/// How many times within a timeout the streams are checked, so that one ends at most a quarter late.
+/// How many times within a timeout the streams are checked, so that one ends at most a quarter
+/// late.
 const CHECKS_PER_TIMEOUT: u32 = 4;
-/// What a client must read of a stream within the write stall timeout, in bytes; 546 a second with 30 seconds.
+/// What a client must read of a stream within the write stall timeout, in bytes; 546 a second with
+/// 30 seconds.
 pub(super) const STREAM_BYTES_MIN: usize = 16 * 1024;
 
 /// Why a connection should end.
@@ -70,7 +75,8 @@ impl Activity {
 
     /// Waits until the connection should end. Never returns for HTTP/1.
     ///
-    /// Poll it after the connection, in the same task: nothing wakes it when the protocol becomes known.
+    /// Poll it after the connection, in the same task: nothing wakes it when the protocol becomes
+    /// known.
     pub(super) async fn overdue(&self, limits: &Limits) -> Overdue {
         poll_fn(|_| match self.is_http2.load(Ordering::Relaxed) {
             true => Poll::Ready(()),
@@ -127,8 +133,8 @@ struct Progress {
     parts: usize,
     /// Bytes that left.
     bytes: usize,
-    /// How long parts waited, up to `since`. Time without any does not count, but does not reset it either: the
-    /// parts of a reply may be small, and a client could read one at a time.
+    /// How long parts waited, up to `since`. Time without any does not count, but does not reset it
+    /// either: the parts of a reply may be small, and a client could read one at a time.
     waited: Duration,
     since: Instant,
 }

@@ -1,7 +1,7 @@
 //! A connection that gives up on a client which sends nothing at all, or leaves its reply unread.
 //!
-//! hyper's timers start once it knows which HTTP it speaks, and there is none for writing. Both gaps are
-//! closed here, at the cost of one branch a call once the connection is under way.
+//! hyper's timers start once it knows which HTTP it speaks, and there is none for writing. Both
+//! gaps are closed here, at the cost of one branch a call once the connection is under way.
 
 use std::future::Future;
 use std::io;

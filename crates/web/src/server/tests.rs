@@ -1,4 +1,5 @@
-//! Real HTTP/2 clients on a connection in memory, in simulated time: it moves on only while everybody waits.
+//! Real HTTP/2 clients on a connection in memory, in simulated time: it moves on only while
+//! everybody waits.
 
 use axum::Router;
 use axum::body::Body;

@@ -1,8 +1,8 @@
 //! Takes the body of a batch apart: an object with one input a call, under "0", "1", and so on.
 //!
-//! The inputs are cut out of the body as they stand and are not looked into here; each is parsed when
-//! its own call runs, so that a fault in one is that call's alone. Keys that name no call are ignored, a
-//! missing key is an absent input, and of a repeated key the last counts.
+//! The inputs are cut out of the body as they stand and are not looked into here; each is parsed
+//! when its own call runs, so that a fault in one is that call's alone. Keys that name no call are
+//! ignored, a missing key is an absent input, and of a repeated key the last counts.
 
 use std::borrow::Cow;
 use std::fmt;

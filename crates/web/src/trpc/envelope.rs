@@ -1,8 +1,9 @@
 //! The envelopes of tRPC, and every status code of this transport.
 //!
 //! A judged submission is `{"result":{"data":…}}`, accepted or refused; everything else is
-//! `{"error":{"message","code","data":{"code","httpStatus","path"}}}`. Clients understand nothing but
-//! these, so every error of this transport is one, whatever its status. There is never a stack trace.
+//! `{"error":{"message","code","data":{"code","httpStatus","path"}}}`. Clients understand nothing
+//! but these, so every error of this transport is one, whatever its status. There is never a stack
+//! trace.
 
 use std::borrow::Cow;
 
@@ -245,7 +246,8 @@ pub(super) fn refused_with(body: Body, fault: Fault) -> Response {
     reply(status_of(&outcome), body, std::slice::from_ref(&outcome))
 }
 
-/// The answer to a batch that is sent as its calls complete. What became of them is only in the body.
+/// The answer to a batch that is sent as its calls complete. What became of them is only in the
+/// body.
 pub(super) fn streamed(body: Body) -> Response {
     reply(StatusCode::OK, body, &[])
 }
@@ -287,7 +289,8 @@ fn status_of(outcome: &Outcome) -> StatusCode {
     }
 }
 
-/// The headers that speak of the calls: the longest wait, the method to use, whether all was replayed.
+/// The headers that speak of the calls: the longest wait, the method to use, whether all was
+/// replayed.
 fn mark(headers: &mut HeaderMap, outcomes: &[Outcome]) {
     let faults = || outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
     if let Some(seconds) = faults().filter_map(|fault| fault.retry_after_seconds).max() {
@@ -336,7 +339,8 @@ enum Envelope<'a> {
     Error(Transformed<ErrorShape<'a>>),
 }
 
-/// A value as the client's transformer expects it. Ours have no type that superjson's `meta` would name.
+/// A value as the client's transformer expects it. Ours have no type that superjson's `meta` would
+/// name.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Transformed<T> {

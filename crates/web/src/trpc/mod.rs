@@ -1,16 +1,18 @@
 //! The tRPC transport: calls of procedures, singly, in a batch, or in a batch answered as a stream.
 //!
-//! Clients of version 10 and 11 are both served; the framing follows from the request's headers. What
-//! concerns the request as a whole is checked in [`request`]; then each call meets, in this order: is
-//! there such a procedure, is the method right, may the caller come in, is there a readable input. A
-//! call that fails does not touch its neighbours, and all calls of a batch run at once, so that they
-//! share one durable write. A call whose input is a superjson envelope is answered in one, its errors
-//! too; so the body is read before anything is answered, even for a caller who is then refused.
+//! Clients of version 10 and 11 are both served; the framing follows from the request's headers.
+//! What concerns the request as a whole is checked in [`request`]; then each call meets, in this
+//! order: is there such a procedure, is the method right, may the caller come in, is there a
+//! readable input. A call that fails does not touch its neighbours, and all calls of a batch run at
+//! once, so that they share one durable write. A call whose input is a superjson envelope is
+//! answered in one, its errors too; so the body is read before anything is answered, even for a
+//! caller who is then refused.
 //!
-//! Decisions that the protocol leaves open: `Idempotency-Replayed: true` is sent where every accepted call
-//! of the reply was a replay (never on a stream, whose headers are gone by then); a body that came too
-//! slowly is `TIMEOUT`; a compressed body is `UNSUPPORTED_MEDIA_TYPE`. Deliberately absent: queries and
-//! subscriptions, `connectionParams`, form data, and data transformers other than superjson.
+//! Decisions that the protocol leaves open: `Idempotency-Replayed: true` is sent where every
+//! accepted call of the reply was a replay (never on a stream, whose headers are gone by then); a
+//! body that came too slowly is `TIMEOUT`; a compressed body is `UNSUPPORTED_MEDIA_TYPE`.
+//! Deliberately absent: queries and subscriptions, `connectionParams`, form data, and data
+//! transformers other than superjson.
 
 mod batch;
 mod envelope;
@@ -51,8 +53,8 @@ pub use envelope::TRPC_CODES;
 pub(crate) use envelope::failed;
 pub use request::CALLS_MAX;
 
-/// The largest body that is read of a request that a limit refused, in bytes. A larger one, or one whose size is not
-/// announced, is answered as if its client had no transformer.
+/// The largest body that is read of a request that a limit refused, in bytes. A larger one, or one
+/// whose size is not announced, is answered as if its client had no transformer.
 const REFUSED_BODY_BYTES_MAX: u64 = 64 * 1024;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -60,7 +62,8 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The template of the route that calls take.
 pub(crate) const CALL: &str = "/api/v1/{apiKey}/trpc/{*procedure}";
 
-/// What a call needs: the engine, how much of a request is read for how long, and the limit by address.
+/// What a call needs: the engine, how much of a request is read for how long, and the limit by
+/// address.
 pub(crate) struct Transport {
     engine: Arc<Engine>,
     limits: Limits,
@@ -72,8 +75,8 @@ impl Transport {
         Self { engine, limits, addresses }
     }
 
-    /// Whether the sender may make these calls, with a body of the announced size. Of one that is too large, no more than
-    /// the largest would be read.
+    /// Whether the sender may make these calls, with a body of the announced size. Of one that is
+    /// too large, no more than the largest would be read.
     fn admit(&self, sender: Sender, head: &Parts, calls: usize) -> Result<(), Limited> {
         let bytes = body::announced(&head.headers).unwrap_or(0);
         let bytes = bytes.min(self.limits.body_bytes_max as u64);
@@ -156,8 +159,8 @@ pub(crate) async fn answer_to(
     response
 }
 
-/// The answer to a request that a limit refused: one error for all its calls, in the form that their client reads. A
-/// client of version 10 reads nothing but lines where it asked for them.
+/// The answer to a request that a limit refused: one error for all its calls, in the form that
+/// their client reads. A client of version 10 reads nothing but lines where it asked for them.
 async fn over_limit(
     transport: &Transport,
     head: &Parts,

@@ -1,7 +1,8 @@
 //! What a request asks for: which calls, and in which framing the reply.
 //!
-//! These checks concern the request as a whole; each failure is one error object without a path, even
-//! for a batch. Their order is that of the reference server, since clients show whichever comes first.
+//! These checks concern the request as a whole; each failure is one error object without a path,
+//! even for a batch. Their order is that of the reference server, since clients show whichever
+//! comes first.
 
 use std::borrow::Cow;
 
@@ -101,8 +102,8 @@ fn escapes_are_whole(raw: &str) -> bool {
     })
 }
 
-/// Takes out `.` and `..` as every URL parser does before it sends a path; a client that does not is
-/// read in the same way. Nothing leads above the transport's own base.
+/// Takes out `.` and `..` as every URL parser does before it sends a path; a client that does not
+/// is read in the same way. Nothing leads above the transport's own base.
 fn without_dot_segments(raw: &str) -> Cow<'_, str> {
     if !raw.split('/').any(|segment| matches!(segment, "." | "..")) {
         return Cow::Borrowed(raw);

@@ -1,10 +1,10 @@
 //! Batches that are answered line by line, each call as it completes.
 //!
-//! Version 11 has a head that says where each call will appear, then one chunk a call. Its client applies
-//! its transformer to each line as a whole, so for superjson the lines are wrapped and the values in them
-//! are not. Version 10 has one
-//! object spread over lines. Its client decodes each network chunk on its own, and a chunk may end
-//! within a character: so in that framing nothing but ASCII is sent.
+//! Version 11 has a head that says where each call will appear, then one chunk a call. Its client
+//! applies its transformer to each line as a whole, so for superjson the lines are wrapped and the
+//! values in them are not. Version 10 has one object spread over lines. Its client decodes each
+//! network chunk on its own, and a chunk may end within a character: so in that framing nothing but
+//! ASCII is sent.
 
 use std::convert::Infallible;
 

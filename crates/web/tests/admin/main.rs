@@ -1,4 +1,5 @@
-//! The admin API over HTTP: the real routes, the real engine, a real SQLite file, a clock that stands.
+//! The admin API over HTTP: the real routes, the real engine, a real SQLite file, a clock that
+//! stands.
 #![expect(clippy::unwrap_used, reason = "in a test, what is not there is a failed test")]
 
 mod apps;

@@ -190,7 +190,8 @@ async fn a_token_of_another_app_finds_nothing() {
         let absent = unknown.path(route);
         let absent = site.call(&token, &route.method, &absent, &body).await;
         assert_eq!((there.status, &there.json), (absent.status, &absent.json), "{path}");
-        // Tokens and users are the instance's: a bound token is refused before it is looked whether one exists.
+        // Tokens and users are the instance's: a bound token is refused before it is looked whether
+        // one exists.
         let of_instance = ["/tokens", "/users"].iter().any(|it| route.path.starts_with(it));
         let expected = if of_instance { 403 } else { 404 };
         assert_eq!(there.status, expected, "{} {path}: {}", route.method, there.text);

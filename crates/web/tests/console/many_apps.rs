@@ -41,7 +41,8 @@ async fn apps_come_in_pages_and_the_side_bar_leads_to_them() {
     root.get(&format!("/console/apps/{}", apps[202])).await.ok();
 }
 
-/// What the form answers to this place: the status, and whether the field has a fault and what was typed.
+/// What the form answers to this place: the status, and whether the field has a fault and what was
+/// typed.
 async fn sent(root: &Browser<'_>, path: &str, place: &str) -> (u16, bool) {
     let form = [
         ("email", "ann@mail.example"),

@@ -1,5 +1,5 @@
-//! ID tokens that are forged, stale or for somebody else. The whole way, through a real provider's pages, is in
-//! `tests/browser`.
+//! ID tokens that are forged, stale or for somebody else. The whole way, through a real provider's
+//! pages, is in `tests/browser`.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -80,8 +80,9 @@ impl Provider {
         Self { issuer, said }
     }
 
-    /// Sends the browser to the provider by this address of the console, and back with an answer that has this `auth_time`, in
-    /// seconds. Says what was asked of the provider, and what the console replied.
+    /// Sends the browser to the provider by this address of the console, and back with an answer
+    /// that has this `auth_time`, in seconds. Says what was asked of the provider, and what the
+    /// console replied.
     async fn through(
         &self,
         site: &Site,

@@ -375,7 +375,8 @@ async fn arrivals_are_told_as_they_come_and_honour_the_filter() {
     assert!(rest.is_ok(), "the stream goes on");
 }
 
-/// The stream of arrivals at this address, as a browser that has been told this one before would ask for it.
+/// The stream of arrivals at this address, as a browser that has been told this one before would
+/// ask for it.
 async fn listen(
     world: &World,
     browser: &Browser<'_>,

@@ -1,4 +1,5 @@
-//! Results: what the page shows is what was counted by hand, whatever was filtered, compared, edited or removed.
+//! Results: what the page shows is what was counted by hand, whatever was filtered, compared,
+//! edited or removed.
 
 use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! A browser without a script, as far as forms go: it loads a page, fills in fields, and presses a button.
+//! A browser without a script, as far as forms go: it loads a page, fills in fields, and presses a
+//! button.
 
 use crate::use_cases::UseCases as _;
 use axum::body::Body;

@@ -1,4 +1,5 @@
-//! Every type of question, answered by the fields of a form; steps, logic, and what is wrong shown again.
+//! Every type of question, answered by the fields of a form; steps, logic, and what is wrong shown
+//! again.
 
 use serde_json::{Value, json};
 use sluice_flow::question::{Input, QuestionType};
@@ -9,8 +10,8 @@ use crate::support::Site;
 
 type Fields = &'static [(&'static str, &'static str)];
 
-/// A question of each type, the fields that answer it, and the answer as the contract has it. What is not written out
-/// below is made of the example answer to the type.
+/// A question of each type, the fields that answer it, and the answer as the contract has it. What
+/// is not written out below is made of the example answer to the type.
 fn every_type() -> Vec<(Value, Fields, Value)> {
     let mut written = written_out();
     let of = |name: &str, (question, _, _): &(Value, Fields, Value)| question["type"] == name;
@@ -222,7 +223,8 @@ async fn steps_follow_the_answers_and_back_keeps_them() {
     assert_eq!(browser.hidden("step"), "nps");
     assert!(browser.html().contains("value=\"3\" checked"), "{}", browser.html());
     assert_eq!(browser.hidden("answers.why"), "Slow.");
-    // With another answer nothing follows: there is an end to send from, and what was hidden is not sent.
+    // With another answer nothing follows: there is an end to send from, and what was hidden is not
+    // sent.
     browser.press("next", &[("answers.nps", "9")]).await;
     assert_eq!(browser.hidden("step"), "");
     assert!(browser.html().contains("value=\"send\""));

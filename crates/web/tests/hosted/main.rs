@@ -1,4 +1,5 @@
-//! The hosted pages over HTTP, as a browser meets them: with and without a script. One file a subject.
+//! The hosted pages over HTTP, as a browser meets them: with and without a script. One file a
+//! subject.
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails its test")]
 

@@ -1,7 +1,8 @@
-//! The public half of the OpenAPI document is written by hand; here real replies are held against it.
+//! The public half of the OpenAPI document is written by hand; here real replies are held against
+//! it.
 //!
-//! The check knows as much of JSON Schema as the document uses: a field that must be there is, none is
-//! there that the document does not name, and types are right.
+//! The check knows as much of JSON Schema as the document uses: a field that must be there is, none
+//! is there that the document does not name, and types are right.
 
 use axum::body::Body;
 use http::Method;

@@ -1,8 +1,8 @@
-//! Whatever comes as a token: the check does not panic, and lets in what a key of the app has signed and the
-//! rules allow, and nothing else.
+//! Whatever comes as a token: the check does not panic, and lets in what a key of the app has
+//! signed and the rules allow, and nothing else.
 //!
-//! By `Engine::identify`, the one way that every transport takes; `fuzz/` does the same without an end. The rules are
-//! stated a second time here, in the plainest way, so that the two can differ.
+//! By `Engine::identify`, the one way that every transport takes; `fuzz/` does the same without an
+//! end. The rules are stated a second time here, in the plainest way, so that the two can differ.
 
 use std::sync::{Arc, OnceLock};
 

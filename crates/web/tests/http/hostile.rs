@@ -1,5 +1,5 @@
-//! Tokens that must not let anybody in, each with the code that it is refused with; and beside them the
-//! nearest ones that do, so that the table cannot pass by refusing everything.
+//! Tokens that must not let anybody in, each with the code that it is refused with; and beside them
+//! the nearest ones that do, so that the table cannot pass by refusing everything.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};

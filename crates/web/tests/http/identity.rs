@@ -1,4 +1,5 @@
-//! Verification of identities over HTTP: modes, keys, matching, counts; and that nothing is left out.
+//! Verification of identities over HTTP: modes, keys, matching, counts; and that nothing is left
+//! out.
 
 use crate::use_cases::UseCases as _;
 use std::sync::Arc;
@@ -374,7 +375,8 @@ async fn a_key_set_is_fetched_and_where_it_cannot_be_the_service_is_unavailable(
     assert_eq!(reply["error"]["data"]["httpStatus"], 503);
 }
 
-/// The templates of all routes beneath a key, from the text of the routers: one that is added is here.
+/// The templates of all routes beneath a key, from the text of the routers: one that is added is
+/// here.
 fn templates() -> Vec<String> {
     fn walk(folder: &std::path::Path, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,5 +1,5 @@
-//! The two reads: errors, entity tags, compression, how long they may be kept; and what every exchange
-//! of the service has.
+//! The two reads: errors, entity tags, compression, how long they may be kept; and what every
+//! exchange of the service has.
 
 use crate::use_cases::UseCases as _;
 use std::io::Read;

@@ -1,4 +1,5 @@
-//! Limits of the public API: calls by app and by address, bytes by day. No bucket refills during a test: one call an hour.
+//! Limits of the public API: calls by app and by address, bytes by day. No bucket refills during a
+//! test: one call an hour.
 
 use crate::use_cases::UseCases as _;
 use std::net::IpAddr;
@@ -62,7 +63,8 @@ fn body_of(framing: (&str, &[(&str, &str)]), input: &Value) -> String {
 fn assert_limited(reply: &Reply, policy: &str, quota: u64, reason: &str) {
     assert_eq!(reply.status, 429, "{}", reply.text());
     let json = reply.json();
-    // Of a batch of version 10, and of one that a quota refused call by call, each call has the error.
+    // Of a batch of version 10, and of one that a quota refused call by call, each call has the
+    // error.
     for item in [json.get("0"), json.get("1"), json.get(0), json.get(1)].into_iter().flatten() {
         assert_error(item, reason);
     }

@@ -1,4 +1,5 @@
-//! The real accept loop on a loopback socket: what slow, greedy and silent clients meet, and how it stops.
+//! The real accept loop on a loopback socket: what slow, greedy and silent clients meet, and how it
+//! stops.
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
-//! Each shape rule of a submission over HTTP: what it accepts, and what it refuses with which code at
-//! which field. The rules themselves are tested in full where they are written; this holds that all of
-//! them are in force on the road.
+//! Each shape rule of a submission over HTTP: what it accepts, and what it refuses with which code
+//! at which field. The rules themselves are tested in full where they are written; this holds that
+//! all of them are in force on the road.
 
 use serde_json::{Value, json};
 

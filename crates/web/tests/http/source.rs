@@ -1,7 +1,8 @@
-//! The service's specification, row by row: each row of its tables and each numbered rule has a test
-//! that bears its name. Here what the service does; in `fields`, what goes in and comes out.
+//! The service's specification, row by row: each row of its tables and each numbered rule has a
+//! test that bears its name. Here what the service does; in `fields`, what goes in and comes out.
 //!
-//! Thin on purpose: the edges of each rule are tested where its subject is (`windows`, `shape`, `trpc`).
+//! Thin on purpose: the edges of each rule are tested where its subject is (`windows`, `shape`,
+//! `trpc`).
 
 mod fields;
 

@@ -15,7 +15,8 @@ use crate::server::Running;
 use crate::support::{actor, submission};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// More than the pages and pieces of an export that wait for each other, so that it cannot end unread.
+/// More than the pages and pieces of an export that wait for each other, so that it cannot end
+/// unread.
 const RESPONSES: usize = 8_000;
 
 #[tokio::test(flavor = "multi_thread")]

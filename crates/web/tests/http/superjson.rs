@@ -1,4 +1,5 @@
-//! Calls in the envelope of superjson are answered in one, in every framing; plain calls stay plain.
+//! Calls in the envelope of superjson are answered in one, in every framing; plain calls stay
+//! plain.
 
 use serde_json::{Value, json};
 

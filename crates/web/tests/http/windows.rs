@@ -8,8 +8,8 @@ use crate::support::{START, Site, actor, submission};
 const NOT_OPEN_YET: &str = "not_open_yet";
 const NO_LONGER: &str = "no_longer_accepting";
 
-/// Submits at each instant (milliseconds after the start) and compares what becomes of it: the code of
-/// a refusal, or nothing.
+/// Submits at each instant (milliseconds after the start) and compares what becomes of it: the code
+/// of a refusal, or nothing.
 async fn check(site: &Site, submission: &serde_json::Value, instants: &[(i64, Option<&str>)]) {
     for &(at, expected) in instants {
         site.at(at);
@@ -151,8 +151,9 @@ async fn a_superseded_version_of_a_scheduled_flow_is_not_open_yet() {
     check(&site, &submission(old), &[(9_999, Some(NOT_OPEN_YET)), (10_000, Some(NO_LONGER))]).await;
 }
 
-/// A client as the source has it: after a failure it resolves the flow again, and tries again if the
-/// resolve or the refusal names another version. Returns how often it submitted, and whether it succeeded.
+/// A client as the source has it: after a failure it resolves the flow again, and tries again if
+/// the resolve or the refusal names another version. Returns how often it submitted, and whether it
+/// succeeded.
 async fn follow(site: &Site, flow: FlowId, version: FlowVersionId) -> (u32, bool) {
     let mut version = version;
     for submits in 1..=10 {

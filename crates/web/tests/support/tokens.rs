@@ -10,10 +10,12 @@ use ring::signature::{
 };
 use serde_json::{Value, json};
 
-/// RSA keys of 2048 bits in PKCS #8, which `openssl genpkey` made for these tests: they protect nothing.
+/// RSA keys of 2048 bits in PKCS #8, which `openssl genpkey` made for these tests: they protect
+/// nothing.
 const RSA_ONE: &[u8] = include_bytes!("keys/rsa-one.der");
 const RSA_ANOTHER: &[u8] = include_bytes!("keys/rsa-another.der");
-/// What precedes the key in a SubjectPublicKeyInfo: RSA of 2048 bits with an exponent of three bytes, P-256, Ed25519.
+/// What precedes the key in a SubjectPublicKeyInfo: RSA of 2048 bits with an exponent of three
+/// bytes, P-256, Ed25519.
 const RSA_PREFIX: &[u8] = b"\x30\x82\x01\x22\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00\x03\x82\x01\x0f\x00";
 const P256_PREFIX: &[u8] = b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00";
 const ED25519_PREFIX: &[u8] = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";

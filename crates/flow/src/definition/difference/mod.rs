@@ -1,10 +1,11 @@
 //! What changed between two definitions, in the words of their author.
 //!
-//! Shown before a publish and between the versions of a flow. Questions are the same where their ids are; one
-//! that was taken away while another with the same text and type came has another id now, and is told so.
-//! Some changes part the results: answers from before and after are not counted together any more, or mean
-//! something else. These say why ([`Change::breaks`]); nothing is forbidden because of it.
-//! Types are not listed here: what a question has besides its texts is compared field by field.
+//! Shown before a publish and between the versions of a flow. Questions are the same where their
+//! ids are; one that was taken away while another with the same text and type came has another id
+//! now, and is told so. Some changes part the results: answers from before and after are not
+//! counted together any more, or mean something else. These say why ([`Change::breaks`]); nothing
+//! is forbidden because of it. Types are not listed here: what a question has besides its texts is
+//! compared field by field.
 
 mod order;
 mod question;
@@ -55,8 +56,8 @@ pub struct Change {
     pub breaks: Option<&'static str>,
 }
 
-/// Everything that changed from one definition to another: first of the flow, then of its questions in
-/// their new order, then of those that went, of the ending, and of each language.
+/// Everything that changed from one definition to another: first of the flow, then of its questions
+/// in their new order, then of those that went, of the ending, and of each language.
 pub fn difference(before: &Definition, after: &Definition) -> Vec<Change> {
     let mut changes = Changes(Vec::new());
     changes.of_flow(before, after);

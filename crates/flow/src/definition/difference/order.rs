@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-/// The members that are out of order: without them the rest rises. Of all ways to see it, one with the
-/// fewest moves, so that taking one question from the end to the beginning is one move, not many.
+/// The members that are out of order: without them the rest rises. Of all ways to see it, one with
+/// the fewest moves, so that taking one question from the end to the beginning is one move, not
+/// many.
 pub(super) fn moved(places: &[usize]) -> BTreeSet<usize> {
     // The longest rising row that ends at each place, and what comes before it there.
     let mut rows: Vec<(usize, Option<usize>)> = Vec::with_capacity(places.len());

@@ -1,7 +1,7 @@
 //! The one table of question types.
 //!
-//! A type is one file in this folder that says everything about it, and one line in the table below (with its `mod`).
-//! Nothing else in the project lists the types.
+//! A type is one file in this folder that says everything about it, and one line in the table below
+//! (with its `mod`). Nothing else in the project lists the types.
 
 mod consent;
 mod date;
@@ -134,7 +134,8 @@ types! {
 }
 
 impl QuestionType {
-    /// A question of this type of which nothing is set yet, for what is the same for all questions of a type.
+    /// A question of this type of which nothing is set yet, for what is the same for all questions
+    /// of a type.
     pub fn blank(name: &str) -> Option<Self> {
         let (nothing, faults) = (Value::Object(Map::new()), Faults::default());
         let mut reader = Reader::open(&nothing, String::new(), &faults)?;

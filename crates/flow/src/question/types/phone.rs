@@ -1,6 +1,7 @@
 //! `phone`: a telephone number as people write it.
 //!
-//! Only the characters and the number of digits are checked: what numbers exist is not ours to know.
+//! Only the characters and the number of digits are checked: what numbers exist is not ours to
+//! know.
 
 use serde::Serialize;
 

@@ -1,7 +1,9 @@
-//! Finds the values that name a respondent in a text, and cuts them out, whatever their letter case.
+//! Finds the values that name a respondent in a text, and cuts them out, whatever their letter
+//! case.
 //!
-//! The values come from the client, so the work must not depend on how they repeat themselves or each other. One
-//! automaton finds all of them in one pass; there are at most [`ROUNDS_MAX`] passes over a text.
+//! The values come from the client, so the work must not depend on how they repeat themselves or
+//! each other. One automaton finds all of them in one pass; there are at most [`ROUNDS_MAX`] passes
+//! over a text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,8 +14,9 @@ use aho_corasick::{Anchored, PatternID};
 
 /// A shorter name is cut only if it stands alone, in bytes: `7` is also a part of `2027`.
 const NAME_BYTES_MIN: usize = 4;
-/// After a cut the parts left and right of it may form a name, so the text is searched again, at most this often in
-/// all. A text that still has a name in the last round was made on purpose, and is dropped.
+/// After a cut the parts left and right of it may form a name, so the text is searched again, at
+/// most this often in all. A text that still has a name in the last round was made on purpose, and
+/// is dropped.
 const ROUNDS_MAX: usize = 3;
 
 /// A search for all names of one respondent.
@@ -47,7 +50,8 @@ impl Search {
         Cow::Borrowed("")
     }
 
-    /// Where names stand in a folded text, in order and apart from each other: names that overlap are one span.
+    /// Where names stand in a folded text, in order and apart from each other: names that overlap
+    /// are one span.
     fn spans(&self, folded: &str) -> Option<Vec<Range<usize>>> {
         let automaton = self.automaton.as_ref()?;
         let mut state = automaton.start_state(Anchored::No).ok()?;
@@ -57,8 +61,8 @@ impl Search {
             if !automaton.is_match(state) {
                 continue;
             }
-            // Names that end here, the longest first. It covers the others, so few are looked at: the short ones
-            // that are part of a word.
+            // Names that end here, the longest first. It covers the others, so few are looked at:
+            // the short ones that are part of a word.
             let mut ending = (0..automaton.match_len(state)).map(|index| {
                 let pattern = automaton.match_pattern(state, index);
                 (pattern, at + 1 - automaton.pattern_len(pattern)..at + 1)
@@ -95,8 +99,9 @@ fn without_spans(text: &str, spans: &[Range<usize>]) -> String {
     text.chars().filter(is_outside).collect()
 }
 
-/// Whether an ASCII text may contain an ASCII name that is to be cut, without preparing a search: nearly always the
-/// answer is no. After as many comparisons as `budget` allows it is yes, so the time is linear.
+/// Whether an ASCII text may contain an ASCII name that is to be cut, without preparing a search:
+/// nearly always the answer is no. After as many comparisons as `budget` allows it is yes, so the
+/// time is linear.
 pub(super) fn may_contain(text: &str, name: &str, mut budget: usize) -> bool {
     let (bytes, wanted) = (text.as_bytes(), name.as_bytes());
     let Some(first) = wanted.first() else { return false };

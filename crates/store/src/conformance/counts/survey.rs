@@ -154,7 +154,8 @@ impl Survey {
         store.list_responses(&ResponseQuery { limit: 100_000, ..query }).await.unwrap().rows
     }
 
-    /// Holds the counts against all that is stored. Of `moved` only what the walk has passed is counted.
+    /// Holds the counts against all that is stored. Of `moved` only what the walk has passed is
+    /// counted.
     pub(super) async fn assert_exact(&self, store: &TheStore, moved: &BTreeSet<ResponseId>) {
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
         let told = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();

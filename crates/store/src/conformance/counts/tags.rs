@@ -1,4 +1,5 @@
-//! Which tags of a day are counted separately when there are too many of them, and that their counts are exact.
+//! Which tags of a day are counted separately when there are too many of them, and that their
+//! counts are exact.
 
 use serde_json::{Value, json};
 use sluice_flow::counts::segment;
@@ -49,7 +50,8 @@ async fn assert_real(store: &TheStore, survey: &Survey, real: i64, junk: i64) {
     }
 }
 
-/// A tag that is rare when the room is used up is hidden; it comes back when it has become frequent.
+/// A tag that is rare when the room is used up is hidden; it comes back when it has become
+/// frequent.
 pub(in super::super) async fn a_tag_that_becomes_frequent_is_counted_separately_again(
     store: TheStore,
 ) {

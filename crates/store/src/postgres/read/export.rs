@@ -1,11 +1,12 @@
 //! Everything, table by table, in the order of [`RecordCursor`].
 //!
 //! Each table is walked along an index from where the last page ended. A page ends at its limit, or
-//! when it is heavy: any text can be long, and a page is held in memory as a whole. The weighing is done
-//! in the database, by the lengths that it knows without reading the texts.
+//! when it is heavy: any text can be long, and a page is held in memory as a whole. The weighing is
+//! done in the database, by the lengths that it knows without reading the texts.
 //!
-//! The planner is made to use the index: it guesses how many rows stand behind a place from the app alone, finds
-//! "hardly any" at the last app, and would then read and sort the rest of the table for every page.
+//! The planner is made to use the index: it guesses how many rows stand behind a place from the app
+//! alone, finds "hardly any" at the last app, and would then read and sort the rest of the table
+//! for every page.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Respondents, what is known of them, their consents and their responses.
 //!
-//! A respondent who is named by id alone is looked up in two steps, like a flow: first the app, which
-//! never changes, then the rest with the app in hand.
+//! A respondent who is named by id alone is looked up in two steps, like a flow: first the app,
+//! which never changes, then the rest with the app in hand.
 
 use sluice_flow::id::{AppId, FlowId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;

@@ -1,9 +1,9 @@
 //! Responses: by id, and by flow with a filter.
 //!
-//! A list walks the index `(app, flow, id)` of the partitions in its span of ids, and stops at its limit. A
-//! filter can walk past many rows before it finds one; that walk is cut in slices, each a statement of its
-//! own and well within its deadline. The server leaves out what cannot pass, by tests that are cheap; what it
-//! gives is judged here.
+//! A list walks the index `(app, flow, id)` of the partitions in its span of ids, and stops at its
+//! limit. A filter can walk past many rows before it finds one; that walk is cut in slices, each a
+//! statement of its own and well within its deadline. The server leaves out what cannot pass, by
+//! tests that are cheap; what it gives is judged here.
 
 use sluice_flow::id::{AppId, FlowId, ResponseId};
 use tokio_postgres::types::ToSql;

@@ -1,8 +1,8 @@
 //! Everything, table by table, in the order of [`RecordCursor`].
 //!
 //! Each table is walked along an index from where the last page ended; tokens alone are sorted, as
-//! there are few of them. A page ends at its limit, or when it is heavy: definitions and answers can
-//! be long, and a page is held in memory as a whole.
+//! there are few of them. A page ends at its limit, or when it is heavy: definitions and answers
+//! can be long, and a page is held in memory as a whole.
 
 use rusqlite::{Connection, Params, Result, params};
 

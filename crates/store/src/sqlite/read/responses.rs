@@ -1,7 +1,8 @@
 //! Responses: by id, and by flow with a filter.
 //!
-//! A list is a walk along the index `(app, flow, id)`. A filter can walk past many rows before it finds
-//! one; so the walk is cut in slices, each a read of its own, and the log can be reset in between.
+//! A list is a walk along the index `(app, flow, id)`. A filter can walk past many rows before it
+//! finds one; so the walk is cut in slices, each a read of its own, and the log can be reset in
+//! between.
 
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Params, Result, Row};

@@ -1,4 +1,5 @@
-//! Days of the calendar as charts write them. A day is counted from 1970-01-01; there is no time and no zone here.
+//! Days of the calendar as charts write them. A day is counted from 1970-01-01; there is no time
+//! and no zone here.
 
 /// The words of a month, as short as they may be.
 const MONTHS: [&str; 12] =

@@ -1,6 +1,7 @@
 //! A line over time: a mean or a score, with a mark at each part that has answers.
 //!
-//! Parts with few answers have hollow marks, so that a leap of three people does not look like news.
+//! Parts with few answers have hollow marks, so that a leap of three people does not look like
+//! news.
 
 use maud::{Markup, html};
 

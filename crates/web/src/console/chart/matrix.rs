@@ -1,4 +1,5 @@
-//! A matrix: what part of each row's answers fell to each column, as a number on a ground that is fuller the larger it is.
+//! A matrix: what part of each row's answers fell to each column, as a number on a ground that is
+//! fuller the larger it is.
 
 use maud::{Markup, html};
 

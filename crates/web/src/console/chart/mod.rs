@@ -1,13 +1,14 @@
 //! Charts, made on the server: pure functions from plain data to SVG.
 //!
-//! Widths are shares of whatever room there is and heights are pixels, so one drawing is right on a phone, on a
-//! wide screen and on paper, and its texts never shrink. Each mark has a class, which the style of the console
-//! colours for light and dark, and the light colour as an attribute, so the same SVG stands alone as a file.
-//! Behind every chart is its table with all that was cut or rounded in the drawing; colour never says anything that
-//! a word or a number beside it does not.
+//! Widths are shares of whatever room there is and heights are pixels, so one drawing is right on a
+//! phone, on a wide screen and on paper, and its texts never shrink. Each mark has a class, which
+//! the style of the console colours for light and dark, and the light colour as an attribute, so
+//! the same SVG stands alone as a file. Behind every chart is its table with all that was cut or
+//! rounded in the drawing; colour never says anything that a word or a number beside it does not.
 //!
-//! A drawing is read as XML where it is a file: every element has an end, and texts go through [`text::clean`].
-//! Deliberately absent: script, style attributes (the policy of the page forbids both), and any knowledge of flows.
+//! A drawing is read as XML where it is a file: every element has an end, and texts go through
+//! [`text::clean`]. Deliberately absent: script, style attributes (the policy of the page forbids
+//! both), and any knowledge of flows.
 
 mod bars;
 mod calendar;
@@ -75,7 +76,8 @@ pub(in crate::console) struct Table {
 }
 
 impl Chart {
-    /// In a page, with its table behind it. `id` must be the only one in the page; `tools` stand beside the way to the table.
+    /// In a page, with its table behind it. `id` must be the only one in the page; `tools` stand
+    /// beside the way to the table.
     pub(in crate::console) fn figure(&self, id: &str, tools: Markup) -> Markup {
         html! {
             figure.chart {

@@ -1,4 +1,5 @@
-//! Small multiples: the same chart several times side by side, each of another part, with how many answers it is made of.
+//! Small multiples: the same chart several times side by side, each of another part, with how many
+//! answers it is made of.
 
 use maud::{Markup, html};
 

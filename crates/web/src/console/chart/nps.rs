@@ -58,7 +58,8 @@ impl Nps<'_> {
         (answers > 0).then(|| 100.0 * (promoters as f64 - detractors as f64) / answers as f64)
     }
 
-    /// Half a circle from −100 to +100 around the middle of the room; its own coordinates are pixels.
+    /// Half a circle from −100 to +100 around the middle of the room; its own coordinates are
+    /// pixels.
     fn gauge(&self) -> Markup {
         let score = self.score();
         html! {

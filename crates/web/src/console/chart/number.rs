@@ -23,7 +23,8 @@ pub(in crate::console) fn signed(number: f64) -> String {
     if number > 0.0 && text != "0" { format!("+{text}") } else { text }
 }
 
-/// A part of a whole in percent. What is not nothing is never shown as 0%, and what is not all never as 100%.
+/// A part of a whole in percent. What is not nothing is never shown as 0%, and what is not all
+/// never as 100%.
 pub(in crate::console) fn share(part: u64, of: u64) -> String {
     if of == 0 {
         return "–".to_owned();

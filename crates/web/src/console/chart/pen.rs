@@ -9,8 +9,9 @@ use super::text;
 pub(super) const FONT: &str =
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
-/// What a mark says by its colour. The class is coloured by the style of the console; the light colour is the
-/// one of a file. Each is at least 3:1 (texts 4.5:1) against its ground, light and dark; see the test.
+/// What a mark says by its colour. The class is coloured by the style of the console; the light
+/// colour is the one of a file. Each is at least 3:1 (texts 4.5:1) against its ground, light and
+/// dark; see the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::console) enum Tone {
     /// Texts that are read.
@@ -84,7 +85,8 @@ pub(super) fn short(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Rows one under another: `row` draws one from where it starts, and says how high it is. With where they end.
+/// Rows one under another: `row` draws one from where it starts, and says how high it is. With
+/// where they end.
 pub(super) fn stacked<T>(
     items: impl IntoIterator<Item = T>,
     start: f64,
@@ -146,8 +148,9 @@ pub(super) fn tipped(
     }
 }
 
-/// What ticks take before a drawing, in pixels. A share of the width cannot say "all but so many pixels", so the whole drawing
-/// is that much narrower, and what is drawn moves to the end by as much.
+/// What ticks take before a drawing, in pixels. A share of the width cannot say "all but so many
+/// pixels", so the whole drawing is that much narrower, and what is drawn moves to the end by as
+/// much.
 pub(super) const INDENT: f64 = 40.0;
 
 /// A drawing behind its ticks: `ticks` in the coordinates of the chart, `content` moved.

@@ -1,7 +1,7 @@
 //! A ranking: options in the order of their mean place, each with a bar of the places it got.
 //!
-//! First places are the fullest part of a bar and stand first; each part has an outline, so that the order is
-//! seen where the shades are not.
+//! First places are the fullest part of a bar and stand first; each part has an outline, so that
+//! the order is seen where the shades are not.
 
 use maud::{Markup, html};
 

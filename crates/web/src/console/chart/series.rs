@@ -1,4 +1,5 @@
-//! What happened day by day, in as many parts as can be told apart: days, weeks from Monday, or months.
+//! What happened day by day, in as many parts as can be told apart: days, weeks from Monday, or
+//! months.
 
 use super::calendar::Date;
 
@@ -31,7 +32,8 @@ pub(in crate::console) struct Series {
 }
 
 impl Series {
-    /// From the first day to the last, whether or not something happened on them. Days come in any order.
+    /// From the first day to the last, whether or not something happened on them. Days come in any
+    /// order.
     pub(in crate::console) fn of(days: &[Day], from: i64, to: i64) -> Self {
         let to = to.max(from);
         let step = Step::for_days(to - from + 1);

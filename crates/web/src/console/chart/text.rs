@@ -1,9 +1,10 @@
 //! Texts in a drawing: how wide they are, and where they are broken or cut.
 //!
-//! SVG breaks no lines, and the server knows no font; widths are estimated, on the wide side. Whatever is cut stands
-//! whole in the table of the chart.
+//! SVG breaks no lines, and the server knows no font; widths are estimated, on the wide side.
+//! Whatever is cut stands whole in the table of the chart.
 
-/// What a text may hold where the drawing is read as XML: no control characters; line ends become spaces.
+/// What a text may hold where the drawing is read as XML: no control characters; line ends become
+/// spaces.
 pub(super) fn clean(text: &str) -> String {
     let allowed = |character: char| match character {
         '\u{fffe}' | '\u{ffff}' => None,
@@ -83,7 +84,8 @@ pub(super) fn cut(text: &str, size: f64, room: f64) -> String {
     lines(text, size, room, 1).concat()
 }
 
-/// A word that may be longer than a line: whole lines of it are put aside, and what is left comes back.
+/// A word that may be longer than a line: whole lines of it are put aside, and what is left comes
+/// back.
 fn broken(word: &str, size: f64, room: f64, lines: &mut Vec<String>) -> String {
     let mut line = String::new();
     let mut joined = false;

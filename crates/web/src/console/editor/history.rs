@@ -1,4 +1,5 @@
-//! What was published: every version with its time, who published it, what it changed, and what it is now.
+//! What was published: every version with its time, who published it, what it changed, and what it
+//! is now.
 
 use std::sync::Arc;
 

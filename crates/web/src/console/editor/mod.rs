@@ -1,9 +1,9 @@
 //! A flow's draft: written, previewed, compared, published; its versions and its windows.
 //!
-//! The definition of the draft is the one truth. [`edit`] is the page on which it is written, by the script or as JSON
-//! without one; [`save`] takes it from the script; [`publish`] shows what would change and does it; [`history`] is what
-//! was published before; [`schedule`] is when answers are taken. The preview is the hosted page itself, which
-//! [`crate::preview`] leads to.
+//! The definition of the draft is the one truth. [`edit`] is the page on which it is written, by
+//! the script or as JSON without one; [`save`] takes it from the script; [`publish`] shows what
+//! would change and does it; [`history`] is what was published before; [`schedule`] is when answers
+//! are taken. The preview is the hosted page itself, which [`crate::preview`] leads to.
 
 mod changes;
 mod edit;

@@ -1,7 +1,8 @@
 //! Publishing: the bar above the editor, what would change and for whom, and the deed.
 //!
-//! The first version is published at once, since there is nothing to compare and nobody who is answering. Every later one
-//! is looked at first: what changes, which results are parted by it, and how long the version before is still taken.
+//! The first version is published at once, since there is nothing to compare and nobody who is
+//! answering. Every later one is looked at first: what changes, which results are parted by it, and
+//! how long the version before is still taken.
 
 use std::sync::Arc;
 

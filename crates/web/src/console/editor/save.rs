@@ -1,4 +1,5 @@
-//! Saves the draft for the script: what was stored is told by its tag, and what overtook it is sent along.
+//! Saves the draft for the script: what was stored is told by its tag, and what overtook it is sent
+//! along.
 
 use std::sync::Arc;
 

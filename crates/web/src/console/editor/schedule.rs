@@ -1,4 +1,5 @@
-//! When answers are taken: the live window, and the grace of a version that was replaced. It counts at once, without a publish.
+//! When answers are taken: the live window, and the grace of a version that was replaced. It counts
+//! at once, without a publish.
 
 use std::sync::Arc;
 
@@ -158,7 +159,8 @@ fn minutes(at: Timestamp) -> String {
     at.to_string().get(..16).unwrap_or_default().to_owned()
 }
 
-/// What the form asks for, or everything in it that cannot be read: nothing is taken for something else.
+/// What the form asks for, or everything in it that cannot be read: nothing is taken for something
+/// else.
 fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
     let mut faults = Vec::new();
     let mut fault = |pointer: &str, message: &str| {
@@ -194,8 +196,8 @@ fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
 #[derive(Debug, PartialEq, Eq)]
 struct Unreadable;
 
-/// An end of the window. The field has only minutes: where it says what was shown of the stored one, that stays to the
-/// millisecond.
+/// An end of the window. The field has only minutes: where it says what was shown of the stored
+/// one, that stays to the millisecond.
 fn bound(
     form: &Fields,
     id: &str,

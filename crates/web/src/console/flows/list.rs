@@ -1,6 +1,7 @@
 //! The list of flows: what each is now, how much came in lately, and when the last answer came.
 //!
-//! Newest first, a page at a time. An app without any flow shows the templates at once, since that is what to do next.
+//! Newest first, a page at a time. An app without any flow shows the templates at once, since that
+//! is what to do next.
 
 use std::collections::HashMap;
 use std::sync::Arc;

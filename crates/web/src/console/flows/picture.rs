@@ -1,7 +1,7 @@
 //! A small picture of a flow: its first questions as they look from afar.
 //!
-//! It says nothing that the words beside it do not, so screen readers pass it over. Drawn with attributes and classes
-//! alone, since the policy of the page forbids styles in it.
+//! It says nothing that the words beside it do not, so screen readers pass it over. Drawn with
+//! attributes and classes alone, since the policy of the page forbids styles in it.
 
 use maud::{Markup, html};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! The templates, each a card with a picture, what it is for, what it asks, and a button that makes a flow of it.
+//! The templates, each a card with a picture, what it is for, what it asks, and a button that makes
+//! a flow of it.
 
 use maud::{Markup, html};
 use sluice_engine::templates::{Template, templates};

@@ -147,8 +147,8 @@ impl Provider {
         &self.options.client_id
     }
 
-    /// What the provider publishes: asked for once an hour, by one for all who wait. Whoever knows an older answer does not
-    /// wait, and a failure is one for all who come within some seconds.
+    /// What the provider publishes: asked for once an hour, by one for all who wait. Whoever knows
+    /// an older answer does not wait, and a failure is one for all who come within some seconds.
     pub(super) async fn found(&self) -> Result<Arc<Found>, String> {
         if let Some(told) = self.known(|known| known.told(Instant::now())) {
             return told;

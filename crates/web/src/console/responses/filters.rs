@@ -1,4 +1,5 @@
-//! The controls above the table: a search, a form that adds filters, and a chip for each with a way out.
+//! The controls above the table: a search, a form that adds filters, and a chip for each with a way
+//! out.
 
 use std::collections::BTreeSet;
 

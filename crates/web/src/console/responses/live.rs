@@ -1,8 +1,8 @@
 //! Arrivals, told to a page as they come: a stream of events, each one row of the table.
 //!
-//! Before anything is told, it is asked whether the visitor is still signed in and may still see the flow; whoever is not is
-//! told nothing more. A stream ends by itself after some minutes, and the browser asks again. All streams end when the server
-//! stops.
+//! Before anything is told, it is asked whether the visitor is still signed in and may still see
+//! the flow; whoever is not is told nothing more. A stream ends by itself after some minutes, and
+//! the browser asks again. All streams end when the server stops.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -34,7 +34,8 @@ const LIFE: Duration = Duration::from_secs(10 * 60);
 /// How long a browser waits before it asks again.
 const RETRY: Duration = Duration::from_secs(3);
 
-/// Where a page finds the arrivals after those that it shows. One that shows none begins at the time of its making.
+/// Where a page finds the arrivals after those that it shows. One that shows none begins at the
+/// time of its making.
 pub(super) fn address(
     flow: FlowId,
     view: &View,

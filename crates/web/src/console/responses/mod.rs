@@ -1,8 +1,10 @@
-//! What came in: a table with filters, one response whole, arrivals as they come, and all of it as a file.
+//! What came in: a table with filters, one response whole, arrivals as they come, and all of it as
+//! a file.
 //!
-//! [`view`] is what the address asks for, so that a view can be sent to somebody; [`filters`] are the controls for it.
-//! A page looks at a bounded number of responses: where few pass the filters it may be short and say how far it came.
-//! A script then goes on by itself; without one there is a link.
+//! [`view`] is what the address asks for, so that a view can be sent to somebody; [`filters`] are
+//! the controls for it. A page looks at a bounded number of responses: where few pass the filters
+//! it may be short and say how far it came. A script then goes on by itself; without one there is a
+//! link.
 
 mod export;
 mod filters;
@@ -76,8 +78,9 @@ impl Found {
         })
     }
 
-    /// Read from old to new, shown the other way round; older than these is the page that was left. Where none was
-    /// found, that begins below the last that was looked at, so that it has the one that the look began after.
+    /// Read from old to new, shown the other way round; older than these is the page that was left.
+    /// Where none was found, that begins below the last that was looked at, so that it has the one
+    /// that the look began after.
     fn towards_newer(mut page: ResponsePage) -> Self {
         let looked_on_to = page.next;
         page.rows.reverse();

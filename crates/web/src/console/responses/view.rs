@@ -1,4 +1,5 @@
-//! Which responses are looked at: the filters and the part of the list. All of it stands in the address.
+//! Which responses are looked at: the filters and the part of the list. All of it stands in the
+//! address.
 
 use std::fmt;
 

@@ -12,7 +12,8 @@ use super::written;
 use crate::console::chart::{FEW, share};
 use crate::console::parts::number;
 
-/// A question: the number that matters, how the answers fall, and over time; or the same side by side in parts.
+/// A question: the number that matters, how the answers fall, and over time; or the same side by
+/// side in parts.
 pub(super) fn card(flow: FlowId, report: &Report, at: usize, asked: &Question<'_>) -> Markup {
     let question = asked.summary;
     let id = format!("question-{}", at + 1);

@@ -1,4 +1,5 @@
-//! The same question in several parts of the answers: by version, by the values of a tag, or by period.
+//! The same question in several parts of the answers: by version, by the values of a tag, or by
+//! period.
 
 use sluice_engine::SummaryFilter;
 use sluice_engine::summary::{QuestionSummary, Summary};

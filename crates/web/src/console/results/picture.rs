@@ -1,4 +1,5 @@
-//! A question's answers as pictures: the number that matters, how the answers fall, and how that went over time.
+//! A question's answers as pictures: the number that matters, how the answers fall, and how that
+//! went over time.
 
 use maud::{Markup, html};
 use sluice_engine::summary::{Bin, DayValues, Distribution, OptionCount, QuestionSummary};
@@ -93,7 +94,8 @@ fn range(median: Option<f64>, min: Option<f64>, max: Option<f64>) -> Option<Stri
 
 /// The option that was taken most often.
 struct Top<'q> {
-    /// Its place among the options; what is in people's own words comes after the last. Labels may be the same.
+    /// Its place among the options; what is in people's own words comes after the last. Labels may
+    /// be the same.
     at: usize,
     label: &'q str,
     count: u64,

@@ -85,7 +85,8 @@ impl Report {
         words.join(" · ")
     }
 
-    /// The questions, each with a name that is its own: a question that changed its type is there twice.
+    /// The questions, each with a name that is its own: a question that changed its type is there
+    /// twice.
     pub(super) fn questions(&self) -> impl Iterator<Item = Question<'_>> {
         let mut seen: HashMap<&str, usize> = HashMap::new();
         self.summary.questions.iter().map(move |summary| {

@@ -1,5 +1,5 @@
-//! Which results are looked at: the period, the version, the tag, and what is compared. All of it stands in the address,
-//! so that a view can be sent to somebody.
+//! Which results are looked at: the period, the version, the tag, and what is compared. All of it
+//! stands in the address, so that a view can be sent to somebody.
 
 use std::fmt;
 

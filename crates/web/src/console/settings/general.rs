@@ -1,4 +1,5 @@
-//! What an app is called, how long it keeps things, who may embed it, and how its hosted pages look.
+//! What an app is called, how long it keeps things, who may embed it, and how its hosted pages
+//! look.
 
 use std::sync::Arc;
 

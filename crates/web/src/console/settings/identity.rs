@@ -192,8 +192,8 @@ fn mode(app: AppId, current: IdentityVerification, may_change: bool, faults: &[F
 fn counts(report: &VerificationReport) -> Markup {
     let count = |checked: Checked| report.counts.of(checked);
     let invalid: u64 = Checked::ALL.into_iter().filter(|it| it.is_invalid()).map(count).sum();
-    // An answer that contradicts its token was counted as verified before it was read. Several in one request are
-    // one token.
+    // An answer that contradicts its token was counted as verified before it was read. Several in
+    // one request are one token.
     let agreeing = count(Checked::Verified).saturating_sub(count(Checked::Mismatch));
     let rows = [
         ("Verified", agreeing, "A valid token. Accepted in every mode."),

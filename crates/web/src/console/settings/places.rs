@@ -1,5 +1,5 @@
-//! Where a role or a token holds: in one app, or everywhere. Apps are chosen from a list as long as that is one to choose
-//! from; where there are more, the id of one is typed.
+//! Where a role or a token holds: in one app, or everywhere. Apps are chosen from a list as long as
+//! that is one to choose from; where there are more, the id of one is typed.
 
 use maud::{Markup, html};
 use sluice_engine::{AdminError, Missing};

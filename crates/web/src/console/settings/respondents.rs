@@ -59,7 +59,8 @@ pub(super) async fn one(
     Ok(person(&console, &visitor, app, respondent, Kind::Shown, None).await?)
 }
 
-/// Everything about a respondent, as one file. A POST, because the export is recorded in the audit log.
+/// Everything about a respondent, as one file. A POST, because the export is recorded in the audit
+/// log.
 pub(super) async fn export(
     State(console): State<Arc<Console>>,
     visitor: Visitor,

@@ -22,7 +22,8 @@ pub(super) fn role_of(word: Option<&str>) -> Option<Role> {
     }
 }
 
-/// A role, or that there is to be none. It must be said: what is missing or mistyped takes nothing away.
+/// A role, or that there is to be none. It must be said: what is missing or mistyped takes nothing
+/// away.
 pub(super) fn chosen(word: Option<&str>) -> Result<Option<Role>, Refused> {
     match word {
         Some("none") => Ok(None),

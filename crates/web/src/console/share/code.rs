@@ -6,7 +6,8 @@ use qrcodegen::{QrCode, QrCodeEcc};
 /// White around the code, in its own units; scanners need it.
 const QUIET: i32 = 4;
 
-/// The drawing; none where the text is longer than a code can hold. It is black on white whatever the page is.
+/// The drawing; none where the text is longer than a code can hold. It is black on white whatever
+/// the page is.
 pub(in super::super) fn drawing(text: &str, label: &str) -> Option<Markup> {
     let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
     let size = code.size() + 2 * QUIET;

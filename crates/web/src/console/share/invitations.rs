@@ -1,4 +1,5 @@
-//! Invitations of a flow: how many there are in each state, each with its link, making them and withdrawing one.
+//! Invitations of a flow: how many there are in each state, each with its link, making them and
+//! withdrawing one.
 
 use std::sync::Arc;
 
@@ -154,7 +155,8 @@ fn row(flow: FlowId, may: May, invitation: &Invitation) -> Markup {
             td { (day(row.created_at)) }
             td {
                 div.buttons {
-                    // With the link one answers as that person: it is shown to a visitor who could make another.
+                    // With the link one answers as that person: it is shown to a visitor who could
+                    // make another.
                     @if let Some(link) = link.as_ref().filter(|_| is_open && may.write) {
                         span.unseen id={ "link-" (id) } { (link) }
                         button.button.small type="button" data-copy={ "link-" (id) } { "Copy link" span.unseen { " of " (name) } }

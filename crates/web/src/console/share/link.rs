@@ -1,4 +1,5 @@
-//! The link of the hosted page, with what may be said in it, and the snippet that puts it into a page.
+//! The link of the hosted page, with what may be said in it, and the snippet that puts it into a
+//! page.
 
 use std::sync::Arc;
 

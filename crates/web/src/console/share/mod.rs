@@ -1,5 +1,5 @@
-//! How a flow reaches people: its link with a code to scan, the snippet for a page, the three calls with real ids, and
-//! invitations.
+//! How a flow reaches people: its link with a code to scan, the snippet for a page, the three calls
+//! with real ids, and invitations.
 
 mod calls;
 pub(super) mod code;

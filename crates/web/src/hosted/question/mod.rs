@@ -1,7 +1,7 @@
 //! One question of the form: its heading, its help, what is wrong with its answer, its control.
 //!
-//! A control is chosen by the question's [`Input`], never by its type, so a new type can be answered here from its
-//! first day.
+//! A control is chosen by the question's [`Input`], never by its type, so a new type can be
+//! answered here from its first day.
 
 mod choice;
 mod scale;

@@ -1,4 +1,5 @@
-//! Controls of a few marks in a row: a rating, the likelihood to recommend, yes and no, and agreeing.
+//! Controls of a few marks in a row: a rating, the likelihood to recommend, yes and no, and
+//! agreeing.
 
 use std::ops::RangeInclusive;
 
@@ -7,7 +8,8 @@ use sluice_flow::question::Marks;
 
 use super::Asking;
 
-/// From the least to the most content. A scale of fewer marks takes those that stand evenly among them.
+/// From the least to the most content. A scale of fewer marks takes those that stand evenly among
+/// them.
 const FACES: [&str; 10] = ["😡", "😠", "☹️", "🙁", "😐", "🙂", "😊", "😀", "😃", "😍"];
 
 impl Asking<'_> {

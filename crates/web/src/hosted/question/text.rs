@@ -1,7 +1,7 @@
 //! Controls that one types into.
 //!
-//! No field has a `maxlength`: it would cut what is pasted without a word. Numbers are typed as text, since
-//! browsers disagree about what a field for numbers takes.
+//! No field has a `maxlength`: it would cut what is pasted without a word. Numbers are typed as
+//! text, since browsers disagree about what a field for numbers takes.
 
 use maud::{Markup, html};
 
@@ -55,7 +55,8 @@ impl Asking<'_> {
                 aria-describedby=[self.described_by()]
                 aria-required=[self.question.required.then_some("true")]
                 aria-invalid=[self.error.map(|_| "true")] {
-                // A line end right after the tag is the tag's, so a text that starts with one needs another.
+                // A line end right after the tag is the tag's, so a text that starts with one needs
+                // another.
                 "\n" (self.sent().unwrap_or_default())
             }
         }

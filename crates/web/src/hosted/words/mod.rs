@@ -1,7 +1,8 @@
-//! The words of the page itself: its buttons, its notices, its errors, its states. One file a language.
+//! The words of the page itself: its buttons, its notices, its errors, its states. One file a
+//! language.
 //!
-//! An author's texts come from the flow; these stand around them, in the same language where there is a file
-//! for it, else in English. `{name}` in a text is where something is put in ([`fill`]).
+//! An author's texts come from the flow; these stand around them, in the same language where there
+//! is a file for it, else in English. `{name}` in a text is where something is put in ([`fill`]).
 
 mod ar;
 mod de;

@@ -1,7 +1,8 @@
 //! The table of procedures.
 //!
-//! A procedure is one file in this folder and one line in the table below (with its `mod`). Its file has `call`, which
-//! carries it out, and `Output`, which is the data of its reply. All of them are mutations, called by POST.
+//! A procedure is one file in this folder and one line in the table below (with its `mod`). Its
+//! file has `call`, which carries it out, and `Output`, which is the data of its reply. All of them
+//! are mutations, called by POST.
 
 mod submit;
 
@@ -54,7 +55,8 @@ macro_rules! procedures {
         }
 
         impl Output {
-            /// Whether nothing was stored because the same call was carried out before; nothing if that cannot be said.
+            /// Whether nothing was stored because the same call was carried out before; nothing if
+            /// that cannot be said.
             pub(super) fn is_replay(&self) -> Option<bool> {
                 match self { $(Self::$variant(output) => output.is_replay(),)* }
             }

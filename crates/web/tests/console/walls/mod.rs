@@ -1,8 +1,8 @@
 //! Walls, over all routes and all kinds of visitors.
 //!
-//! What everybody gets stands in the [`table`]; that it has every route is held by the console's own
-//! source. Whoever is refused sends what would be done for somebody else, and whoever may is let in with the same, so
-//! that a mistyped address or form is never taken for a wall.
+//! What everybody gets stands in the [`table`]; that it has every route is held by the console's
+//! own source. Whoever is refused sends what would be done for somebody else, and whoever may is
+//! let in with the same, so that a mistyped address or form is never taken for a wall.
 
 mod source;
 mod table;

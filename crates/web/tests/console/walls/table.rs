@@ -1,4 +1,5 @@
-//! The table: every route of the console, what to send to it, and what each kind of visitor gets for it.
+//! The table: every route of the console, what to send to it, and what each kind of visitor gets
+//! for it.
 //!
 //! A row of letters says it for everybody in [`EVERYONE`], in its order:
 //!
@@ -49,9 +50,9 @@ pub(super) const EVERYONE: [Who; 17] = [
     Who::Token(Place::All, Scope::Admin),
 ];
 
-// What a kind of route gives to whom. The groups: signed out; people of the app (viewer, editor, owner); owner and
-// token of another app; people of all apps; tokens of the app (read, write, admin); tokens of the instance (read,
-// write, export, erase, admin).
+// What a kind of route gives to whom. The groups: signed out; people of the app (viewer, editor,
+// owner); owner and token of another app; people of all apps; tokens of the app (read, write,
+// admin); tokens of the instance (read, write, export, erase, admin).
 const ANYBODY: &str = "+ +++ ++ +++ +++ +++++";
 const SIGNED_IN: &str = "s +++ ++ +++ +++ +++++";
 /// What is made of the apps that somebody may read, whichever these are.
