@@ -13,12 +13,12 @@ use sluice_store::{
 use crate::actor::{Actor, Reach};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::branding::{HostedPatch, HostedSettings};
 use crate::core::{CONFLICT_RETRIES, Core};
 use crate::fault::{fault, faultless, grace_faults, name_faults};
 use crate::handle::AppHandle;
 use crate::ids::random_bits;
 use crate::instance::{InstanceHandle, made_first};
-use crate::look::{HostedPatch, HostedSettings};
 use crate::rate::{BYTES_PER_DAY_MAX, CALLS_PER_SECOND_MAX};
 use crate::retention::RETENTION_DAYS_MAX;
 use crate::verify::LIFETIME_MAX_SECONDS;
@@ -302,7 +302,7 @@ fn patched(row: &mut AppRow, patch: &AppPatch) -> serde_json::Value {
             None => settings = HostedSettings::default(),
         }
         row.hosted = settings.to_stored();
-        changed.insert("hosted".into(), json!(hosted.as_ref().map(HostedPatch::told)));
+        changed.insert("hosted".into(), json!(hosted.as_ref().map(HostedPatch::to_json)));
     }
     if let Some(limits) = patch.limits {
         match limits {

@@ -7,7 +7,7 @@
 //!
 //! The response's id, and with it the time at which it was received, is given here, just before the
 //! write. So ids follow the order of writing, and a version that stopped accepting while the
-//! submission queued does not get it: such a one comes back as [`Settled::Stale`], to be judged
+//! submission queued does not get it: such a one comes back as [`CommitOutcome::Stale`], to be judged
 //! anew.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -44,7 +44,7 @@ pub(crate) struct Pending {
 
 /// What became of a response that was queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Settled {
+pub(crate) enum CommitOutcome {
     Stored(ResponseId),
     Replayed(ResponseId),
     KeyReused,
@@ -61,12 +61,12 @@ pub(crate) enum Settled {
 
 /// The queue was full, or is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shed;
+pub(crate) struct QueueFull;
 
 pub(crate) struct Waiting {
     pub(crate) pending: Pending,
     weight: usize,
-    reply: oneshot::Sender<Settled>,
+    reply: oneshot::Sender<CommitOutcome>,
 }
 
 impl Waiting {
@@ -114,21 +114,21 @@ impl Committer {
     }
 
     /// Queues a response and waits until it is settled. Sheds at once when the queue is full.
-    pub(crate) async fn store(&self, pending: Pending) -> Result<Settled, Shed> {
+    pub(crate) async fn store(&self, pending: Pending) -> Result<CommitOutcome, QueueFull> {
         let weight = weight_of(&pending.response);
         let queued = self.queued_bytes.fetch_add(weight, Ordering::Relaxed);
         if queued.saturating_add(weight) > QUEUE_BYTES_MAX {
             self.queued_bytes.fetch_sub(weight, Ordering::Relaxed);
-            return Err(Shed);
+            return Err(QueueFull);
         }
         let (reply, settled) = oneshot::channel();
         if self.queue.try_send(Waiting { pending, weight, reply }).is_err() {
             self.queued_bytes.fetch_sub(weight, Ordering::Relaxed);
-            return Err(Shed);
+            return Err(QueueFull);
         }
         self.metrics.queued.inc();
         // The writer answers everything that it took; a dropped answer means that it died.
-        Ok(settled.await.unwrap_or(Settled::Unknown))
+        Ok(settled.await.unwrap_or(CommitOutcome::Unknown))
     }
 
     /// Takes no more, and returns when all that was queued is settled.
@@ -218,7 +218,7 @@ impl Writer {
             self.queued_bytes.fetch_sub(waiting.weight, Ordering::Relaxed);
             self.metrics.queued.dec();
             if waiting.pending.accepts_until.is_some_and(|until| now >= until) {
-                let _ = waiting.reply.send(Settled::Stale);
+                let _ = waiting.reply.send(CommitOutcome::Stale);
                 continue;
             }
             let mut response = waiting.pending.response;
@@ -250,7 +250,7 @@ impl Writer {
     /// A client that has gone away is no reason to stop: its row is stored all the same.
     fn answer(
         &self,
-        replies: Vec<(ResponseId, oneshot::Sender<Settled>)>,
+        replies: Vec<(ResponseId, oneshot::Sender<CommitOutcome>)>,
         outcomes: Result<Vec<Outcome>, StoreError>,
     ) {
         let outcomes = match outcomes {
@@ -265,16 +265,16 @@ impl Writer {
         };
         for ((id, reply), outcome) in replies.into_iter().zip(outcomes) {
             let _ = reply.send(match outcome {
-                Outcome::Stored => Settled::Stored(id),
-                Outcome::Replayed(first) => Settled::Replayed(first),
-                Outcome::KeyReused => Settled::KeyReused,
-                Outcome::Stale => Settled::Stale,
-                Outcome::Uninvited => Settled::Uninvited,
+                Outcome::Stored => CommitOutcome::Stored(id),
+                Outcome::Replayed(first) => CommitOutcome::Replayed(first),
+                Outcome::KeyReused => CommitOutcome::KeyReused,
+                Outcome::Stale => CommitOutcome::Stale,
+                Outcome::Uninvited => CommitOutcome::Uninvited,
             });
         }
     }
 
-    fn failed(&self, error: &StoreError) -> Settled {
+    fn failed(&self, error: &StoreError) -> CommitOutcome {
         // The store logs when this begins and when it ends.
         if !matches!(error, StoreError::DiskReserve) {
             let source = std::error::Error::source(error).map(ToString::to_string);
@@ -282,13 +282,13 @@ impl Writer {
         }
         match error {
             // An unreadable row is found before anything is committed.
-            StoreError::Failed(_) | StoreError::Corrupt(_) => Settled::Failed,
+            StoreError::Failed(_) | StoreError::Corrupt(_) => CommitOutcome::Failed,
             // Only these are in doubt: the store itself is not.
-            StoreError::InDoubt(_) => Settled::Unknown,
-            StoreError::DiskReserve => Settled::DiskReserve,
+            StoreError::InDoubt(_) => CommitOutcome::Unknown,
+            StoreError::DiskReserve => CommitOutcome::DiskReserve,
             StoreError::Unknown(_) | StoreError::Conflict | StoreError::Closed => {
                 self.lost.send_replace(true);
-                Settled::Unknown
+                CommitOutcome::Unknown
             }
         }
     }

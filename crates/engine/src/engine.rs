@@ -30,6 +30,7 @@ use crate::commit::Committer;
 use crate::core::Core;
 use crate::counting::Counting;
 use crate::definitions::Definitions;
+use crate::encoded_body::EncodedBody;
 use crate::erasure::Erasures;
 use crate::handle::{AppHandle, FlowHandle};
 use crate::hosted::{HostedFlow, HostedVersion};
@@ -48,7 +49,6 @@ use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
 use crate::retention::Retention;
-use crate::served::Served;
 use crate::tokens::hash_of;
 use crate::upkeep::Upkeep;
 use crate::verify::{KeySource, MasterKeySource, NotOpened, Presented, TokenRefused, Verifying};
@@ -274,7 +274,7 @@ impl Engine {
         app: &AppView,
         flow_version_id: &str,
         generation: Generation,
-    ) -> StoreResult<Option<Arc<Served>>> {
+    ) -> StoreResult<Option<Arc<EncodedBody>>> {
         self.core.registry.snapshot(app, flow_version_id, generation).await
     }
 

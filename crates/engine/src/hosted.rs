@@ -19,9 +19,9 @@ use sluice_flow::time::{Timestamp, Window};
 use sluice_store::{Scope, StoreResult};
 
 use crate::admin::{AdminError, AdminResult, Missing};
+use crate::branding::Branding;
 use crate::core::Core;
 use crate::handle::{AppHandle, FlowHandle};
-use crate::look::Look;
 use crate::registry::{AppView, HostedApp, NoFlow, VersionView};
 use crate::templates::Template;
 
@@ -41,7 +41,7 @@ impl HostedFlow {
         &self.app.view
     }
 
-    pub fn look(&self) -> &Look {
+    pub fn look(&self) -> &Branding {
         &self.app.look
     }
 }

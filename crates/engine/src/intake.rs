@@ -13,16 +13,16 @@ use sluice_flow::judge::{canonicalise, judge};
 use sluice_flow::lifecycle::Accepting;
 use sluice_flow::respondent::Claim;
 use sluice_flow::submission::{
-    self, Admission, Identity, Submission, Unfit, identities_json_without_proof,
+    self, Admission, Identity, ParseError, Submission, identities_json_without_proof,
 };
 use sluice_flow::time::Timestamp;
 use sluice_store::{InvitationRow, Invited, NewResponse, ResponseRow, StoreError};
 use uuid::Uuid;
 
-use crate::commit::{Pending, Settled, Shed};
+use crate::commit::{CommitOutcome, Pending, QueueFull};
 use crate::core::Core;
 use crate::idempotency::IdempotencyKey;
-use crate::metrics::Counted;
+use crate::metrics::SubmissionOutcome;
 use crate::rate::Limited;
 use crate::registry::{AppView, VersionView};
 use crate::unavailable::Unavailable;
@@ -102,7 +102,7 @@ impl Core {
     ) -> Result<Receipt, SubmitError> {
         let parsed = match input {
             Some(input) => submission::parse(input),
-            None => Err(Unfit::Refused(vec![submission::absent()])),
+            None => Err(ParseError::Refused(vec![submission::absent()])),
         };
         self.submit_parsed(app, parsed, key, claims).await
     }
@@ -115,28 +115,28 @@ impl Core {
         key: Option<&IdempotencyKey>,
         claims: Option<&Claims>,
     ) -> Result<Receipt, SubmitError> {
-        self.submit_parsed(app, parts.checked().map_err(Unfit::Refused), key, claims).await
+        self.submit_parsed(app, parts.checked().map_err(ParseError::Refused), key, claims).await
     }
 
     async fn submit_parsed(
         &self,
         app: &AppView,
-        parsed: Result<Submission<'_>, Unfit>,
+        parsed: Result<Submission<'_>, ParseError>,
         key: Option<&IdempotencyKey>,
         claims: Option<&Claims>,
     ) -> Result<Receipt, SubmitError> {
-        let result = self.take_in(app, parsed, key, claims).await;
+        let result = self.process(app, parsed, key, claims).await;
         self.metrics.count(match &result {
             Err(SubmitError::Limited(limited)) => {
                 self.metrics.count_limited(limited.by.as_str());
                 return result;
             }
-            Ok(Receipt::Accepted(Accepted { replayed: false, .. })) => Counted::Stored,
-            Ok(Receipt::Accepted(_)) => Counted::Replayed,
-            Ok(Receipt::Refused(_)) => Counted::Refused,
-            Err(SubmitError::Malformed(_)) => Counted::Malformed,
-            Err(SubmitError::Unavailable(Unavailable::OVERLOADED)) => Counted::Shed,
-            Err(SubmitError::Unavailable(_)) => Counted::Failed,
+            Ok(Receipt::Accepted(Accepted { replayed: false, .. })) => SubmissionOutcome::Stored,
+            Ok(Receipt::Accepted(_)) => SubmissionOutcome::Replayed,
+            Ok(Receipt::Refused(_)) => SubmissionOutcome::Refused,
+            Err(SubmitError::Malformed(_)) => SubmissionOutcome::Malformed,
+            Err(SubmitError::Unavailable(Unavailable::OVERLOADED)) => SubmissionOutcome::Shed,
+            Err(SubmitError::Unavailable(_)) => SubmissionOutcome::Failed,
         });
         if let Err(SubmitError::Unavailable(Unavailable::DISK_RESERVE)) = &result {
             self.metrics.count_limited("disk");
@@ -144,17 +144,17 @@ impl Core {
         result
     }
 
-    async fn take_in(
+    async fn process(
         &self,
         app: &AppView,
-        parsed: Result<Submission<'_>, Unfit>,
+        parsed: Result<Submission<'_>, ParseError>,
         key: Option<&IdempotencyKey>,
         claims: Option<&Claims>,
     ) -> Result<Receipt, SubmitError> {
         let mut submission = match parsed {
             Ok(submission) => submission,
-            Err(Unfit::Refused(issues)) => return Ok(Receipt::Refused(issues)),
-            Err(Unfit::Malformed(reason)) => return Err(SubmitError::Malformed(reason)),
+            Err(ParseError::Refused(issues)) => return Ok(Receipt::Refused(issues)),
+            Err(ParseError::Malformed(reason)) => return Err(SubmitError::Malformed(reason)),
         };
         let own_key = submission.idempotency_key.as_deref().map(IdempotencyKey::from_submission);
         let key = own_key.as_ref().or(key);
@@ -190,12 +190,12 @@ impl Core {
                         response_of(&version, &submission, invitation, key, &proof, definition);
                     let bytes = response.row.texts_len() as u64;
                     let settled = self.committer.store(Pending { response, accepts_until }).await;
-                    if let Ok(Settled::Stored(_)) = settled {
+                    if let Ok(CommitOutcome::Stored(_)) = settled {
                         app.usage.stored(self.now(), bytes);
                     }
                     match settled {
-                        Ok(Settled::Stale) => self.registry.forget(&[app.app_id]),
-                        Ok(Settled::Uninvited) => {}
+                        Ok(CommitOutcome::Stale) => self.registry.forget(&[app.app_id]),
+                        Ok(CommitOutcome::Uninvited) => {}
                         settled => return receipt(settled, grace),
                     }
                 }
@@ -304,19 +304,22 @@ impl Core {
     }
 }
 
-fn receipt(settled: Result<Settled, Shed>, grace: Option<Grace>) -> Result<Receipt, SubmitError> {
+fn receipt(
+    settled: Result<CommitOutcome, QueueFull>,
+    grace: Option<Grace>,
+) -> Result<Receipt, SubmitError> {
     let accepted =
         |response_id, replayed| Ok(Receipt::Accepted(Accepted { response_id, grace, replayed }));
     match settled {
-        Ok(Settled::Stored(id)) => accepted(id, false),
-        Ok(Settled::Replayed(id)) => accepted(id, true),
-        Ok(Settled::KeyReused) => Ok(Receipt::Refused(vec![Issue::key_reused()])),
-        Ok(Settled::Failed) => Err(Unavailable::STORE_DOWN.into()),
-        Ok(Settled::DiskReserve) => Err(Unavailable::DISK_RESERVE.into()),
-        Ok(Settled::Unknown | Settled::Stale | Settled::Uninvited) => {
+        Ok(CommitOutcome::Stored(id)) => accepted(id, false),
+        Ok(CommitOutcome::Replayed(id)) => accepted(id, true),
+        Ok(CommitOutcome::KeyReused) => Ok(Receipt::Refused(vec![Issue::key_reused()])),
+        Ok(CommitOutcome::Failed) => Err(Unavailable::STORE_DOWN.into()),
+        Ok(CommitOutcome::DiskReserve) => Err(Unavailable::DISK_RESERVE.into()),
+        Ok(CommitOutcome::Unknown | CommitOutcome::Stale | CommitOutcome::Uninvited) => {
             Err(Unavailable::OUTCOME_UNKNOWN.into())
         }
-        Err(Shed) => Err(Unavailable::OVERLOADED.into()),
+        Err(QueueFull) => Err(Unavailable::OVERLOADED.into()),
     }
 }
 

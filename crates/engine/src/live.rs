@@ -40,7 +40,7 @@ pub struct Watch {
     /// Nothing that was received before is told.
     begun: Timestamp,
     /// What was told, as far as a look goes back.
-    told: BTreeSet<ResponseId>,
+    sent: BTreeSet<ResponseId>,
     /// What the first look found, until it is told.
     found: Vec<ResponseRow>,
     is_behind: bool,
@@ -75,7 +75,7 @@ impl FlowHandle {
             metrics: Arc::clone(&core.metrics),
             query,
             begun: filter.from.map_or(begun, |from| from.max(begun)),
-            told: since.into_iter().collect(),
+            sent: since.into_iter().collect(),
             found: Vec::new(),
             is_behind: false,
             // Read before the look: what is stored during it is looked for again.
@@ -129,15 +129,15 @@ impl Watch {
         self.query.from = Some(from);
         let page = self.store.list_responses(&self.query).await?;
         let oldest_is_new =
-            page.rows.last().is_some_and(|row| !self.told.contains(&row.response_id));
+            page.rows.last().is_some_and(|row| !self.sent.contains(&row.response_id));
         let is_full = page.rows.len() >= ROWS_MAX && oldest_is_new;
         let next = page.next.filter(|_| is_full);
         let mut fresh = page.rows;
         fresh.reverse();
-        fresh.retain(|row| self.told.insert(row.response_id));
+        fresh.retain(|row| self.sent.insert(row.response_id));
         // No later look goes back further.
         let back = self.clock.now().plus_seconds(-OVERLAP_SECONDS);
-        self.told.retain(|id| id.made_at() >= back);
+        self.sent.retain(|id| id.made_at() >= back);
         Ok((fresh, next))
     }
 }

@@ -45,7 +45,7 @@ struct LimitLabel {
 
 /// How a submission ended, as operators count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counted {
+pub enum SubmissionOutcome {
     Stored,
     Replayed,
     Refused,
@@ -54,7 +54,7 @@ pub enum Counted {
     Failed,
 }
 
-impl Counted {
+impl SubmissionOutcome {
     fn word(self) -> &'static str {
         match self {
             Self::Stored => "stored",
@@ -125,10 +125,10 @@ impl Metrics {
             (Gauge::default(), Gauge::default())
         };
         // The counters of the main road are looked up once, not at each submission.
-        let counter = |outcome: Counted| {
+        let counter = |outcome: SubmissionOutcome| {
             submissions.get_or_create(&OutcomeLabel { outcome: outcome.word() }).clone()
         };
-        use Counted::{Failed, Malformed, Refused, Replayed, Shed, Stored};
+        use SubmissionOutcome::{Failed, Malformed, Refused, Replayed, Shed, Stored};
         let submissions = [Stored, Replayed, Refused, Malformed, Shed, Failed].map(counter);
         Self {
             registry,
@@ -147,13 +147,13 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn count(&self, outcome: Counted) {
+    pub(crate) fn count(&self, outcome: SubmissionOutcome) {
         self.submissions[outcome as usize].inc();
     }
 
     /// How many responses this process has stored.
     pub(crate) fn stored(&self) -> u64 {
-        self.submissions[Counted::Stored as usize].get()
+        self.submissions[SubmissionOutcome::Stored as usize].get()
     }
 
     /// Counts one HTTP exchange; `route` is the template, never the path itself.

@@ -30,12 +30,12 @@ use sluice_store::{
     VersionState,
 };
 
+use crate::branding::Branding;
 use crate::clock::Clock;
 use crate::definitions::Definitions;
-use crate::look::Look;
+use crate::encoded_body::EncodedBody;
 use crate::rate::{Usage, Usages};
-use crate::remembered::Remembered;
-use crate::served::Served;
+use crate::single_flight::SingleFlightCache;
 use crate::verify::{Verification, Verifying};
 
 /// Apps kept, by their key and by their id.
@@ -75,7 +75,7 @@ impl AppView {
 #[derive(Debug)]
 pub(crate) struct HostedApp {
     pub(crate) view: Arc<AppView>,
-    pub(crate) look: Look,
+    pub(crate) look: Branding,
 }
 
 /// A flow as it is resolved: its body for each status that its window can give it.
@@ -84,7 +84,7 @@ pub(crate) struct FlowView {
     pub(crate) app_id: AppId,
     pub(crate) times: FlowTimes,
     pub(crate) current: Option<FlowVersionId>,
-    published: Option<[Arc<Served>; 3]>,
+    published: Option<[Arc<EncodedBody>; 3]>,
 }
 
 /// A version that can be judged against.
@@ -105,7 +105,7 @@ pub(crate) struct VersionView {
 pub(crate) struct PublishedView {
     pub(crate) snapshot: Snapshot,
     /// In every generation, by [`Generation::index`].
-    served: Vec<Arc<Served>>,
+    served: Vec<Arc<EncodedBody>>,
 }
 
 impl VersionView {
@@ -125,7 +125,7 @@ impl VersionView {
 /// What a client resolves a flow to.
 #[derive(Debug, Clone)]
 pub struct Resolved {
-    pub served: Arc<Served>,
+    pub served: Arc<EncodedBody>,
     /// When this answer stops being true by itself, if it does.
     pub valid_until: Option<Timestamp>,
     pub now: Timestamp,
@@ -150,10 +150,10 @@ pub(crate) struct Registry {
 }
 
 struct Caches {
-    keys: Remembered<ApiKey, AppView, UnitWeighter>,
-    flows: Remembered<FlowId, FlowView, UnitWeighter>,
-    versions: Remembered<FlowVersionId, VersionView, Weigh>,
-    hosted: Remembered<AppId, HostedApp, Weigh>,
+    keys: SingleFlightCache<ApiKey, AppView, UnitWeighter>,
+    flows: SingleFlightCache<FlowId, FlowView, UnitWeighter>,
+    versions: SingleFlightCache<FlowVersionId, VersionView, Weigh>,
+    hosted: SingleFlightCache<AppId, HostedApp, Weigh>,
     /// Grows with every change seen; whoever loads while it grows does not keep what was loaded.
     changes: AtomicU64,
 }
@@ -185,10 +185,10 @@ impl Registry {
         let versions = Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, Weigh);
         let hosted = Cache::with_weighter(APPS_MAX, HOSTED_BYTES_MAX, Weigh);
         let caches = Caches {
-            keys: Remembered::new(Cache::new(APPS_MAX)),
-            flows: Remembered::new(Cache::new(FLOWS_MAX)),
-            versions: Remembered::new(versions),
-            hosted: Remembered::new(hosted),
+            keys: SingleFlightCache::new(Cache::new(APPS_MAX)),
+            flows: SingleFlightCache::new(Cache::new(FLOWS_MAX)),
+            versions: SingleFlightCache::new(versions),
+            hosted: SingleFlightCache::new(hosted),
             changes: AtomicU64::new(0),
         };
         let (usages, caches) = (Arc::new(usages), Arc::new(caches));
@@ -197,7 +197,7 @@ impl Registry {
 
     /// The app of an active key.
     pub(crate) async fn app(&self, key: &ApiKey) -> StoreResult<Option<Arc<AppView>>> {
-        self.remembered(&self.caches.keys, key, async {
+        self.cached(&self.caches.keys, key, async {
             let Some(app) = self.store.find_app_by_key(key).await? else { return Ok(None) };
             Ok(Some(Arc::new(self.app_view(app).await?)))
         })
@@ -206,9 +206,9 @@ impl Registry {
 
     /// An app as its hosted pages need it.
     pub(crate) async fn hosted_app(&self, id: AppId) -> StoreResult<Option<Arc<HostedApp>>> {
-        self.remembered(&self.caches.hosted, &id, async {
+        self.cached(&self.caches.hosted, &id, async {
             let Some(app) = self.store.find_app(id).await? else { return Ok(None) };
-            let look = Look::of(&app.row);
+            let look = Branding::of(&app.row);
             let view = Arc::new(self.app_view(app).await?);
             Ok(Some(Arc::new(HostedApp { view, look })))
         })
@@ -234,7 +234,7 @@ impl Registry {
     }
 
     pub(crate) async fn flow(&self, id: FlowId) -> StoreResult<Option<Arc<FlowView>>> {
-        self.remembered(&self.caches.flows, &id, async {
+        self.cached(&self.caches.flows, &id, async {
             let state = self.store.find_flow(id).await?;
             Ok(state.map(|state| Arc::new(FlowView::new(&state))))
         })
@@ -248,7 +248,7 @@ impl Registry {
         id: FlowVersionId,
     ) -> StoreResult<Option<Arc<VersionView>>> {
         let view = self
-            .remembered(&self.caches.versions, &id, async {
+            .cached(&self.caches.versions, &id, async {
                 let Some(state) = self.store.find_version(id).await? else { return Ok(None) };
                 // Parsing and compressing a long definition would hold up other requests here.
                 let definitions = self.definitions.clone();
@@ -318,9 +318,9 @@ impl Registry {
         }
     }
 
-    async fn remembered<K, V, W>(
+    async fn cached<K, V, W>(
         &self,
-        cache: &Remembered<K, V, W>,
+        cache: &SingleFlightCache<K, V, W>,
         key: &K,
         load: impl Future<Output = StoreResult<Option<Arc<V>>>>,
     ) -> StoreResult<Option<Arc<V>>>
@@ -358,7 +358,7 @@ impl FlowView {
             };
             // Rendered for each status, since the window moves from one to the next by itself.
             Some([FlowStatus::Scheduled, FlowStatus::Open, FlowStatus::Closed].map(|status| {
-                Arc::new(Served::new(serde_json::to_vec(&body(status)).unwrap_or_default()))
+                Arc::new(EncodedBody::new(serde_json::to_vec(&body(status)).unwrap_or_default()))
             }))
         });
         let current = state.current.as_ref().map(|version| version.flow_version_id);
@@ -423,7 +423,7 @@ impl PublishedView {
         };
         let snapshot = Snapshot::new(meta, definition);
         let render = |generation: &Generation| {
-            Arc::new(Served::new(payload::render(&snapshot, *generation)))
+            Arc::new(EncodedBody::new(payload::render(&snapshot, *generation)))
         };
         let served = Generation::ALL.iter().map(render).collect();
         Ok(Self { snapshot, served })
@@ -436,7 +436,7 @@ impl PublishedView {
         (snapshot + served) as u64
     }
 
-    fn served(&self, generation: Generation) -> &Arc<Served> {
+    fn served(&self, generation: Generation) -> &Arc<EncodedBody> {
         &self.served[generation.index()]
     }
 }
@@ -470,7 +470,7 @@ impl Registry {
         app: &AppView,
         flow_version_id: &str,
         generation: Generation,
-    ) -> StoreResult<Option<Arc<Served>>> {
+    ) -> StoreResult<Option<Arc<EncodedBody>>> {
         let Ok(id) = flow_version_id.parse() else { return Ok(None) };
         let Some(version) = self.version(app.app_id, id).await? else { return Ok(None) };
         if version.accepting(self.clock.now()) == Accepting::Gone {

@@ -16,11 +16,11 @@ use sluice_store::{
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::asked::{self, Asked};
 use crate::audit_action::AuditAction;
 use crate::core::{CONFLICT_RETRIES, Core};
 use crate::fault::faultless;
 use crate::handle::{FlowHandle, Permit};
+use crate::question_history::{self, QuestionHistory};
 
 /// Rows that are looked at for one page, at the most.
 const LOOK_ROWS_MAX: usize = 200_000;
@@ -75,9 +75,9 @@ impl ResponseFilter {
 
 impl FlowHandle {
     /// What the flow has asked, over all its versions.
-    pub async fn asked(&self) -> AdminResult<Asked> {
+    pub async fn asked(&self) -> AdminResult<QuestionHistory> {
         let core = self.permit.core(Scope::Read)?;
-        asked::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await
+        question_history::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await
     }
 
     /// A page of the responses. Where few pass the filter it may be short, or empty, and still go
@@ -95,7 +95,7 @@ impl FlowHandle {
     /// The same for a caller who has read what the flow asked.
     pub async fn list_responses_to(
         &self,
-        asked: &Asked,
+        asked: &QuestionHistory,
         filter: &ResponseFilter,
         paging: Paging,
     ) -> AdminResult<ResponsePage> {
@@ -112,7 +112,7 @@ pub(crate) async fn response_query(
     flow: &FlowHandle,
     filter: &ResponseFilter,
     paging: Paging,
-    asked: Option<&Asked>,
+    asked: Option<&QuestionHistory>,
 ) -> AdminResult<ResponseQuery> {
     faultless(filter.faults())?;
     let (app_id, flow_id) = (flow.app_id(), flow.flow_id());
@@ -122,7 +122,8 @@ pub(crate) async fn response_query(
         (true, _) => None,
         (false, Some(asked)) => Some(Search { words, questions: text_questions(asked) }),
         (false, None) => {
-            let asked = asked::read(&*core.store, &core.definitions, app_id, flow_id).await?;
+            let asked =
+                question_history::read(&*core.store, &core.definitions, app_id, flow_id).await?;
             Some(Search { words, questions: text_questions(&asked) })
         }
     };
@@ -144,7 +145,7 @@ pub(crate) async fn response_query(
 }
 
 /// The ids of the questions that are answered with a text.
-fn text_questions(asked: &Asked) -> Vec<String> {
+fn text_questions(asked: &QuestionHistory) -> Vec<String> {
     let texts = asked.questions.iter().filter(|it| it.shape == Shape::Text);
     texts.map(|it| it.id.clone()).collect()
 }

@@ -253,9 +253,9 @@ async fn a_page_that_was_shown_costs_the_database_nothing_and_a_change_is_seen_a
         world.engine.hosted(&text).await.is_err()
     } {}
     world.faults.set(Mood::Well);
-    let hosted = sluice_engine::look::HostedPatch {
+    let hosted = sluice_engine::branding::HostedPatch {
         spam_protection: Some(false),
-        ..sluice_engine::look::HostedPatch::default()
+        ..sluice_engine::branding::HostedPatch::default()
     };
     let patch = AppPatch { hosted: Some(Some(hosted)), ..AppPatch::default() };
     world.engine.update_app(&world.actor, app.row.app_id, &patch).await.unwrap();

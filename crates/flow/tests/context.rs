@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use sluice_flow::submission::{
-    Admission, Context, Identity, Page, Submission, TextMap, Texts, Unfit, parse,
+    Admission, Context, Identity, Page, ParseError, Submission, TextMap, Texts, parse,
 };
 
 fn submission(context: &Value) -> String {
@@ -215,8 +215,8 @@ fn parts_and_bytes_are_refused_with_the_same_issues() {
         let body = bytes(&case);
         let parsed = match parse(body.as_bytes()) {
             Ok(submission) => Ok(submission),
-            Err(Unfit::Refused(issues)) => Err(issues),
-            Err(Unfit::Malformed(why)) => panic!("{why}"),
+            Err(ParseError::Refused(issues)) => Err(issues),
+            Err(ParseError::Malformed(why)) => panic!("{why}"),
         };
         refused += usize::from(parsed.is_err());
         assert_eq!(case.checked(), parsed, "{body}");

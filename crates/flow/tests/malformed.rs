@@ -1,14 +1,14 @@
 //! What is not a JSON text that may be read: a clean reason, whatever the bytes.
 
-use sluice_flow::submission::{Unfit, parse};
+use sluice_flow::submission::{ParseError, parse};
 
 const VALID: &str = r#"{"flowVersionId":"fv_1","flowVersionPayloadGeneration":"4","respondentAnalyticsAdmission":"admitted""#;
 
 /// The reason why these bytes are malformed, or nothing if they are JSON.
 fn reason(bytes: &[u8]) -> Option<String> {
     match parse(bytes) {
-        Err(Unfit::Malformed(reason)) => Some(reason),
-        Ok(_) | Err(Unfit::Refused(_)) => None,
+        Err(ParseError::Malformed(reason)) => Some(reason),
+        Ok(_) | Err(ParseError::Refused(_)) => None,
     }
 }
 
@@ -121,10 +121,10 @@ fn hostile_sizes_are_read_or_refused_without_harm() {
     let many: Vec<String> = (0..10_000).map(|n| format!("\"k{n}\":\"v\"")).collect();
     assert!(parse(&plus(&many.join(","))).is_ok());
     let answers = format!("\"answers\":{{{}}}", many.join(","));
-    let Err(Unfit::Refused(issues)) = parse(&plus(&answers)) else { panic!("accepted") };
+    let Err(ParseError::Refused(issues)) = parse(&plus(&answers)) else { panic!("accepted") };
     assert_eq!(issues.len(), 1);
     let flat = format!("\"answers\":{{\"a\":[{}1]}}", "1,".repeat(100_000));
-    let Err(Unfit::Refused(issues)) = parse(&plus(&flat)) else { panic!("accepted") };
+    let Err(ParseError::Refused(issues)) = parse(&plus(&flat)) else { panic!("accepted") };
     assert_eq!(issues.len(), 1);
 }
 
@@ -141,7 +141,7 @@ fn of_a_repeated_key_the_last_wins_at_every_level() {
     let repeated = vec!["\"a\":\"1\""; 301].join(",");
     assert!(parse(&plus(&format!("\"answers\":{{{repeated}}}"))).is_ok());
     let nulled = plus(r#""flowVersionId":null"#);
-    let Err(Unfit::Refused(issues)) = parse(&nulled) else { panic!("accepted") };
+    let Err(ParseError::Refused(issues)) = parse(&nulled) else { panic!("accepted") };
     assert_eq!(issues[0].code.as_str(), "field_required");
 }
 
@@ -182,7 +182,7 @@ fn an_idempotency_key_has_1_to_255_printable_ascii_characters() {
         (longer.as_str(), "invalid_value"),
         ("7", "invalid_type"),
     ] {
-        let Err(Unfit::Refused(issues)) = parsed(key) else { panic!("{key} is accepted") };
+        let Err(ParseError::Refused(issues)) = parsed(key) else { panic!("{key} is accepted") };
         assert_eq!(issues.len(), 1, "{key}");
         assert_eq!(
             (issues[0].code.as_str(), &issues[0].path),

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 use sluice_flow::issue::Issue;
 use sluice_flow::payload::Generation;
-use sluice_flow::submission::{Submission, Texts, Unfit, absent, parse};
+use sluice_flow::submission::{ParseError, Submission, Texts, absent, parse};
 
 /// A submission that keeps every rule, with these fields put in; null takes a field out.
 fn with(fields: Value) -> Value {
@@ -26,8 +26,8 @@ fn with(fields: Value) -> Value {
 fn issues(fields: Value) -> Vec<Issue> {
     match parse(with(fields).to_string().as_bytes()) {
         Ok(_) => Vec::new(),
-        Err(Unfit::Refused(issues)) => issues,
-        Err(Unfit::Malformed(reason)) => panic!("malformed: {reason}"),
+        Err(ParseError::Refused(issues)) => issues,
+        Err(ParseError::Malformed(reason)) => panic!("malformed: {reason}"),
     }
 }
 
@@ -78,7 +78,7 @@ fn the_three_required_fields_are_required_and_all_reported_at_once() {
         ("field_required", json!(["respondentAnalyticsAdmission"])),
     ];
     check(none, &expected);
-    let Err(Unfit::Refused(found)) = parse(b"{}") else { panic!("accepted") };
+    let Err(ParseError::Refused(found)) = parse(b"{}") else { panic!("accepted") };
     assert_eq!(found.len(), 3);
 }
 
@@ -387,7 +387,7 @@ fn a_message_stays_short_whatever_was_sent() {
 #[test]
 fn what_is_not_an_object_is_refused_as_a_whole() {
     for whole in ["null", "true", "7", "\"x\"", "[]", "[{\"flowVersionId\":\"fv_1\"}]", " null\n"] {
-        let Err(Unfit::Refused(found)) = parse(whole.as_bytes()) else { panic!("{whole}") };
+        let Err(ParseError::Refused(found)) = parse(whole.as_bytes()) else { panic!("{whole}") };
         assert_eq!(found.len(), 1, "{whole}");
         assert_eq!((found[0].code.as_str(), found[0].path.len()), ("invalid_type", 0), "{whole}");
     }

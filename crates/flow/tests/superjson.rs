@@ -1,7 +1,7 @@
 //! Submissions in the envelope of superjson: what is read of it, and what is refused.
 
 use serde_json::{Value, json};
-use sluice_flow::submission::{Unfit, is_superjson, parse};
+use sluice_flow::submission::{ParseError, is_superjson, parse};
 
 fn submission(fields: Value) -> Value {
     let mut submission = json!({
@@ -23,11 +23,11 @@ fn envelope(fields: Value, meta: Value) -> Vec<u8> {
 fn issues(input: &[u8]) -> Vec<(&'static str, Value, String)> {
     match parse(input) {
         Ok(_) => Vec::new(),
-        Err(Unfit::Refused(issues)) => issues
+        Err(ParseError::Refused(issues)) => issues
             .into_iter()
             .map(|issue| (issue.code.as_str(), json!(issue.path), issue.message.into_owned()))
             .collect(),
-        Err(Unfit::Malformed(reason)) => panic!("malformed: {reason}"),
+        Err(ParseError::Malformed(reason)) => panic!("malformed: {reason}"),
     }
 }
 
@@ -83,10 +83,10 @@ fn an_envelope_costs_no_level_of_nesting() {
         [plain.clone(), format!(r#"{{"json":{plain}}}"#)]
     };
     for input in nested(15) {
-        assert!(matches!(parse(input.as_bytes()), Err(Unfit::Refused(_))), "{input}");
+        assert!(matches!(parse(input.as_bytes()), Err(ParseError::Refused(_))), "{input}");
     }
     for input in nested(16) {
-        assert!(matches!(parse(input.as_bytes()), Err(Unfit::Malformed(_))), "{input}");
+        assert!(matches!(parse(input.as_bytes()), Err(ParseError::Malformed(_))), "{input}");
     }
 }
 

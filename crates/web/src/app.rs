@@ -150,13 +150,13 @@ impl Site for App {
 
 /// The ways that are told by the path alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum FastRoute {
     Trpc,
     Resolve,
     Snapshot,
 }
 
-impl Way {
+impl FastRoute {
     fn of(method: &Method, path: &str) -> Option<Self> {
         let (key, rest) = key_and_rest(path);
         let (kind, id) = rest.split_once('/')?;
@@ -188,7 +188,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let mut request = request.map(Body::new);
-        let Some(way) = Way::of(request.method(), request.uri().path()) else {
+        let Some(way) = FastRoute::of(request.method(), request.uri().path()) else {
             if let Some(peer) = self.peer {
                 request.extensions_mut().insert(Peer(peer));
             }
@@ -199,16 +199,16 @@ where
         Box::pin(async move {
             let Inner { reads, transport, of_reads, of_trpc, .. } = &*inner;
             Ok(match way {
-                Way::Trpc => {
+                FastRoute::Trpc => {
                     let reply =
                         of_trpc.ended(pin!(trpc::answer_to(transport, peer, request))).await;
                     of_trpc.finish(begun, trpc::CALL, reply)
                 }
-                Way::Resolve => {
+                FastRoute::Resolve => {
                     let reply = of_reads.ended(pin!(public::resolved(reads, peer, request))).await;
                     of_reads.finish(begun, public::FLOW, reply)
                 }
-                Way::Snapshot => {
+                FastRoute::Snapshot => {
                     let reply =
                         of_reads.ended(pin!(public::snapshot_of(reads, peer, request))).await;
                     of_reads.finish(begun, public::VERSION, reply)
@@ -225,10 +225,10 @@ mod tests {
     #[test]
     fn only_paths_that_the_router_would_lead_to_the_same_handler_take_the_short_way() {
         for (method, path, way) in [
-            (Method::POST, "/api/v1/pk/trpc/response.submit", Some(Way::Trpc)),
-            (Method::GET, "/api/v1/pk/trpc/a/b", Some(Way::Trpc)),
-            (Method::GET, "/api/v1/pk/flows/fl", Some(Way::Resolve)),
-            (Method::GET, "/api/v1/pk/flow_versions/fv", Some(Way::Snapshot)),
+            (Method::POST, "/api/v1/pk/trpc/response.submit", Some(FastRoute::Trpc)),
+            (Method::GET, "/api/v1/pk/trpc/a/b", Some(FastRoute::Trpc)),
+            (Method::GET, "/api/v1/pk/flows/fl", Some(FastRoute::Resolve)),
+            (Method::GET, "/api/v1/pk/flow_versions/fv", Some(FastRoute::Snapshot)),
             (Method::HEAD, "/api/v1/pk/flows/fl", None),
             (Method::OPTIONS, "/api/v1/pk/flows/fl", None),
             (Method::GET, "/api/v1/pk/flows/fl/", None),
@@ -240,7 +240,7 @@ mod tests {
             (Method::GET, "/api/v2/pk/flows/fl", None),
             (Method::GET, "/healthz", None),
         ] {
-            assert_eq!(Way::of(&method, path), way, "{method} {path}");
+            assert_eq!(FastRoute::of(&method, path), way, "{method} {path}");
         }
     }
 }

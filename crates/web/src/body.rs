@@ -21,7 +21,7 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// Why there is no body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum BodyError {
     TooLarge,
     /// Nothing came for too long, or the whole took too long.
     TooSlow,
@@ -38,10 +38,10 @@ pub(crate) async fn read(
     headers: &HeaderMap,
     mut body: Body,
     limits: &Limits,
-) -> Result<Bytes, Unread> {
+) -> Result<Bytes, BodyError> {
     if announced(headers).is_some_and(|bytes| bytes > limits.body_bytes_max as u64) {
         tokio::spawn(linger(body));
-        return Err(Unread::TooLarge);
+        return Err(BodyError::TooLarge);
     }
     // No clock runs until something has to be waited for: most bodies are there with their headers.
     let mut deadline = None;
@@ -54,18 +54,18 @@ pub(crate) async fn read(
                 let now = Instant::now();
                 let deadline = *deadline.get_or_insert(now + limits.body_read_timeout);
                 let stall = (now + limits.body_stall_timeout).min(deadline);
-                timeout_at(stall, body.frame()).await.map_err(|_| Unread::TooSlow)?
+                timeout_at(stall, body.frame()).await.map_err(|_| BodyError::TooSlow)?
             }
         };
         let data = match frame {
             None => break,
-            Some(Err(_)) => return Err(Unread::Broken),
+            Some(Err(_)) => return Err(BodyError::Broken),
             // Trailers say nothing to us.
             Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
         };
         if first.len() + rest.len() + data.len() > limits.body_bytes_max {
             tokio::spawn(linger(body));
-            return Err(Unread::TooLarge);
+            return Err(BodyError::TooLarge);
         }
         // Most bodies come in one piece, which is then not copied.
         if first.is_empty() {

@@ -56,12 +56,12 @@ impl Proxies {
 }
 
 /// How much each address has sent lately.
-pub(crate) struct Senders(Option<Counted<IpAddr>>);
+pub(crate) struct Senders(Option<KeyedLimiter<IpAddr>>);
 
 /// Counts by key.
-pub(crate) struct Counted<K>(KeyedBuckets<K>);
+pub(crate) struct KeyedLimiter<K>(KeyedBuckets<K>);
 
-impl<K: Hash + Eq + Clone> Counted<K> {
+impl<K: Hash + Eq + Clone> KeyedLimiter<K> {
     pub(crate) fn new(quota: Quota) -> Self {
         Self(KeyedBuckets::new(quota, Instant::now()))
     }
@@ -80,7 +80,7 @@ impl<K: Hash + Eq + Clone> Counted<K> {
 
 impl Senders {
     pub(crate) fn new(per_minute: u32) -> Self {
-        Self(NonZeroU32::new(per_minute).map(|most| Counted::new(Quota::per_minute(most))))
+        Self(NonZeroU32::new(per_minute).map(|most| KeyedLimiter::new(Quota::per_minute(most))))
     }
 
     /// Counts a send from this address. How many seconds to wait, where there were too many.

@@ -15,7 +15,7 @@ use axum::routing::get;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, ETAG, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
-use sluice_engine::{AppView, Engine, Limited, NoFlow, Resolved, Served, StoreError};
+use sluice_engine::{AppView, EncodedBody, Engine, Limited, NoFlow, Resolved, StoreError};
 use sluice_flow::payload::Generation;
 
 use crate::access::{Entry, key_and_rest, needs_token};
@@ -169,7 +169,7 @@ fn refused_by_address(limited: Limited, request: &HeaderMap) -> Response {
 }
 
 /// The body in the form that the client takes, or word that it has it already.
-fn document(served: &Served, freshness: &str, request: &HeaderMap) -> Response {
+fn document(served: &EncodedBody, freshness: &str, request: &HeaderMap) -> Response {
     let gzip = served.gzip.as_ref().filter(|_| negotiate::takes_gzip(request));
     let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
     let mut response = if negotiate::has_already(request, etag) {

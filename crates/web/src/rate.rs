@@ -13,7 +13,7 @@ use sluice_engine::rate::{BURST_CALLS_MIN, bucket};
 use sluice_engine::{Engine, Limited, LimitedBy};
 use sluice_flow::submission::BODY_BYTES_DEFAULT;
 
-use crate::client::{Counted, Proxies, neighbourhood};
+use crate::client::{KeyedLimiter, Proxies, neighbourhood};
 
 /// Calls a second that one address may make unless the operator sets another number.
 pub const ADDRESS_CALLS_PER_SECOND: u32 = 500;
@@ -64,12 +64,12 @@ pub(crate) struct AddressLimit {
 struct Buckets {
     by: LimitedBy,
     quota: Quota,
-    counted: Counted<IpAddr>,
+    counted: KeyedLimiter<IpAddr>,
 }
 
 impl Buckets {
     fn new(by: LimitedBy, quota: Quota) -> Self {
-        Self { by, quota, counted: Counted::new(quota) }
+        Self { by, quota, counted: KeyedLimiter::new(quota) }
     }
 
     /// Takes this much, or nothing. More than the bucket holds takes a full bucket.

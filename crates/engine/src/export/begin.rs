@@ -8,10 +8,10 @@ use super::{
     Export, ExportAs, ExportFormat, Headings, Progress, file_name, no_headings, pipe, too_many_rows,
 };
 use crate::admin::AdminResult;
-use crate::asked;
 use crate::audit_action::AuditAction;
 use crate::core::Core;
 use crate::handle::FlowHandle;
+use crate::question_history;
 use crate::responses::{Paging, ResponseFilter, response_query};
 
 /// Rows of one page from the store.
@@ -37,7 +37,8 @@ impl FlowHandle {
         let filter =
             ResponseFilter { to: Some(filter.to.map_or(end, |to| to.min(end))), ..filter.clone() };
         let asked =
-            asked::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await?;
+            question_history::read(&*core.store, &core.definitions, self.app_id(), self.flow_id())
+                .await?;
         let query = response_query(core, self, &filter, paging, Some(&asked)).await?;
         let total = expected(core, format, &query).await?;
         self.permit.record_export(AuditAction::ResponsesExported, self.flow_id()).await?;

@@ -16,7 +16,7 @@ use sluice_store::ResponseRow;
 
 use super::Headings;
 use super::flat_row::FlatRow;
-use crate::asked::{Asked, AskedQuestion};
+use crate::question_history::{HistoricQuestion, QuestionHistory};
 
 /// What the cells of a column hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +135,7 @@ impl Response<'_> {
 
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    pub(super) questions: Vec<AskedQuestion>,
+    pub(super) questions: Vec<HistoricQuestion>,
     /// In the order of their names.
     pub(super) tags: Vec<String>,
     /// The positions of the questions in the order of their ids, which is how answers are stored.
@@ -146,8 +146,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn new(asked: Asked, tags: Vec<String>, headings: Headings) -> Self {
-        let Asked { questions, versions } = asked;
+    pub(super) fn new(asked: QuestionHistory, tags: Vec<String>, headings: Headings) -> Self {
+        let QuestionHistory { questions, versions } = asked;
         let mut by_id: Vec<usize> = (0..questions.len()).collect();
         by_id.sort_by(|&one, &other| questions[one].id.cmp(&questions[other].id));
         let versions = versions.into_iter().map(|it| (it.id, (it.id.to_string(), it.number)));
@@ -175,7 +175,7 @@ impl Columns {
     }
 
     /// What the column of a question is called.
-    pub(super) fn name_of(&self, question: &AskedQuestion) -> String {
+    pub(super) fn name_of(&self, question: &HistoricQuestion) -> String {
         match FIRST.iter().any(|column| column.name == question.id) {
             true => format!("answer.{}", question.id),
             false => question.id.clone(),
@@ -183,7 +183,7 @@ impl Columns {
     }
 
     /// The id behind the text tells questions with the same text apart.
-    fn heading_of(&self, question: &AskedQuestion) -> String {
+    fn heading_of(&self, question: &HistoricQuestion) -> String {
         match self.headings {
             Headings::Ids => self.name_of(question),
             Headings::Texts => {

@@ -16,7 +16,7 @@ use super::format::{ExportFormat, FormatWriter, Headings};
 use super::tags::TagNames;
 use super::{ExportFailed, Progress};
 use crate::admin::{AdminError, AdminResult};
-use crate::asked::Asked;
+use crate::question_history::QuestionHistory;
 
 /// Concurrent exports of one process; each has a thread.
 const EXPORTS_MAX: usize = 8;
@@ -76,7 +76,7 @@ pub(super) struct Source {
     pub(super) store: Arc<dyn Store>,
     pub(super) exports: Arc<Exports>,
     pub(super) query: ResponseQuery,
-    pub(super) asked: Asked,
+    pub(super) asked: QuestionHistory,
     pub(super) headings: Headings,
     pub(super) now: Timestamp,
 }

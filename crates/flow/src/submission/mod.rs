@@ -50,7 +50,7 @@ impl Submission<'_> {
 
 /// Why bytes are not a submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unfit {
+pub enum ParseError {
     /// Not JSON, not UTF-8, or nested too deep: a transport error, with its reason.
     Malformed(String),
     /// JSON, but not of the shape: a refusal.
@@ -58,19 +58,19 @@ pub enum Unfit {
 }
 
 /// Reads one submission, plain or in a superjson envelope. A leading byte-order mark is allowed.
-pub fn parse(input: &[u8]) -> Result<Submission<'_>, Unfit> {
+pub fn parse(input: &[u8]) -> Result<Submission<'_>, ParseError> {
     let tree::Input { mut submission, meta } =
-        tree::read(input, rules::FIELDS).map_err(Unfit::Malformed)?;
+        tree::read(input, rules::FIELDS).map_err(ParseError::Malformed)?;
     let mut report = report::Report::default();
     if let Some(meta) = &meta {
         superjson::apply(meta, &mut submission, &mut report);
     }
     match submission {
-        tree::Node::Object(fields) => rules::check(fields, report).map_err(Unfit::Refused),
-        tree::Node::Null if meta.is_some() => Err(Unfit::Refused(vec![absent()])),
+        tree::Node::Object(fields) => rules::check(fields, report).map_err(ParseError::Refused),
+        tree::Node::Null if meta.is_some() => Err(ParseError::Refused(vec![absent()])),
         other => {
             let message = format!("A submission must be a JSON object; this is {}.", other.kind());
-            Err(Unfit::Refused(vec![Issue::new(Code::InvalidType, Vec::new(), message)]))
+            Err(ParseError::Refused(vec![Issue::new(Code::InvalidType, Vec::new(), message)]))
         }
     }
 }

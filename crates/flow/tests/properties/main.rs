@@ -18,7 +18,7 @@ use sluice_flow::judge::judge;
 use sluice_flow::payload::{Generation, render};
 use sluice_flow::question::QuestionType;
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
-use sluice_flow::submission::{Unfit, parse};
+use sluice_flow::submission::{ParseError, parse};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
@@ -108,7 +108,7 @@ proptest! {
         let mut text = client::submission(&served, &[]).to_string().into_bytes();
         text.truncate(cut);
         let stopped = parse(&text);
-        prop_assert!(matches!(stopped, Err(Unfit::Malformed(_))), "{:?}", stopped);
+        prop_assert!(matches!(stopped, Err(ParseError::Malformed(_))), "{:?}", stopped);
         text.extend(bytes);
         let _ = parse(&text);
     }
@@ -180,8 +180,8 @@ fn publish(draft: &Value) -> (Snapshot, Value) {
 fn verdict(snapshot: &Snapshot, submission: &Value) -> Vec<Issue> {
     match parse(submission.to_string().as_bytes()) {
         Ok(submission) => judge(snapshot, &submission.answers),
-        Err(Unfit::Refused(issues)) => issues,
-        Err(Unfit::Malformed(reason)) => panic!("malformed: {reason}"),
+        Err(ParseError::Refused(issues)) => issues,
+        Err(ParseError::Malformed(reason)) => panic!("malformed: {reason}"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use sluice_engine::look::HostedSettings;
+use sluice_engine::branding::HostedSettings;
 use sluice_engine::rows::{IdentityVerification, Page, Scope};
 use sluice_engine::{AppDetail, Engine};
 use sluice_flow::id::{ApiKey, AppId};
@@ -277,7 +277,7 @@ async fn update(
         retention_days: patch.retention_days.map(|days| days.map(u32::from)),
         token_lifetime_seconds: patch.token_lifetime_seconds,
         hosted: patch.hosted.map(|hosted| {
-            hosted.map(|patch| sluice_engine::look::HostedPatch {
+            hosted.map(|patch| sluice_engine::branding::HostedPatch {
                 accent_color: patch.accent_color,
                 logo: patch.logo,
                 spam_protection: patch.spam_protection,

@@ -15,7 +15,7 @@ use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
 use super::request::BODY_BYTES_MAX;
-use crate::body::Unread;
+use crate::body::BodyError;
 use crate::download;
 
 /// What a client waits after a 503, in seconds.
@@ -45,12 +45,12 @@ impl From<AdminError> for Refused {
     }
 }
 
-impl From<Unread> for Refused {
-    fn from(unread: Unread) -> Self {
+impl From<BodyError> for Refused {
+    fn from(unread: BodyError) -> Self {
         match unread {
-            Unread::TooLarge => Self::TooLarge,
-            Unread::TooSlow => Self::TooSlow,
-            Unread::Broken => Self::Malformed("the body did not arrive whole".to_owned()),
+            BodyError::TooLarge => Self::TooLarge,
+            BodyError::TooSlow => Self::TooSlow,
+            BodyError::Broken => Self::Malformed("the body did not arrive whole".to_owned()),
         }
     }
 }

@@ -19,7 +19,7 @@ use sluice_flow::id::{
 use super::pointer;
 use super::reply::Refused;
 use crate::Limits;
-use crate::body::{self, Unread};
+use crate::body::{self, BodyError};
 use crate::query;
 
 /// The longest body of the admin API, in bytes: a definition of 1 MiB.
@@ -142,7 +142,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonOrCsv<T> {
         let limits = Limits { body_bytes_max: FILE_BYTES_MAX, ..Limits::default() };
         match body::read(&head.headers, body, &limits).await {
             Ok(bytes) => Ok(Self::Csv(bytes)),
-            Err(Unread::TooLarge) => Err(Refused::FileTooLarge),
+            Err(BodyError::TooLarge) => Err(Refused::FileTooLarge),
             Err(unread) => Err(unread.into()),
         }
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
-use sluice_engine::Served;
+use sluice_engine::EncodedBody;
 
 /// In this order: what comes later may lean on what stands before it.
 const STYLES: &[&str] = &[
@@ -68,7 +68,7 @@ static FILES: LazyLock<Files> = LazyLock::new(Files::read);
 
 struct Files {
     version: String,
-    by_name: HashMap<&'static str, (&'static str, Served)>,
+    by_name: HashMap<&'static str, (&'static str, EncodedBody)>,
 }
 
 impl Files {
@@ -76,11 +76,11 @@ impl Files {
         let style = STYLES.concat();
         let mut hash = Sha256::new();
         hash.update(&style);
-        let mut by_name = HashMap::from([(STYLE, (CSS, Served::new(style.into_bytes())))]);
+        let mut by_name = HashMap::from([(STYLE, (CSS, EncodedBody::new(style.into_bytes())))]);
         for &(name, text) in SCRIPTS {
             hash.update(name);
             hash.update(text);
-            by_name.insert(name, (JAVASCRIPT, Served::new(text.as_bytes().to_vec())));
+            by_name.insert(name, (JAVASCRIPT, EncodedBody::new(text.as_bytes().to_vec())));
         }
         let digits = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         Self { version: digits.chars().take(VERSION_DIGITS).collect(), by_name }
@@ -98,7 +98,7 @@ pub(super) fn version() -> &'static str {
 }
 
 /// A file and its type, by its plain name.
-pub(super) fn file(name: &str) -> Option<&'static (&'static str, Served)> {
+pub(super) fn file(name: &str) -> Option<&'static (&'static str, EncodedBody)> {
     FILES.by_name.get(name)
 }
 

@@ -20,7 +20,7 @@ use sluice_engine::bucket::Quota;
 use sluice_flow::id::UserId;
 
 use super::reply::Refused;
-use crate::client::{Counted, Peer, Proxies, Senders, neighbourhood, organisation};
+use crate::client::{KeyedLimiter, Peer, Proxies, Senders, neighbourhood, organisation};
 
 /// So many attempts at once to one account from one address, and then one in so many seconds.
 const ACCOUNT_BURST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
@@ -39,9 +39,9 @@ pub(super) struct Attempts {
     proxies: Proxies,
     by_address: Places,
     beginnings: Places,
-    by_account: Counted<(AccountHash, Option<IpAddr>)>,
-    everywhere: Counted<AccountHash>,
-    by_code: Counted<UserId>,
+    by_account: KeyedLimiter<(AccountHash, Option<IpAddr>)>,
+    everywhere: KeyedLimiter<AccountHash>,
+    by_code: KeyedLimiter<UserId>,
 }
 
 impl Attempts {
@@ -50,9 +50,9 @@ impl Attempts {
             proxies,
             by_address: Places::new(per_minute),
             beginnings: Places::new(per_minute),
-            by_account: Counted::new(quota(ACCOUNT_BURST, ACCOUNT_PAUSE)),
-            everywhere: Counted::new(quota(EVERYWHERE_BURST, EVERYWHERE_PAUSE)),
-            by_code: Counted::new(quota(ACCOUNT_BURST, ACCOUNT_PAUSE)),
+            by_account: KeyedLimiter::new(quota(ACCOUNT_BURST, ACCOUNT_PAUSE)),
+            everywhere: KeyedLimiter::new(quota(EVERYWHERE_BURST, EVERYWHERE_PAUSE)),
+            by_code: KeyedLimiter::new(quota(ACCOUNT_BURST, ACCOUNT_PAUSE)),
         }
     }
 
@@ -91,13 +91,13 @@ impl Attempts {
 struct Places {
     by_address: Senders,
     /// Without a limit, none.
-    by_organisation: Option<Counted<Ipv6Addr>>,
+    by_organisation: Option<KeyedLimiter<Ipv6Addr>>,
 }
 
 impl Places {
     fn new(per_minute: u32) -> Self {
         let most = NonZeroU32::new(per_minute.saturating_mul(ORGANISATION_FACTOR));
-        let by_organisation = most.map(|most| Counted::new(Quota::per_minute(most)));
+        let by_organisation = most.map(|most| KeyedLimiter::new(Quota::per_minute(most)));
         Self { by_address: Senders::new(per_minute), by_organisation }
     }
 

@@ -10,16 +10,16 @@ use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
 use sluice_engine::rows::{FlowState, Scope};
 
-use super::around::{Around, Status};
 use super::assets;
 use super::chart;
 use super::parts::icon;
 use super::reply::{self, Kind};
 use super::session::Visitor;
+use super::sidebar::{Sidebar, Status};
 
 /// Where a page stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place<'f> {
+pub(super) enum NavItem<'f> {
     Flows,
     New,
     Flow(&'f FlowState, Tab),
@@ -65,8 +65,8 @@ pub(super) enum Width {
 /// A page in the making.
 pub(super) struct Frame<'f> {
     visitor: &'f Visitor,
-    around: &'f Around,
-    place: Place<'f>,
+    sidebar: &'f Sidebar,
+    place: NavItem<'f>,
     title: &'f str,
     done: Option<Cow<'static, str>>,
     actions: Markup,
@@ -77,13 +77,13 @@ pub(super) struct Frame<'f> {
 impl<'f> Frame<'f> {
     pub(super) fn new(
         visitor: &'f Visitor,
-        around: &'f Around,
-        place: Place<'f>,
+        sidebar: &'f Sidebar,
+        place: NavItem<'f>,
         title: &'f str,
     ) -> Self {
         Self {
             visitor,
-            around,
+            sidebar,
             place,
             title,
             done: None,
@@ -136,23 +136,23 @@ impl<'f> Frame<'f> {
     }
 
     fn top(&self) -> Markup {
-        let app = self.around.in_app();
+        let app = self.sidebar.in_app();
         html! {
             header.top {
                 div.heading {
-                    @if let (Some(app), false) = (app, matches!(self.place, Place::Flows)) {
+                    @if let (Some(app), false) = (app, matches!(self.place, NavItem::Flows)) {
                         p.crumbs { a href={ "/console/apps/" (app.app_id) } { (app.name) } }
                     }
-                    @if let Place::Flow(state, _) = self.place {
+                    @if let NavItem::Flow(state, _) = self.place {
                         h1 { (state.flow.name) }
-                        (state_of(Status::of(state, self.around.now)))
+                        (state_of(Status::of(state, self.sidebar.now)))
                     } @else {
                         h1 { (self.title) }
                     }
                 }
                 div.actions { (self.actions) }
             }
-            @if let Place::Flow(state, current) = self.place {
+            @if let NavItem::Flow(state, current) = self.place {
                 nav.tabs aria-label="Flow" {
                     @for tab in Tab::ALL {
                         @let (part, word) = tab.name();
@@ -172,7 +172,7 @@ impl<'f> Frame<'f> {
                     div.inner {
                         a.brand.first href="/console" { (icon::mark()) "Sluice" }
                         (self.apps())
-                        @if let Some(app) = self.around.in_app() {
+                        @if let Some(app) = self.sidebar.in_app() {
                             (self.flows(&format!("/console/apps/{}", app.app_id)))
                         }
                         (self.foot())
@@ -183,13 +183,13 @@ impl<'f> Frame<'f> {
     }
 
     fn apps(&self) -> Markup {
-        let own = self.around.in_app().map(|app| app.app_id);
+        let own = self.sidebar.in_app().map(|app| app.app_id);
         html! {
-            @if self.around.apps.len() > 1 || own.is_none() {
+            @if self.sidebar.apps.len() > 1 || own.is_none() {
                 nav aria-label="Apps" {
                     h2 { "Apps" }
                     ul {
-                        @for app in &self.around.apps {
+                        @for app in &self.sidebar.apps {
                             li {
                                 a href={ "/console/apps/" (app.app_id) }
                                     aria-current=[(own == Some(app.app_id)).then_some("true")] {
@@ -197,7 +197,7 @@ impl<'f> Frame<'f> {
                                 }
                             }
                         }
-                        @if self.around.has_more_apps {
+                        @if self.sidebar.has_more_apps {
                             li { a href="/console/settings/apps" { span.name { "All apps" } } }
                         }
                     }
@@ -208,15 +208,15 @@ impl<'f> Frame<'f> {
 
     fn flows(&self, base: &str) -> Markup {
         let current = match self.place {
-            Place::Flow(state, _) => Some(state.flow.flow_id),
+            NavItem::Flow(state, _) => Some(state.flow.flow_id),
             _ => None,
         };
         let is = |here: bool| here.then_some("page");
         html! {
             nav aria-label="Flows" {
                 ul {
-                    li { a href=(base) aria-current=[is(matches!(self.place, Place::Flows))] { span.name { "All flows" } } }
-                    @for flow in &self.around.flows {
+                    li { a href=(base) aria-current=[is(matches!(self.place, NavItem::Flows))] { span.name { "All flows" } } }
+                    @for flow in &self.sidebar.flows {
                         li {
                             a href={ "/console/flows/" (flow.flow_id) "/results" } aria-current=[is(current == Some(flow.flow_id))] {
                                 span class={ "dot " (flow.status.class()) } {}
@@ -227,10 +227,10 @@ impl<'f> Frame<'f> {
                         }
                     }
                     @if self.may(Scope::Write) {
-                        li { a href={ (base) "/new" } aria-current=[is(matches!(self.place, Place::New))] { span.name { "+ New flow" } } }
+                        li { a href={ (base) "/new" } aria-current=[is(matches!(self.place, NavItem::New))] { span.name { "+ New flow" } } }
                     }
                     li {
-                        a href={ (base) "/settings" } aria-current=[is(matches!(self.place, Place::Settings))] { span.name { "Settings" } }
+                        a href={ (base) "/settings" } aria-current=[is(matches!(self.place, NavItem::Settings))] { span.name { "Settings" } }
                     }
                 }
             }
@@ -239,14 +239,14 @@ impl<'f> Frame<'f> {
 
     /// Whether the visitor may do this in the app that the page is in.
     fn may(&self, scope: Scope) -> bool {
-        self.around.in_app().is_some_and(|app| self.visitor.actor.may(scope, app.app_id))
+        self.sidebar.in_app().is_some_and(|app| self.visitor.actor.may(scope, app.app_id))
     }
 
     fn foot(&self) -> Markup {
         html! {
             div.foot {
                 ul {
-                    li { a href="/console/settings" aria-current=[matches!(self.place, Place::Instance).then_some("page")] { span.name { "Instance" } } }
+                    li { a href="/console/settings" aria-current=[matches!(self.place, NavItem::Instance).then_some("page")] { span.name { "Instance" } } }
                     li { a href="/docs" { span.name { "API" } } }
                 }
                 p.who { "Signed in as " (self.visitor.who) }

@@ -7,7 +7,6 @@
 //! then one module an area. Deliberately absent: the admin API. The console is a transport beside
 //! it, not a client of it, so that a page needs one exchange and no token.
 
-mod around;
 mod assets;
 mod attempts;
 mod chart;
@@ -25,6 +24,7 @@ mod results;
 mod session;
 mod settings;
 mod share;
+mod sidebar;
 mod sign_in;
 mod steps;
 mod welcome;

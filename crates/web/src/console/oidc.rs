@@ -77,7 +77,7 @@ pub(super) enum NotSignedIn {
 }
 
 impl NotSignedIn {
-    pub(super) fn told(&self) -> String {
+    pub(super) fn message(&self) -> String {
         match self {
             Self::Away => "Your organisation's sign-in service does not respond. Try again shortly.".into(),
             Self::Stale => "This sign-in was started in another browser or too long ago. Start again on the sign-in page.".into(),
@@ -96,7 +96,7 @@ impl NotSignedIn {
 
 /// What ties an answer to its question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Asked {
+struct PendingLogin {
     state: String,
     nonce: String,
     verifier: String,
@@ -105,7 +105,7 @@ struct Asked {
     confirms: bool,
 }
 
-impl Asked {
+impl PendingLogin {
     fn new(back: &str, confirms: bool) -> Result<Self, Refused> {
         Ok(Self {
             state: random()?,
@@ -160,7 +160,7 @@ async fn begin(
         Refused::Provider(NotSignedIn::Away)
     })?;
     let confirms = query.get("again").is_some();
-    let asked = Asked::new(query.get("to").unwrap_or_default(), confirms)?;
+    let asked = PendingLogin::new(query.get("to").unwrap_or_default(), confirms)?;
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(asked.verifier.as_bytes()));
     let redirect = format!("{}{BACK}", console.engine.public_url());
     let mut parameters = vec![
@@ -202,7 +202,7 @@ async fn signed_in(console: &Console, from: &From, headers: &HeaderMap, query: &
     if let Some(seconds) = console.attempts.of_address(from, headers) {
         return Err(Refused::Limited(seconds));
     }
-    let Some(asked) = Asked::of(headers) else { return no(NotSignedIn::Stale) };
+    let Some(asked) = PendingLogin::of(headers) else { return no(NotSignedIn::Stale) };
     if query.get("state") != Some(&asked.state) {
         return no(NotSignedIn::Stale);
     }
@@ -243,15 +243,15 @@ mod tests {
 
     #[test]
     fn what_was_asked_comes_back_by_its_cookie() {
-        let asked = Asked::new("/console/apps/app_1?x=y", true).unwrap();
+        let asked = PendingLogin::new("/console/apps/app_1?x=y", true).unwrap();
         let cookie = asked.cookie();
         assert!(cookie.contains("; Secure; HttpOnly; SameSite=Lax; Max-Age=600"), "{cookie}");
         let mut headers = HeaderMap::new();
         let sent = cookie.split(';').next().unwrap();
         headers.insert(COOKIES, HeaderValue::from_str(sent).unwrap());
-        assert_eq!(Asked::of(&headers), Some(asked.clone()));
+        assert_eq!(PendingLogin::of(&headers), Some(asked.clone()));
         assert!(asked.verifier.len() >= 43, "as long as PKCE wants it");
-        assert_eq!(Asked::new("https://evil.example", false).unwrap().back, "/console");
-        assert_eq!(Asked::of(&HeaderMap::new()), None);
+        assert_eq!(PendingLogin::new("https://evil.example", false).unwrap().back, "/console");
+        assert_eq!(PendingLogin::of(&HeaderMap::new()), None);
     }
 }

@@ -20,7 +20,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use maud::Markup;
 use serde::Serialize;
-use sluice_engine::{AdminError, Served, StoreError};
+use sluice_engine::{AdminError, EncodedBody, StoreError};
 use sluice_flow::definition::Fault;
 
 use super::frame;
@@ -181,7 +181,11 @@ pub(super) fn set_cookie(response: &mut Response, cookie: &str) {
 }
 
 /// A file that never changes under its name.
-pub(super) fn file(content_type: &'static str, served: &Served, request: &HeaderMap) -> Response {
+pub(super) fn file(
+    content_type: &'static str,
+    served: &EncodedBody,
+    request: &HeaderMap,
+) -> Response {
     let gzip = served.gzip.as_ref().filter(|_| negotiate::takes_gzip(request));
     let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
     let is_there = negotiate::has_already(request, etag);
@@ -299,15 +303,15 @@ impl IntoResponse for Refused {
         if let Self::Admin(AdminError::NotFresh) = &self {
             return super::confirm::redirect();
         }
-        let (kind, title, text) = self.told();
+        let (kind, title, text) = self.message();
         frame::failure(kind, title, &text)
     }
 }
 
 impl Refused {
-    fn told(&self) -> (Kind, &'static str, String) {
+    fn message(&self) -> (Kind, &'static str, String) {
         match self {
-            Self::Admin(error) => told(error),
+            Self::Admin(error) => message(error),
             Self::SignedOut { .. } => {
                 (Kind::SignedOut, "Sign in first", "You must be signed in to see this page.".into())
             }
@@ -352,7 +356,7 @@ impl Refused {
                     | NotSignedIn::NotConfirmed => Kind::Unfinished,
                 };
                 let is_signed_in = *why == NotSignedIn::NotConfirmed;
-                (kind, if is_signed_in { "Not confirmed" } else { "Not signed in" }, why.told())
+                (kind, if is_signed_in { "Not confirmed" } else { "Not signed in" }, why.message())
             }
             Self::Busy => (
                 Kind::Away,
@@ -364,7 +368,7 @@ impl Refused {
 }
 
 /// What a use case refused, in words.
-fn told(error: &AdminError) -> (Kind, &'static str, String) {
+fn message(error: &AdminError) -> (Kind, &'static str, String) {
     match error {
         AdminError::NotFound(what) => (
             Kind::Missing,
@@ -394,9 +398,9 @@ fn told(error: &AdminError) -> (Kind, &'static str, String) {
 }
 
 fn listed(faults: &[Fault]) -> String {
-    let told: Vec<String> =
+    let message: Vec<String> =
         faults.iter().map(|fault| format!("{} {}", fault.pointer, fault.message)).collect();
-    told.join("; ")
+    message.join("; ")
 }
 
 fn sentence(text: &str) -> String {

@@ -10,7 +10,7 @@ use sluice_flow::id::{
 };
 
 use super::reply::Refused;
-use crate::body::{self, Unread};
+use crate::body::{self, BodyError};
 use crate::{Limits, query};
 
 /// The longest form, in bytes: a definition of 1 MiB.
@@ -147,8 +147,8 @@ async fn read_up_to(body_bytes_max: usize, request: Request) -> Result<bytes::By
     let (head, body) = request.into_parts();
     let limits = Limits { body_bytes_max, ..Limits::default() };
     body::read(&head.headers, body, &limits).await.map_err(|unread| match unread {
-        Unread::TooLarge => Refused::TooLarge,
-        Unread::TooSlow | Unread::Broken => Refused::Unreadable,
+        BodyError::TooLarge => Refused::TooLarge,
+        BodyError::TooSlow | BodyError::Broken => Refused::Unreadable,
     })
 }
 

@@ -4,13 +4,13 @@
 use maud::{Markup, html};
 use sluice_engine::rows::FlowState;
 
-use super::around::{Around, Status};
+use super::sidebar::{Sidebar, Status};
 
 /// The steps, with the next one marked. `why` says why there is nothing to see on the page it
 /// stands on.
-pub(super) fn first_run(around: &Around, state: &FlowState, why: &str) -> Markup {
+pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Markup {
     let flow = state.flow.flow_id;
-    let status = Status::of(state, around.now);
+    let status = Status::of(state, sidebar.now);
     let next = match status {
         Status::Draft => 1,
         _ => 2,

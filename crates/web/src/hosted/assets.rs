@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
-use sluice_engine::Served;
+use sluice_engine::EncodedBody;
 
 /// How much of a hash names a file, in hexadecimal digits.
 const NAME_DIGITS: usize = 16;
@@ -36,13 +36,13 @@ pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| policy_hash(&S
 pub(super) static SCRIPT: LazyLock<Script> = LazyLock::new(|| {
     let text: String = SCRIPT_PARTS.map(small_script).concat();
     let name = format!("page-{}.js", name_of(text.as_bytes()));
-    Script { name, served: Served::new(text.into_bytes()) }
+    Script { name, served: EncodedBody::new(text.into_bytes()) }
 });
 
 /// The script, ready to be sent.
 pub(super) struct Script {
     pub(super) name: String,
-    pub(super) served: Served,
+    pub(super) served: EncodedBody,
 }
 
 /// The beginning of a hash, as a part of a file's name.

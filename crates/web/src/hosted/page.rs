@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::HeaderMap;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sluice_engine::HostedFlow;
-use sluice_engine::look::Accent;
+use sluice_engine::branding::Accent;
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::locale;
 use sluice_flow::origin::{AllowedOrigin, AllowedOrigins, web_origin};

@@ -27,7 +27,7 @@ use super::steps::Step;
 use super::view::{Extent, View};
 use super::visit::{Visit, store_down, text};
 use super::{Hosted, rules};
-use crate::body::{self, Unread};
+use crate::body::{self, BodyError};
 use crate::rate::Sender;
 
 /// A form that is sent sooner than this after it was made was not read by a person.
@@ -46,8 +46,8 @@ pub(super) async fn answer(
     };
     let body = match body::read(&visit.headers, body, &hosted.form_limits()).await {
         Ok(body) => body,
-        Err(Unread::TooLarge) => return visit.bare_frame().too_large(),
-        Err(Unread::TooSlow | Unread::Broken) => return visit.bare_frame().failed(),
+        Err(BodyError::TooLarge) => return visit.bare_frame().too_large(),
+        Err(BodyError::TooSlow | BodyError::Broken) => return visit.bare_frame().failed(),
     };
     let form = Form::parse(&String::from_utf8_lossy(&body));
     let version = form.get("version").unwrap_or_default();
@@ -75,8 +75,8 @@ pub(super) async fn answer(
 pub(super) async fn preview(hosted: &Hosted, visit: &Visit, body: Body) -> Response {
     let form = match body::read(&visit.headers, body, &hosted.form_limits()).await {
         Ok(body) => Form::parse(&String::from_utf8_lossy(&body)),
-        Err(Unread::TooLarge) => return visit.bare_frame().too_large(),
-        Err(Unread::TooSlow | Unread::Broken) => return visit.bare_frame().failed(),
+        Err(BodyError::TooLarge) => return visit.bare_frame().too_large(),
+        Err(BodyError::TooSlow | BodyError::Broken) => return visit.bare_frame().failed(),
     };
     let sender = Sender::UNLIMITED;
     let sent = Sent { hosted, visit, form: &form, bytes: 0, address: None, sender };

@@ -13,7 +13,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use maud::Markup;
-use sluice_engine::Served;
+use sluice_engine::EncodedBody;
 
 use crate::negotiate;
 
@@ -109,7 +109,11 @@ pub(super) fn see_other(address: &str) -> Response {
 }
 
 /// A file that never changes under its name.
-pub(super) fn file(content_type: &'static str, served: &Served, request: &HeaderMap) -> Response {
+pub(super) fn file(
+    content_type: &'static str,
+    served: &EncodedBody,
+    request: &HeaderMap,
+) -> Response {
     let gzip = served.gzip.as_ref().filter(|_| negotiate::takes_gzip(request));
     let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
     let is_there = negotiate::has_already(request, etag);

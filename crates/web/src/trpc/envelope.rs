@@ -19,7 +19,7 @@ use sluice_engine::{Limited, LimitedBy, SubmitError, Unavailable};
 
 use super::procedure::Output;
 use crate::access::Denied;
-use crate::body::Unread;
+use crate::body::BodyError;
 use crate::exchange::Failure;
 use crate::rate;
 
@@ -152,12 +152,12 @@ impl From<Denied> for Fault {
     }
 }
 
-impl From<Unread> for Fault {
-    fn from(unread: Unread) -> Self {
+impl From<BodyError> for Fault {
+    fn from(unread: BodyError) -> Self {
         match unread {
-            Unread::TooLarge => Self::new(Code::PayloadTooLarge, "The body is too large."),
-            Unread::TooSlow => Self::new(Code::Timeout, "The body did not arrive in time."),
-            Unread::Broken => Self::new(Code::BadRequest, "The body could not be read."),
+            BodyError::TooLarge => Self::new(Code::PayloadTooLarge, "The body is too large."),
+            BodyError::TooSlow => Self::new(Code::Timeout, "The body did not arrive in time."),
+            BodyError::Broken => Self::new(Code::BadRequest, "The body could not be read."),
         }
     }
 }

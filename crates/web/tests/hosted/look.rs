@@ -3,7 +3,7 @@
 use crate::use_cases::UseCases as _;
 use serde_json::json;
 use sluice_engine::AppPatch;
-use sluice_engine::look::HostedPatch;
+use sluice_engine::branding::HostedPatch;
 
 use crate::browser::{Browser, READ, attribute, one, path, published, stored};
 use crate::support::{Site, actor};

@@ -47,7 +47,7 @@ pub(in crate::console) struct Line<'c> {
 impl Line<'_> {
     pub(in crate::console) fn chart(&self) -> Chart {
         let values = self.points.iter().filter_map(|point| point.value);
-        let scale = Scale::around(values, self.limits);
+        let scale = Scale::sidebar(values, self.limits);
         let bottom = TOP + PLOT;
         let content = html! {
             @for tick in &scale.ticks { (level(bottom - PLOT * scale.at(*tick), *tick == 0.0, true)) }

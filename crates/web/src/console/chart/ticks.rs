@@ -15,8 +15,8 @@ impl Scale {
         Self::stepped(0.0, most.max(1) as f64, step)
     }
 
-    /// Around all of `values`, and within `limits` where these are known.
-    pub(super) fn around(values: impl Iterator<Item = f64>, limits: Option<(f64, f64)>) -> Self {
+    /// Sidebar all of `values`, and within `limits` where these are known.
+    pub(super) fn sidebar(values: impl Iterator<Item = f64>, limits: Option<(f64, f64)>) -> Self {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite()) {
             (low, high) = (low.min(value), high.max(value));
@@ -106,7 +106,7 @@ mod tests {
             (&[1e-6, 2e-6], None),
             (&[f64::NAN, 2.0], None),
         ] {
-            let scale = Scale::around(values.iter().copied(), limits);
+            let scale = Scale::sidebar(values.iter().copied(), limits);
             assert!(scale.from < scale.to, "{values:?}: {scale:?}");
             assert!((2..=8).contains(&scale.ticks.len()), "{values:?}: {scale:?}");
             for value in values.iter().filter(|value| value.is_finite()) {
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_flat_line_does_not_look_like_a_cliff() {
-        let scale = Scale::around([4.21, 4.22].into_iter(), Some((1.0, 5.0)));
+        let scale = Scale::sidebar([4.21, 4.22].into_iter(), Some((1.0, 5.0)));
         assert!((scale.at(4.22) - scale.at(4.21)).abs() < 0.05, "{scale:?}");
     }
 

@@ -17,12 +17,12 @@ use sluice_flow::question::{Field, QuestionType};
 
 use super::{publish, questions, schedule};
 use crate::console::Console;
-use crate::console::around::Around;
 use crate::console::flows::may_write;
-use crate::console::frame::{Frame, Place, Tab, Width};
+use crate::console::frame::{Frame, NavItem, Tab, Width};
 use crate::console::reply::{self, Answer, Kind};
 use crate::console::request::{At, Form, Query};
 use crate::console::session::Visitor;
+use crate::console::sidebar::Sidebar;
 
 /// What stands in the form: as it is stored, or as it was sent and could not be taken.
 struct Shown<'s> {
@@ -95,18 +95,18 @@ async fn page(
     done: Option<&str>,
 ) -> Result<Response, reply::Refused> {
     let state = &editing.state;
-    let around = Around::app(console, visitor, state.flow.app_id).await?;
+    let sidebar = Sidebar::app(console, visitor, state.flow.app_id).await?;
     let writes = may_write(visitor, state.flow.app_id) && state.flow.archived_at.is_none();
     let content = html! {
         @if done == Some("published") { (publish::what_next(state)) }
         @if writes {
-            (editor(editing, shown, around.own()?.row.grace_window_seconds))
+            (editor(editing, shown, sidebar.own()?.row.grace_window_seconds))
         } @else {
             (reading(editing))
         }
     };
     let title = format!("Edit {}", state.flow.name);
-    let frame = Frame::new(visitor, &around, Place::Flow(state, Tab::Edit), &title);
+    let frame = Frame::new(visitor, &sidebar, NavItem::Flow(state, Tab::Edit), &title);
     let frame = frame.done(done).width(Width::Wide);
     let frame = if writes { frame.script("editor.js") } else { frame };
     Ok(frame.page(kind, content))

@@ -13,13 +13,13 @@ use sluice_flow::lifecycle::Accepting;
 
 use super::{changes, questions};
 use crate::console::Console;
-use crate::console::around::Around;
 use crate::console::flows::may_write;
-use crate::console::frame::{Frame, Place, Tab};
+use crate::console::frame::{Frame, NavItem, Tab};
 use crate::console::parts::{empty, number, time};
 use crate::console::reply::{self, Answer, Kind};
 use crate::console::request::{At, Query};
 use crate::console::session::Visitor;
+use crate::console::sidebar::Sidebar;
 
 /// Versions on a page.
 const PAGE_VERSIONS: usize = 20;
@@ -27,7 +27,7 @@ const PAGE_VERSIONS: usize = 20;
 const CHANGES_SHOWN: usize = 6;
 
 /// What a version is drawn with.
-struct Told<'t> {
+struct VersionEntry<'t> {
     entry: &'t HistoryEntry,
     /// What it changed of the one before; nothing of the first.
     changes: Option<Vec<Change>>,
@@ -40,16 +40,16 @@ pub(super) async fn show(
     At(flow): At<FlowId>,
     Query(query): Query,
 ) -> Answer {
-    let (around, state) = Around::flow(&console, &visitor, flow).await?;
+    let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let before = query.get("before").and_then(|before| before.parse().ok());
     let entries = state.history(before, PAGE_VERSIONS + 1).await?;
     let counts = state.responses_by_version().await?;
     let writes = may_write(&visitor, state.flow.app_id) && state.flow.archived_at.is_none();
-    let told: Vec<Told<'_>> = entries
+    let versions: Vec<VersionEntry<'_>> = entries
         .iter()
         .take(PAGE_VERSIONS)
         .enumerate()
-        .map(|(at, entry)| Told {
+        .map(|(at, entry)| VersionEntry {
             entry,
             changes: entries
                 .get(at + 1)
@@ -58,12 +58,12 @@ pub(super) async fn show(
         })
         .collect();
     let base = format!("/console/flows/{flow}");
-    let next = told.last().filter(|_| entries.len() > PAGE_VERSIONS);
+    let next = versions.last().filter(|_| entries.len() > PAGE_VERSIONS);
     let content = html! {
-        @if told.is_empty() {
+        @if versions.is_empty() {
             (empty("Nothing published yet", "Each publish creates a version. All versions are kept here, and you can publish them again.", html! { a.button.primary href={ (base) "/edit" } { "Open editor" } }))
         } @else {
-            ol.versions { @for one in &told { (version_card(one, &base, writes)) } }
+            ol.versions { @for one in &versions { (version_card(one, &base, writes)) } }
             @if before.is_some() || next.is_some() { nav.pager aria-label="Pages" {
                 @if before.is_some() { a.button href={ (base) "/history" } { "Newest" } } @else { span {} }
                 @if let Some(last) = next { a.button href={ (base) "/history?before=" (last.entry.version.number) } { "Older" } }
@@ -71,12 +71,12 @@ pub(super) async fn show(
         }
     };
     let title = format!("History of {}", state.flow.name);
-    let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::History), &title);
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::History), &title);
     Ok(frame.done(query.get("done")).page(Kind::Shown, content))
 }
 
-fn version_card(told: &Told<'_>, base: &str, writes: bool) -> Markup {
-    let HistoryEntry { version, accepting, published_by, republished_from } = told.entry;
+fn version_card(shown: &VersionEntry<'_>, base: &str, writes: bool) -> Markup {
+    let HistoryEntry { version, accepting, published_by, republished_from } = shown.entry;
     let here = format!("{base}/history/{}", version.flow_version_id);
     let is_current = matches!(accepting, Accepting::Open { .. } | Accepting::NotOpenYet)
         && version.times.superseded_at.is_none();
@@ -91,9 +91,9 @@ fn version_card(told: &Told<'_>, base: &str, writes: bool) -> Markup {
                 @if let Some(at) = version.times.published_at { "Published " (time(at)) }
                 @if let Some(who) = published_by { " by " (who) }
                 @if republished_from.is_some() { ", a republished older version" }
-                " · " (responses(told.responses))
+                " · " (responses(shown.responses))
             }
-            @match &told.changes {
+            @match &shown.changes {
                 Some(changes) if changes.len() > CHANGES_SHOWN => {
                     (changes::list(&changes[..CHANGES_SHOWN]))
                     details.more { summary { (changes.len() - CHANGES_SHOWN) " more changes" } (changes::list(&changes[CHANGES_SHOWN..])) }
@@ -154,7 +154,7 @@ pub(super) async fn version(
     At(flow): At<FlowId>,
     At(version): At<FlowVersionId>,
 ) -> Answer {
-    let (around, state) = Around::flow(&console, &visitor, flow).await?;
+    let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let found = console.engine.version(&visitor.actor, Scope::Read, version).await?;
     let row = &found.version;
     if row.flow_id != flow {
@@ -179,7 +179,7 @@ pub(super) async fn version(
         }
     };
     let title = format!("Version {}", row.number);
-    let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::History), &title);
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::History), &title);
     Ok(frame.page(Kind::Shown, content))
 }
 

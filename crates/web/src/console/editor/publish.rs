@@ -16,12 +16,12 @@ use sluice_flow::lifecycle::GRACE_DEFAULT_SECONDS;
 
 use super::{changes, schedule};
 use crate::console::Console;
-use crate::console::around::Around;
-use crate::console::frame::{Frame, Place, Tab, Width};
+use crate::console::frame::{Frame, NavItem, Tab, Width};
 use crate::console::parts::time;
 use crate::console::reply::{self, Answer, Kind};
 use crate::console::request::{At, Form};
 use crate::console::session::Visitor;
+use crate::console::sidebar::Sidebar;
 
 /// How saving stands, and the way to publishing.
 pub(super) fn bar(editing: &Editing) -> Markup {
@@ -80,12 +80,12 @@ pub(super) async fn review(
     visitor: Visitor,
     At(flow): At<FlowId>,
 ) -> Answer {
-    let (around, flow) = Around::flow(&console, &visitor, flow).await?;
+    let (sidebar, flow) = Sidebar::flow(&console, &visitor, flow).await?;
     let editing = flow.editing()?;
     let warnings = flow.draft_warnings(&editing.definition)?;
     let content = reviewed(&editing, &warnings, None);
     let title = format!("Publish {}", editing.state.flow.name);
-    let frame = Frame::new(&visitor, &around, Place::Flow(&editing.state, Tab::Edit), &title);
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&editing.state, Tab::Edit), &title);
     Ok(frame.width(Width::Narrow).page(Kind::Shown, content))
 }
 
@@ -111,13 +111,13 @@ pub(super) async fn publish(
         Err(error) => return Err(error.into()),
     };
     // Read again: the state may have changed since it was decided on.
-    let (around, flow) = Around::flow(&console, &visitor, flow).await?;
+    let (sidebar, flow) = Sidebar::flow(&console, &visitor, flow).await?;
     let editing = flow.editing()?;
     let kind = if why.is_some() { Kind::Conflict } else { Kind::Unfinished };
     let warnings = flow.draft_warnings(&editing.definition)?;
     let content = reviewed(&editing, &warnings, why.as_deref());
     let frame =
-        Frame::new(&visitor, &around, Place::Flow(&editing.state, Tab::Edit), "Not published");
+        Frame::new(&visitor, &sidebar, NavItem::Flow(&editing.state, Tab::Edit), "Not published");
     Ok(frame.width(Width::Narrow).page(kind, content))
 }
 

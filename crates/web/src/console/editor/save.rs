@@ -26,7 +26,7 @@ struct Sent {
 
 /// What it is told.
 #[derive(Debug, Serialize)]
-struct Told<'t> {
+struct SaveReply<'t> {
     tag: &'t str,
     faults: &'t [Fault],
     /// What somebody else has saved meanwhile.
@@ -47,12 +47,12 @@ pub(super) async fn save(
     let saved = flow.save_draft(&sent.definition, &sent.tag).await?;
     Ok(match &saved {
         Saved::Saved { tag, faults } => {
-            reply::json(Kind::Shown, &Told { tag, faults, definition: None })
+            reply::json(Kind::Shown, &SaveReply { tag, faults, definition: None })
         }
         Saved::Overtaken(theirs) => {
             let (tag, faults) = (theirs.tag.as_str(), theirs.faults.as_slice());
             let definition = Some(&theirs.definition);
-            reply::json(Kind::Conflict, &Told { tag, faults, definition })
+            reply::json(Kind::Conflict, &SaveReply { tag, faults, definition })
         }
     })
 }

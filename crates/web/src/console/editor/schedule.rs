@@ -13,13 +13,13 @@ use sluice_flow::lifecycle::GRACE_DEFAULT_SECONDS;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::console::Console;
-use crate::console::around::Around;
-use crate::console::frame::{Frame, Place, Tab, Width};
+use crate::console::frame::{Frame, NavItem, Tab, Width};
 use crate::console::parts::errors;
 use crate::console::parts::field::Field;
 use crate::console::reply::{self, Answer, Kind};
 use crate::console::request::{At, Fields, Form};
 use crate::console::session::Visitor;
+use crate::console::sidebar::Sidebar;
 
 /// Units that a grace is given in, largest first.
 const UNITS: [(&str, &str, u32); 4] = [
@@ -137,7 +137,7 @@ pub(super) async fn save(
         Err(AdminError::Invalid(faults)) => faults,
         Err(error) => return Err(error.into()),
     };
-    let around = Around::app(&console, &visitor, state.flow.app_id).await?;
+    let sidebar = Sidebar::app(&console, &visitor, state.flow.app_id).await?;
     let filled = Filled {
         name: form.raw("name"),
         starts: form.raw("startsAt").to_owned(),
@@ -150,7 +150,7 @@ pub(super) async fn save(
         (errors(&faults, |pointer| Some(field_of(pointer).to_owned())))
         (drawn(&state, None, &filled, &faults))
     };
-    let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::Edit), "Schedule");
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Edit), "Schedule");
     Ok(frame.script("editor.js").width(Width::Narrow).page(Kind::Unfinished, content))
 }
 

@@ -8,18 +8,18 @@ use maud::html;
 use sluice_flow::id::FlowId;
 
 use crate::console::Console;
-use crate::console::around::Around;
-use crate::console::frame::{Frame, Place, Width};
+use crate::console::frame::{Frame, NavItem, Width};
 use crate::console::reply::{self, Answer, Kind};
 use crate::console::request::At;
 use crate::console::session::Visitor;
+use crate::console::sidebar::Sidebar;
 
 pub(super) async fn ask(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     At(flow): At<FlowId>,
 ) -> Answer {
-    let (around, state) = Around::flow(&console, &visitor, flow).await?;
+    let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let title = format!("Archive “{}”?", state.flow.name);
     let content = html! {
         section.card {
@@ -34,7 +34,7 @@ pub(super) async fn ask(
             }
         }
     };
-    let frame = Frame::new(&visitor, &around, Place::Flows, &title).width(Width::Narrow);
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flows, &title).width(Width::Narrow);
     Ok(frame.page(Kind::Shown, content))
 }
 

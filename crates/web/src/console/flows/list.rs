@@ -17,13 +17,13 @@ use sluice_flow::time::Timestamp;
 
 use super::{may_write, templates};
 use crate::console::Console;
-use crate::console::around::{Around, Status};
 use crate::console::chart;
-use crate::console::frame::{Frame, Place, state_of};
+use crate::console::frame::{Frame, NavItem, state_of};
 use crate::console::parts::{empty, number, time};
 use crate::console::reply::{Answer, Kind};
 use crate::console::request::{At, Query};
 use crate::console::session::Visitor;
+use crate::console::sidebar::{Sidebar, Status};
 
 /// Flows on a page.
 const PAGE_FLOWS: usize = 25;
@@ -44,14 +44,14 @@ pub(super) async fn show(
     At(app): At<AppId>,
     Query(query): Query,
 ) -> Answer {
-    let around = Around::app(&console, &visitor, app).await?;
+    let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let is_archive = query.get("view") == Some("archived");
     let after: Option<FlowId> = query.get("after").and_then(|id| id.parse().ok());
     let page = Page { after, limit: PAGE_FLOWS + 1 };
-    let mut flows = around.own()?.newest_flows(is_archive, page).await?;
+    let mut flows = sidebar.own()?.newest_flows(is_archive, page).await?;
     let has_more = flows.len() > PAGE_FLOWS;
     flows.truncate(PAGE_FLOWS);
-    let entries = read(&around, flows).await?;
+    let entries = read(&sidebar, flows).await?;
     let base = format!("/console/apps/{app}");
     let writes = may_write(&visitor, app);
     let is_first_run = entries.is_empty() && after.is_none() && !is_archive;
@@ -71,20 +71,20 @@ pub(super) async fn show(
     let new = html! {
         @if writes && !is_first_run { a.button.primary href={ (base) "/new" } { "New flow" } }
     };
-    let title = around.own()?.row.name.clone();
-    let frame = Frame::new(&visitor, &around, Place::Flows, &title).done(query.get("done"));
+    let title = sidebar.own()?.row.name.clone();
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flows, &title).done(query.get("done"));
     Ok(frame.actions(new).script("flows.js").page(Kind::Shown, content))
 }
 
-async fn read(around: &Around, flows: Vec<FlowState>) -> AdminResult<Vec<Entry>> {
-    let app = around.own()?;
+async fn read(sidebar: &Sidebar, flows: Vec<FlowState>) -> AdminResult<Vec<Entry>> {
+    let app = sidebar.own()?;
     let sparks = app.sparks(SPARK_DAYS).await?;
     let mut sparks: HashMap<FlowId, Spark> =
         sparks.into_iter().map(|spark| (spark.flow_id, spark)).collect();
     let ids: Vec<FlowId> = flows.iter().map(|state| state.flow.flow_id).collect();
     let last_received = app.last_received(&ids).await?;
     let entry = |state: FlowState| Entry {
-        status: Status::of(&state, around.now),
+        status: Status::of(&state, sidebar.now),
         spark: sparks.remove(&state.flow.flow_id),
         last_answer: last_received.get(&state.flow.flow_id).copied(),
         state,

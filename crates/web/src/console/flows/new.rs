@@ -11,23 +11,23 @@ use sluice_flow::id::AppId;
 
 use super::templates;
 use crate::console::Console;
-use crate::console::around::Around;
-use crate::console::frame::{Frame, Place};
+use crate::console::frame::{Frame, NavItem};
 use crate::console::reply::{self, Answer, Kind, Refused};
 use crate::console::request::{At, Form};
 use crate::console::session::Visitor;
+use crate::console::sidebar::Sidebar;
 
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     At(app): At<AppId>,
 ) -> Answer {
-    let around = Around::app(&console, &visitor, app).await?;
+    let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let content = html! {
         p.muted { "Choose a template. You can change everything in it, and nothing is public until you publish." }
         (templates::cards(app))
     };
-    let frame = Frame::new(&visitor, &around, Place::New, "New flow");
+    let frame = Frame::new(&visitor, &sidebar, NavItem::New, "New flow");
     Ok(frame.script("flows.js").page(Kind::Shown, content))
 }
 

@@ -56,13 +56,13 @@ pub(in super::super) struct Provider {
 /// What was heard of the provider last.
 #[derive(Default)]
 struct Known {
-    found: Option<(Instant, Arc<Found>)>,
+    found: Option<(Instant, Arc<ProviderMetadata>)>,
     failed: Option<(Instant, String)>,
 }
 
 impl Known {
     /// What there is to say without asking.
-    fn told(&self, now: Instant) -> Option<Result<Arc<Found>, String>> {
+    fn cached(&self, now: Instant) -> Option<Result<Arc<ProviderMetadata>, String>> {
         let age = |at: Instant| now.saturating_duration_since(at);
         let fresh = self.found.as_ref().filter(|(at, _)| age(*at) < FRESH);
         if let Some((_, found)) = fresh {
@@ -74,14 +74,14 @@ impl Known {
     }
 
     /// What it published, however long ago.
-    fn old(&self) -> Option<Arc<Found>> {
+    fn old(&self) -> Option<Arc<ProviderMetadata>> {
         self.found.as_ref().map(|(_, found)| Arc::clone(found))
     }
 }
 
 /// What a provider publishes of itself.
 #[derive(Debug, Deserialize)]
-pub(super) struct Found {
+pub(super) struct ProviderMetadata {
     issuer: String,
     authorization_endpoint: String,
     token_endpoint: String,
@@ -94,7 +94,7 @@ pub(super) struct Found {
     authorization_response_iss_parameter_supported: bool,
 }
 
-impl Found {
+impl ProviderMetadata {
     fn addresses(&self) -> impl Iterator<Item = &str> {
         let all = [&self.authorization_endpoint, &self.token_endpoint, &self.jwks_uri];
         all.into_iter().chain(&self.userinfo_endpoint).map(String::as_str)
@@ -149,9 +149,9 @@ impl Provider {
 
     /// What the provider publishes: asked for once an hour, by one for all who wait. Whoever knows
     /// an older answer does not wait, and a failure is one for all who come within some seconds.
-    pub(super) async fn found(&self) -> Result<Arc<Found>, String> {
-        if let Some(told) = self.known(|known| known.told(Instant::now())) {
-            return told;
+    pub(super) async fn found(&self) -> Result<Arc<ProviderMetadata>, String> {
+        if let Some(cached) = self.known(|known| known.cached(Instant::now())) {
+            return cached;
         }
         let _turn = match (self.turn.try_lock(), self.known(|known| known.old())) {
             (Ok(turn), _) => turn,
@@ -159,8 +159,8 @@ impl Provider {
             (Err(_), None) => self.turn.lock().await,
         };
         // Another may have asked while this one waited for the turn.
-        if let Some(told) = self.known(|known| known.told(Instant::now())) {
-            return told;
+        if let Some(cached) = self.known(|known| known.cached(Instant::now())) {
+            return cached;
         }
         let looked = self.look().await.map(Arc::new);
         self.known(|known| {
@@ -176,10 +176,11 @@ impl Provider {
         look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn look(&self) -> Result<Found, String> {
+    async fn look(&self) -> Result<ProviderMetadata, String> {
         let address = format!("{}{WELL_KNOWN}", self.options.issuer.trim_end_matches('/'));
         let bytes = sent(self.client()?.get(address)).await?;
-        let found: Found = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        let found: ProviderMetadata =
+            serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
         if found.issuer != self.options.issuer {
             return Err(format!("it calls itself {}, not {}", found.issuer, self.options.issuer));
         }
@@ -250,7 +251,7 @@ impl Provider {
     /// The address that many providers tell only who asks for it, with the token that came along.
     async fn verified_email(
         &self,
-        found: &Found,
+        found: &ProviderMetadata,
         answer: &Answer,
         subject: &str,
     ) -> Option<String> {
@@ -263,7 +264,7 @@ impl Provider {
 
     fn exchange(
         &self,
-        found: &Found,
+        found: &ProviderMetadata,
         code: &str,
         redirect: &str,
         verifier: &str,
@@ -354,7 +355,7 @@ mod tests {
 
     use super::*;
 
-    fn found() -> Arc<Found> {
+    fn found() -> Arc<ProviderMetadata> {
         let text = r#"{"issuer": "i", "authorization_endpoint": "a", "token_endpoint": "t", "jwks_uri": "j"}"#;
         Arc::new(serde_json::from_str(text).unwrap())
     }
@@ -365,13 +366,13 @@ mod tests {
         let (later, much_later) = (begun + FAILED_PAUSE, begun + FRESH);
         let failed = Some((begun, "away".to_owned()));
         let mut known = Known { found: None, failed: failed.clone() };
-        assert_eq!(known.told(begun).unwrap().unwrap_err(), "away");
-        assert!(known.told(later).is_none(), "it is asked again");
+        assert_eq!(known.cached(begun).unwrap().unwrap_err(), "away");
+        assert!(known.cached(later).is_none(), "it is asked again");
         known = Known { found: Some((begun, found())), failed: None };
-        assert!(known.told(later).unwrap().is_ok());
-        assert!(known.told(much_later).is_none());
+        assert!(known.cached(later).unwrap().is_ok());
+        assert!(known.cached(much_later).is_none());
         known.failed = Some((much_later, "away".to_owned()));
-        assert!(known.told(much_later).unwrap().is_ok(), "what is old is better than nothing");
+        assert!(known.cached(much_later).unwrap().is_ok(), "what is old is better than nothing");
     }
 
     #[tokio::test]

@@ -18,8 +18,8 @@ pub(in super::super) fn errors(
                     @for fault in faults {
                         li {
                             @match field_of(&fault.pointer) {
-                                Some(id) => a href={ "#" (id) } { (told(fault)) },
-                                None => (told(fault)),
+                                Some(id) => a href={ "#" (id) } { (message(fault)) },
+                                None => (message(fault)),
                             }
                         }
                     }
@@ -30,7 +30,7 @@ pub(in super::super) fn errors(
 }
 
 /// A fault as a sentence: the label of the field, then the problem.
-fn told(fault: &Fault) -> String {
+fn message(fault: &Fault) -> String {
     let name = fault.pointer.rsplit('/').next().unwrap_or_default();
     if name.is_empty() {
         fault.message.clone()

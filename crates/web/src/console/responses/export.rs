@@ -132,10 +132,10 @@ pub(super) async fn progress(
     Path(name): Path<String>,
 ) -> Answer {
     let progress = console.downloads.find(&visitor.actor.name, &name).ok_or(Refused::NoSuchPage)?;
-    let told = json!({
+    let reply_body = json!({
         "rows": progress.rows(), "total": progress.total, "ended": progress.has_ended(),
         // Only the pipe holds it besides us while it runs.
         "running": Arc::strong_count(&progress) > 2,
     });
-    Ok(reply::json(Kind::Shown, &told))
+    Ok(reply::json(Kind::Shown, &reply_body))
 }

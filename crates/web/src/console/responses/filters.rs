@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use sluice_engine::Asked;
+use sluice_engine::QuestionHistory;
 use sluice_engine::rows::ResponseRow;
 use sluice_flow::id::FlowId;
 use sluice_flow::submission::{Admission, Texts, each_entry};
@@ -16,7 +16,12 @@ const CHIP_CHARS: usize = 40;
 /// Values of tags that are offered.
 const OFFERED_MAX: usize = 200;
 
-pub(super) fn bar(flow: FlowId, asked: &Asked, view: &View, rows: &[ResponseRow]) -> Markup {
+pub(super) fn bar(
+    flow: FlowId,
+    asked: &QuestionHistory,
+    view: &View,
+    rows: &[ResponseRow],
+) -> Markup {
     html! {
         section.response-filters aria-label="Filters" {
             (search(flow, view))
@@ -47,7 +52,7 @@ fn hidden(pairs: &[(String, String)]) -> Markup {
 }
 
 /// Everything that can be filtered by, in one form that works without a script.
-fn adding(flow: FlowId, asked: &Asked, view: &View, tags: &Tags) -> Markup {
+fn adding(flow: FlowId, asked: &QuestionHistory, view: &View, tags: &Tags) -> Markup {
     let kept = View {
         version: None,
         from: None,
@@ -89,7 +94,7 @@ fn adding(flow: FlowId, asked: &Asked, view: &View, tags: &Tags) -> Markup {
     }
 }
 
-fn questions(asked: &Asked) -> Markup {
+fn questions(asked: &QuestionHistory) -> Markup {
     html! {
         select.input id="question" name="question" {
             option value="" { "Choose a question" }
@@ -99,7 +104,7 @@ fn questions(asked: &Asked) -> Markup {
 }
 
 /// What can be chosen, for all questions; a script shows those of the question that is asked for.
-fn choices(asked: &Asked) -> Markup {
+fn choices(asked: &QuestionHistory) -> Markup {
     html! {
         datalist id="choices" {
             @if let Some(newest) = asked.newest() {
@@ -140,7 +145,7 @@ impl Tags {
     }
 }
 
-fn versions(asked: &Asked, view: &View) -> Markup {
+fn versions(asked: &QuestionHistory, view: &View) -> Markup {
     html! {
         div.field {
             label for="version" { "Version" }
@@ -176,7 +181,7 @@ pub(super) fn words_of(admission: Admission) -> &'static str {
 }
 
 /// Each filter, with a way out.
-fn chips(flow: FlowId, asked: &Asked, view: &View) -> Markup {
+fn chips(flow: FlowId, asked: &QuestionHistory, view: &View) -> Markup {
     let plain = view.with_part(Part::Newest);
     let out = |without: View, words: Markup| {
         html! { a.chip.on href=(without.address(flow)) { span.chip-words { (words) } span aria-hidden="true" { "×" } span.unseen { "remove this filter" } } }
@@ -207,12 +212,12 @@ fn chips(flow: FlowId, asked: &Asked, view: &View) -> Markup {
     }
 }
 
-fn prompt(asked: &Asked, id: &str) -> String {
+fn prompt(asked: &QuestionHistory, id: &str) -> String {
     let found = asked.questions.iter().find(|question| question.id == id);
     found.map_or_else(|| id.to_owned(), |question| cut(&question.prompt))
 }
 
-fn answer(asked: &Asked, id: &str, value: &str) -> String {
+fn answer(asked: &QuestionHistory, id: &str, value: &str) -> String {
     let mut versions = asked.versions.iter().rev();
     let question = versions.find_map(|version| version.definition.question(id));
     let words = question.map(|question| question.question_type.in_words(value));

@@ -13,7 +13,7 @@ use axum::response::sse::Event;
 use futures_util::stream::{self, Stream, StreamExt as _};
 use http::HeaderMap;
 use serde_json::json;
-use sluice_engine::Asked;
+use sluice_engine::QuestionHistory;
 use sluice_engine::live::{TOO_MANY_OF_ONE, Watch};
 use sluice_engine::rows::Scope;
 use sluice_engine::{AdminError, AdminResult, Missing};
@@ -84,7 +84,7 @@ struct Live {
     /// Of the visitor's session.
     secret: String,
     watch: Watch,
-    asked: Asked,
+    asked: QuestionHistory,
     flow: FlowId,
     view: View,
     until: Instant,

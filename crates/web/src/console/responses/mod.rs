@@ -21,7 +21,7 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use serde_json::json;
 use sluice_engine::rows::{FlowState, Order, ResponsePage, Scope};
-use sluice_engine::{AdminResult, Asked, FlowHandle, Paging};
+use sluice_engine::{AdminResult, FlowHandle, Paging, QuestionHistory};
 use sluice_flow::id::{FlowId, ResponseId};
 use sluice_flow::time::Timestamp;
 
@@ -29,12 +29,12 @@ pub(super) use self::export::Downloads;
 use self::table::Columns;
 use self::view::{Part, View};
 use super::Console;
-use super::around::Around;
-use super::frame::{Frame, Place, Tab, Width};
+use super::frame::{Frame, NavItem, Tab, Width};
 use super::parts::{empty, time};
 use super::reply::{self, Answer, Kind};
 use super::request::{At, Query};
 use super::session::Visitor;
+use super::sidebar::Sidebar;
 use super::steps;
 
 /// Responses on one page.
@@ -61,7 +61,7 @@ struct Found {
 }
 
 impl Found {
-    async fn read(flow: &FlowHandle, asked: &Asked, view: &View) -> AdminResult<Self> {
+    async fn read(flow: &FlowHandle, asked: &QuestionHistory, view: &View) -> AdminResult<Self> {
         let (after, order) = match view.part {
             Part::Newest => (None, Order::Desc),
             Part::OlderThan(id) => (Some(id), Order::Desc),
@@ -95,14 +95,14 @@ async fn page(
     At(flow): At<FlowId>,
     Query(query): Query,
 ) -> Answer {
-    let (around, state) = Around::flow(&console, &visitor, flow).await?;
+    let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let asked = state.asked().await?;
     let view = View::of(&query);
     // The form of the filters names what it adds; the address that comes of it is plain.
     if let Some(view) = view.with_added(&query, &asked) {
         return Ok(reply::see_other(&view.address(flow)));
     }
-    let now = around.now;
+    let now = sidebar.now;
     let found = Found::read(&state, &asked, &view).await?;
     // Nothing is newer after all: then these are the newest.
     let is_newest = matches!(view.part, Part::NewerThan(_)) && found.page.next.is_none();
@@ -112,11 +112,11 @@ async fn page(
     let is_empty = found.page.rows.is_empty() && found.page.next.is_none();
     let has_none = is_empty && view == View::default();
     let content = match has_none {
-        true => nothing_yet(&around, &state, now),
+        true => nothing_yet(&sidebar, &state, now),
         false => shown(&visitor, &state, &asked, &view, &found, now),
     };
     let title = format!("Responses · {}", state.flow.name);
-    let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::Responses), &title);
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Responses), &title);
     let frame = match visitor.actor.may(Scope::Export, state.flow.app_id) && !has_none {
         true => frame.actions(export::button()),
         false => frame,
@@ -128,7 +128,7 @@ async fn page(
 fn shown(
     visitor: &Visitor,
     state: &FlowState,
-    asked: &Asked,
+    asked: &QuestionHistory,
     view: &View,
     found: &Found,
     now: Timestamp,
@@ -220,20 +220,20 @@ async fn more(
         .map(|row| table::row(flow, &columns, &view, row).into_string())
         .collect();
     let next = found.page.next;
-    let told = json!({
+    let reply_body = json!({
         "rows": rows,
         "next": next.map(|next| rows_address(flow, &view, next)),
         "older": next.map(|next| view.with_part(Part::OlderThan(next)).address(flow)),
         "back": next.map(|next| next.made_at()),
     });
-    Ok(reply::json(Kind::Shown, &told))
+    Ok(reply::json(Kind::Shown, &reply_body))
 }
 
-fn nothing_yet(around: &Around, state: &FlowState, now: Timestamp) -> Markup {
+fn nothing_yet(sidebar: &Sidebar, state: &FlowState, now: Timestamp) -> Markup {
     let flow = state.flow.flow_id;
     html! {
         div.responses data-flow=(flow) data-live=(live::address(flow, &View::default(), None, now)) data-reload {
-            (steps::first_run(around, state, "Responses appear here as they arrive."))
+            (steps::first_run(sidebar, state, "Responses appear here as they arrive."))
         }
     }
 }

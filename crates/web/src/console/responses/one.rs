@@ -8,7 +8,8 @@ use serde_json::Value;
 use sluice_engine::rows::{Order, ResponseRow, Scope};
 use sluice_engine::stored_response::labelled_values;
 use sluice_engine::{
-    AdminError, AdminResult, Asked, FlowHandle, Missing, Paging, ResponseHandle, ResponseJson,
+    AdminError, AdminResult, FlowHandle, Missing, Paging, QuestionHistory, ResponseHandle,
+    ResponseJson,
 };
 use sluice_flow::id::{FlowId, ResponseId};
 use sluice_flow::submission::Admission;
@@ -17,17 +18,17 @@ use super::filters::words_of;
 use super::table::{entries, in_words};
 use super::view::{Part, View};
 use crate::console::Console;
-use crate::console::around::Around;
-use crate::console::frame::{Frame, Place, Tab, Width};
+use crate::console::frame::{Frame, NavItem, Tab, Width};
 use crate::console::parts::{code, time};
 use crate::console::reply::{self, Answer, Kind};
 use crate::console::request::{At, Form, Query};
 use crate::console::session::Visitor;
+use crate::console::sidebar::Sidebar;
 
 /// A response with what stands around it.
 struct Whole<'a> {
     row: &'a ResponseRow,
-    asked: &'a Asked,
+    asked: &'a QuestionHistory,
     view: &'a View,
     newer: Option<ResponseId>,
     older: Option<ResponseId>,
@@ -54,13 +55,13 @@ pub(super) async fn page(
     if query.has("panel") {
         return Ok(reply::fragment(whole.draw(true)));
     }
-    let (around, state) = Around::flow(&console, &visitor, flow).await?;
+    let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let title = format!("Response · {}", state.flow.name);
     let content = html! {
         p { a href=(view.address(flow)) { "← All responses" } }
         (whole.draw(false))
     };
-    let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::Responses), &title);
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Responses), &title);
     Ok(frame.width(Width::Narrow).script("responses.js").page(Kind::Shown, content))
 }
 
@@ -79,7 +80,7 @@ async fn of_flow(
 /// The next that passes the filters, as far as one look goes.
 async fn neighbour(
     flow: &FlowHandle,
-    asked: &Asked,
+    asked: &QuestionHistory,
     view: &View,
     id: ResponseId,
     order: Order,

@@ -1,7 +1,7 @@
 //! The table: one row a response, dense, with the answers to the first questions.
 
 use maud::{Markup, html};
-use sluice_engine::Asked;
+use sluice_engine::QuestionHistory;
 use sluice_engine::rows::ResponseRow;
 use sluice_flow::id::FlowId;
 use sluice_flow::question::Question;
@@ -19,12 +19,12 @@ const TEXT_CHARS: usize = 90;
 
 /// What the table has columns for.
 pub(super) struct Columns<'a> {
-    asked: &'a Asked,
+    asked: &'a QuestionHistory,
     questions: Vec<&'a Question>,
 }
 
 impl<'a> Columns<'a> {
-    pub(super) fn of(asked: &'a Asked) -> Self {
+    pub(super) fn of(asked: &'a QuestionHistory) -> Self {
         let newest = asked.newest().map_or(&[][..], |version| version.definition.questions());
         let answerable = newest.iter().filter(|it| it.question_type.is_answerable());
         Self { asked, questions: answerable.take(QUESTIONS_MAX).collect() }

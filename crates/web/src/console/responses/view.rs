@@ -4,7 +4,7 @@
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use sluice_engine::{Asked, ResponseFilter};
+use sluice_engine::{QuestionHistory, ResponseFilter};
 use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp};
@@ -108,7 +108,7 @@ impl View {
     }
 
     /// The view with what the form of the filters adds; none where the form was not sent.
-    pub(super) fn with_added(&self, fields: &Fields, asked: &Asked) -> Option<Self> {
+    pub(super) fn with_added(&self, fields: &Fields, asked: &QuestionHistory) -> Option<Self> {
         if !fields.has("apply") {
             return None;
         }
@@ -183,7 +183,7 @@ impl View {
 }
 
 /// What was typed for a question: the id of the option that is called so, else as it was typed.
-fn chosen(asked: &Asked, question: &str, typed: &str) -> String {
+fn chosen(asked: &QuestionHistory, question: &str, typed: &str) -> String {
     let versions = asked.versions.iter().rev();
     let choices = versions.filter_map(|version| version.definition.question(question));
     let mut choices = choices.flat_map(|question| question.question_type.choices());

@@ -27,12 +27,12 @@ use sluice_flow::id::FlowId;
 use self::report::Report;
 use self::view::View;
 use super::Console;
-use super::around::Around;
-use super::frame::{Frame, Place, Tab};
+use super::frame::{Frame, NavItem, Tab};
 use super::parts::{empty, time};
 use super::reply::{self, Answer, Kind, Refused};
 use super::request::{At, Query};
 use super::session::Visitor;
+use super::sidebar::Sidebar;
 use super::steps;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
@@ -47,13 +47,13 @@ async fn page(
     At(flow): At<FlowId>,
     Query(query): Query,
 ) -> Answer {
-    let (around, state) = Around::flow(&console, &visitor, flow).await?;
+    let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let view = View::of(&query);
-    let report = Report::read(&state, around.now, view).await?;
+    let report = Report::read(&state, sidebar.now, view).await?;
     let content =
-        if report.has_anything { shown(&state, &report) } else { nothing_yet(&around, &state) };
+        if report.has_anything { shown(&state, &report) } else { nothing_yet(&sidebar, &state) };
     let title = format!("Results · {}", state.flow.name);
-    let frame = Frame::new(&visitor, &around, Place::Flow(&state, Tab::Results), &title);
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Results), &title);
     let print = html! { button.button type="button" data-print hidden { "Print report" } };
     let frame = if report.has_anything { frame.actions(print) } else { frame };
     Ok(frame.done(query.get("done")).script("results.js").page(Kind::Shown, content))
@@ -85,8 +85,8 @@ fn shown(state: &FlowState, report: &Report) -> Markup {
     }
 }
 
-fn nothing_yet(around: &Around, state: &FlowState) -> Markup {
-    steps::first_run(around, state, "Results appear here with the first response.")
+fn nothing_yet(sidebar: &Sidebar, state: &FlowState) -> Markup {
+    steps::first_run(sidebar, state, "Results appear here with the first response.")
 }
 
 /// A chart of the page as a file.

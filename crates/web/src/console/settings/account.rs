@@ -11,13 +11,13 @@ use sluice_engine::{AdminError, Refusal};
 use sluice_flow::definition::Fault;
 
 use super::super::Console;
-use super::super::around::Around;
 use super::super::attempts::From;
 use super::super::parts::field::Field;
 use super::super::parts::{self, time};
 use super::super::reply::{self, Answer, Kind, Refused};
 use super::super::request::{Form, Query};
 use super::super::session::{self, Visitor};
+use super::super::sidebar::Sidebar;
 use super::{error_of, instance_page, second_factor};
 
 const PART: &str = "account";
@@ -106,7 +106,7 @@ async fn view(
     done: Option<&str>,
     faults: &[Fault],
 ) -> Result<Response, AdminError> {
-    let around = Around::instance(console, visitor).await?;
+    let sidebar = Sidebar::instance(console, visitor).await?;
     let content = match visitor.user_id {
         Some(id) => {
             let codes_left = console.engine.accounts().recovery_codes_left(id).await?;
@@ -124,7 +124,7 @@ async fn view(
             }
         },
     };
-    Ok(instance_page(visitor, &around, PART, kind, done, content))
+    Ok(instance_page(visitor, &sidebar, PART, kind, done, content))
 }
 
 fn list(sessions: &[OwnSession]) -> Markup {

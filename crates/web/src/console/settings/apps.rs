@@ -11,12 +11,12 @@ use sluice_flow::definition::Fault;
 use sluice_flow::id::AppId;
 
 use super::super::Console;
-use super::super::around::Around;
 use super::super::parts;
 use super::super::parts::field::Field;
 use super::super::reply::{self, Answer, Kind};
 use super::super::request::{Form, Query};
 use super::super::session::Visitor;
+use super::super::sidebar::Sidebar;
 use super::instance_page;
 
 const PART: &str = "apps";
@@ -55,7 +55,7 @@ async fn view(
     name: &str,
     faults: &[Fault],
 ) -> Result<Response, AdminError> {
-    let around = Around::instance(console, visitor).await?;
+    let sidebar = Sidebar::instance(console, visitor).await?;
     let page = Page { after, limit: PAGE_ROWS + 1 };
     let mut apps = console.engine.list_apps(&visitor.actor, page).await?;
     let has_more = apps.len() > PAGE_ROWS;
@@ -67,7 +67,7 @@ async fn view(
         @if let Some(next) = next { nav.pager aria-label="Pages" { a.button href={ "/console/settings/apps?after=" (next) } { "Next page" } } }
         @if may_make { (form(name, faults)) }
     };
-    Ok(instance_page(visitor, &around, PART, kind, done, content))
+    Ok(instance_page(visitor, &sidebar, PART, kind, done, content))
 }
 
 fn nothing(may_make: bool) -> Markup {

@@ -8,11 +8,11 @@ use sluice_engine::AuditEntry;
 use sluice_flow::id::{AppId, AuditId};
 
 use super::super::Console;
-use super::super::around::Around;
 use super::super::parts::{self, time};
 use super::super::reply::{Answer, Kind};
 use super::super::request::{At, Fields, Query};
 use super::super::session::Visitor;
+use super::super::sidebar::Sidebar;
 use super::{app_page, instance_page, sentences};
 
 const PART: &str = "audit";
@@ -24,10 +24,10 @@ pub(super) async fn of_app(
     At(app): At<AppId>,
     Query(query): Query,
 ) -> Answer {
-    let around = Around::app(&console, &visitor, app).await?;
+    let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let base = format!("/console/apps/{app}/settings/audit");
-    let content = log(&console, &visitor, Some(app), &base, &query, &around).await?;
-    Ok(app_page(&visitor, &around, PART, Kind::Shown, None, content))
+    let content = log(&console, &visitor, Some(app), &base, &query, &sidebar).await?;
+    Ok(app_page(&visitor, &sidebar, PART, Kind::Shown, None, content))
 }
 
 pub(super) async fn of_instance(
@@ -36,10 +36,10 @@ pub(super) async fn of_instance(
     Query(query): Query,
 ) -> Answer {
     visitor.actor.need_instance(sluice_engine::rows::Scope::Admin)?;
-    let around = Around::instance(&console, &visitor).await?;
+    let sidebar = Sidebar::instance(&console, &visitor).await?;
     let base = "/console/settings/audit";
-    let content = log(&console, &visitor, None, base, &query, &around).await?;
-    Ok(instance_page(&visitor, &around, PART, Kind::Shown, None, content))
+    let content = log(&console, &visitor, None, base, &query, &sidebar).await?;
+    Ok(instance_page(&visitor, &sidebar, PART, Kind::Shown, None, content))
 }
 
 async fn log(
@@ -48,7 +48,7 @@ async fn log(
     app: Option<AppId>,
     base: &str,
     query: &Fields,
-    around: &Around,
+    sidebar: &Sidebar,
 ) -> Result<Markup, sluice_engine::AdminError> {
     let after: Option<AuditId> = query.get("after").and_then(|id| id.parse().ok());
     let engine = &console.engine;
@@ -61,7 +61,7 @@ async fn log(
         @if entries.is_empty() {
             (parts::empty("No entries", "Changes by people and programs are listed here, with time and author.", html! {}))
         } @else {
-            (table(&entries, app.is_none(), around))
+            (table(&entries, app.is_none(), sidebar))
             nav.pager aria-label="Pages" {
                 @if after.is_some() { a.button href=(base) { "Newest" } }
                 @if let Some(next) = next.flatten() { a.button href={ (base) "?after=" (next) } { "Older" } }
@@ -70,9 +70,9 @@ async fn log(
     })
 }
 
-fn table(entries: &[AuditEntry], of_all: bool, around: &Around) -> Markup {
+fn table(entries: &[AuditEntry], of_all: bool, sidebar: &Sidebar) -> Markup {
     let app_name = |app: AppId| {
-        let known = around.apps.iter().find(|row| row.app_id == app);
+        let known = sidebar.apps.iter().find(|row| row.app_id == app);
         known.map_or_else(|| app.to_string(), |row| row.name.clone())
     };
     html! {
@@ -99,7 +99,7 @@ fn entry_of(entry: &AuditEntry) -> Markup {
     let row = &entry.row;
     html! {
         details.entry {
-            summary { (sentences::told(row)) }
+            summary { (sentences::sentence(row)) }
             dl.facts {
                 dt { "Action" } dd { code { (row.action) } }
                 dt { "Subject" } dd {

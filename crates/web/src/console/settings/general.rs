@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::look::{HostedPatch, HostedSettings};
+use sluice_engine::branding::{HostedPatch, HostedSettings};
 use sluice_engine::rows::{AppRow, Scope};
 use sluice_engine::{AppPatch, LimitsPatch};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::AppId;
 
 use super::super::Console;
-use super::super::around::Around;
 use super::super::parts;
 use super::super::parts::field::{Field, check};
 use super::super::reply::{self, Answer, Kind};
 use super::super::request::{At, Fields, Form, Query};
 use super::super::session::Visitor;
+use super::super::sidebar::Sidebar;
 use super::{app_page, error_of, may};
 
 const PART: &str = "";
@@ -35,10 +35,10 @@ pub(super) async fn show(
     At(app): At<AppId>,
     Query(query): Query,
 ) -> Answer {
-    let around = Around::app(&console, &visitor, app).await?;
-    let typed = Typed::of(&around.own()?.row);
-    let content = form(&visitor, &around.own()?.row, &typed, &[]);
-    Ok(app_page(&visitor, &around, PART, Kind::Shown, query.get("done"), content))
+    let sidebar = Sidebar::app(&console, &visitor, app).await?;
+    let typed = Typed::of(&sidebar.own()?.row);
+    let content = form(&visitor, &sidebar.own()?.row, &typed, &[]);
+    Ok(app_page(&visitor, &sidebar, PART, Kind::Shown, query.get("done"), content))
 }
 
 pub(super) async fn save(
@@ -47,9 +47,9 @@ pub(super) async fn save(
     At(app): At<AppId>,
     Form(form_sent): Form,
 ) -> Answer {
-    let around = Around::app(&console, &visitor, app).await?;
+    let sidebar = Sidebar::app(&console, &visitor, app).await?;
     visitor.actor.need_in(Scope::Write, app, sluice_engine::Missing::App)?;
-    let own = &around.own()?.row;
+    let own = &sidebar.own()?.row;
     let typed = Typed::sent(&form_sent, own);
     let faults = match typed.patch(own) {
         Err(faults) => faults,
@@ -66,7 +66,7 @@ pub(super) async fn save(
         }
     };
     let content = form(&visitor, own, &typed, &faults);
-    Ok(app_page(&visitor, &around, PART, Kind::Unfinished, None, content))
+    Ok(app_page(&visitor, &sidebar, PART, Kind::Unfinished, None, content))
 }
 
 /// The fields as they stand in the form.

@@ -12,12 +12,12 @@ use sluice_flow::definition::Fault;
 use sluice_flow::id::AppId;
 
 use super::super::Console;
-use super::super::around::Around;
 use super::super::parts::field::{Field, select};
 use super::super::parts::{self, number, time};
 use super::super::reply::{self, Answer, Kind, Refused};
 use super::super::request::{At, Fields, Form, Query};
 use super::super::session::Visitor;
+use super::super::sidebar::Sidebar;
 use super::{app_page, error_of, may};
 
 const PART: &str = "identity";
@@ -147,9 +147,9 @@ async fn view(
     done: Option<&str>,
     page: View,
 ) -> Result<Response, AdminError> {
-    let around = Around::app(console, visitor, app).await?;
-    let keys = around.own()?.list_identity_keys().await?;
-    let report = around.own()?.verification_report()?;
+    let sidebar = Sidebar::app(console, visitor, app).await?;
+    let keys = sidebar.own()?.list_identity_keys().await?;
+    let report = sidebar.own()?.verification_report()?;
     let may_change = may(visitor, Scope::Admin, app);
     let content = html! {
         @if let Some((kid, secret)) = &page.secret {
@@ -163,7 +163,7 @@ async fn view(
         (keys_of(app, &keys, may_change))
         @if may_change { (make(app, &page)) }
     };
-    Ok(app_page(visitor, &around, PART, kind, done, content))
+    Ok(app_page(visitor, &sidebar, PART, kind, done, content))
 }
 
 fn mode(app: AppId, current: IdentityVerification, may_change: bool, faults: &[Fault]) -> Markup {

@@ -8,11 +8,11 @@ use sluice_engine::rows::Scope;
 use sluice_flow::id::{ApiKey, AppId};
 
 use super::super::Console;
-use super::super::around::Around;
 use super::super::parts;
 use super::super::reply::{self, Answer, Kind};
 use super::super::request::{At, Query};
 use super::super::session::Visitor;
+use super::super::sidebar::Sidebar;
 use super::{app_page, may};
 
 const PART: &str = "keys";
@@ -23,10 +23,10 @@ pub(super) async fn show(
     At(app): At<AppId>,
     Query(query): Query,
 ) -> Answer {
-    let around = Around::app(&console, &visitor, app).await?;
-    let keys = around.own()?.detail().await?.api_keys;
+    let sidebar = Sidebar::app(&console, &visitor, app).await?;
+    let keys = sidebar.own()?.detail().await?.api_keys;
     let content = list(app, &keys, may(&visitor, Scope::Admin, app));
-    Ok(app_page(&visitor, &around, PART, Kind::Shown, query.get("done"), content))
+    Ok(app_page(&visitor, &sidebar, PART, Kind::Shown, query.get("done"), content))
 }
 
 pub(super) async fn create(

@@ -27,10 +27,10 @@ use sluice_flow::definition::Fault;
 use sluice_flow::id::AppId;
 
 use super::Console;
-use super::around::Around;
-use super::frame::{Frame, Place, Width};
+use super::frame::{Frame, NavItem, Width};
 use super::reply::{self, Answer, Kind};
 use super::session::Visitor;
+use super::sidebar::Sidebar;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
     of_apps().merge(of_instance())
@@ -111,13 +111,13 @@ fn error_of<'f>(
 /// A page of an app's settings.
 fn app_page(
     visitor: &Visitor,
-    around: &Around,
+    sidebar: &Sidebar,
     part: &str,
     kind: Kind,
     done: Option<&str>,
     content: Markup,
 ) -> Response {
-    let app = around.in_app().map(|app| app.app_id);
+    let app = sidebar.in_app().map(|app| app.app_id);
     let base = app.map(|app| format!("/console/apps/{app}/settings")).unwrap_or_default();
     let is_owner = app.is_some_and(|app| may(visitor, Scope::Admin, app));
     let parts = [
@@ -129,14 +129,14 @@ fn app_page(
         ("audit", "Audit log", is_owner),
     ];
     let whole = html! { (tabs("App settings", &base, &parts, part)) div.settings { (content) } };
-    let frame = Frame::new(visitor, around, Place::Settings, "Settings");
+    let frame = Frame::new(visitor, sidebar, NavItem::Settings, "Settings");
     frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
 }
 
 /// A page about the whole instance.
 fn instance_page(
     visitor: &Visitor,
-    around: &Around,
+    sidebar: &Sidebar,
     part: &str,
     kind: Kind,
     done: Option<&str>,
@@ -152,7 +152,7 @@ fn instance_page(
     ];
     let whole =
         html! { (tabs("Instance", "/console/settings", &parts, part)) div.settings { (content) } };
-    let frame = Frame::new(visitor, around, Place::Instance, "Instance");
+    let frame = Frame::new(visitor, sidebar, NavItem::Instance, "Instance");
     frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
 }
 

@@ -12,12 +12,12 @@ use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, UserId};
 
 use super::super::Console;
-use super::super::around::Around;
 use super::super::parts;
 use super::super::parts::field::{Field, select};
 use super::super::reply::{self, Answer, Kind};
 use super::super::request::{At, Fields, Form, Query};
 use super::super::session::Visitor;
+use super::super::sidebar::Sidebar;
 use super::roles::{self, role_of, word_of};
 use super::{app_page, error_of};
 
@@ -97,7 +97,7 @@ async fn view(
     done: Option<&str>,
     page: View,
 ) -> Result<Response, AdminError> {
-    let around = Around::app(console, visitor, app).await?;
+    let sidebar = Sidebar::app(console, visitor, app).await?;
     let part = Page { after: page.after, limit: PAGE_ROWS + 1 };
     let mut members =
         console.engine.app(&visitor.actor, Scope::Admin, app).await?.list_members(part).await?;
@@ -111,7 +111,7 @@ async fn view(
         (pager(app, page.after, next))
         (form(app, visitor, &page))
     };
-    Ok(app_page(visitor, &around, PART, kind, done, content))
+    Ok(app_page(visitor, &sidebar, PART, kind, done, content))
 }
 
 /// A link to set a password, shown once.

@@ -6,9 +6,9 @@ use sluice_engine::{AdminError, Missing};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::AppId;
 
-use super::super::around::Around;
 use super::super::parts::field::Field;
 use super::super::request::Fields;
+use super::super::sidebar::Sidebar;
 
 /// The word for all apps and the instance. It must be said: what is missing or mistyped is nowhere.
 pub(super) const EVERYWHERE: &str = "all";
@@ -17,8 +17,8 @@ const NAME: &str = "appId";
 const POINTER: &str = "/appId";
 
 /// The field, with what was chosen or typed before.
-pub(super) fn field(id: &str, around: &Around, typed: &str, error: Option<&str>) -> Markup {
-    if around.has_more_apps {
+pub(super) fn field(id: &str, sidebar: &Sidebar, typed: &str, error: Option<&str>) -> Markup {
+    if sidebar.has_more_apps {
         let hint = "There are too many apps to list. The id of one, as the list of apps has it (app_…), or the word all: \
                     all apps, and the instance.";
         return Field {
@@ -41,7 +41,7 @@ pub(super) fn field(id: &str, around: &Around, typed: &str, error: Option<&str>)
             select.input id=(id) name=(NAME) required aria-describedby=[&described] aria-invalid=[error.map(|_| "true")] {
                 option value="" { "Choose…" }
                 option value=(EVERYWHERE) selected[chosen == EVERYWHERE] { "All apps and the instance" }
-                @for app in &around.apps {
+                @for app in &sidebar.apps {
                     option value=(app.app_id) selected[chosen == app.app_id.to_string()] { (app.name) }
                 }
             }
@@ -74,7 +74,7 @@ pub(super) fn faults(error: AdminError) -> Result<Vec<Fault>, AdminError> {
 }
 
 /// What an app is called, as far as that is known around the page.
-pub(super) fn app_name(around: &Around, app: AppId) -> String {
-    let known = around.apps.iter().find(|row| row.app_id == app);
+pub(super) fn app_name(sidebar: &Sidebar, app: AppId) -> String {
+    let known = sidebar.apps.iter().find(|row| row.app_id == app);
     known.map_or_else(|| app.to_string(), |row| row.name.clone())
 }

@@ -11,11 +11,11 @@ use sluice_flow::id::{AppId, RespondentId};
 use sluice_flow::respondent::IdentityType;
 
 use super::super::Console;
-use super::super::around::Around;
 use super::super::parts::{self, number, time};
 use super::super::reply::{self, Answer, Kind};
 use super::super::request::{At, Form, Query};
 use super::super::session::Visitor;
+use super::super::sidebar::Sidebar;
 use super::{app_page, may, person_file};
 
 const PART: &str = "respondents";
@@ -29,17 +29,17 @@ pub(super) async fn show(
     At(app): At<AppId>,
     Query(query): Query,
 ) -> Answer {
-    let around = Around::app(&console, &visitor, app).await?;
+    let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let wanted = query.get("find");
     let mut found = match wanted {
         Some(text) => {
             let of = if text.contains('@') { IdentityType::Email } else { IdentityType::UserId };
-            around.own()?.find_respondent(of, text).await?.into_iter().collect()
+            sidebar.own()?.find_respondent(of, text).await?.into_iter().collect()
         }
         None => {
             let after = query.get("after").and_then(|id| id.parse().ok());
             let page = Page { after, limit: PAGE_ROWS + 1 };
-            around.own()?.list_respondents(page).await?
+            sidebar.own()?.list_respondents(page).await?
         }
     };
     let next = (found.len() > PAGE_ROWS).then(|| {
@@ -47,7 +47,7 @@ pub(super) async fn show(
         found.last().map(|last: &Respondent| last.row.respondent_id)
     });
     let content = list(app, wanted, &found, next.flatten());
-    Ok(app_page(&visitor, &around, PART, Kind::Shown, query.get("done"), content))
+    Ok(app_page(&visitor, &sidebar, PART, Kind::Shown, query.get("done"), content))
 }
 
 pub(super) async fn one(
@@ -132,12 +132,12 @@ async fn person(
     error: Option<&str>,
 ) -> Result<Response, AdminError> {
     let (respondent, consents) = of_app(console, visitor, app, id).await?;
-    let around = Around::app(console, visitor, app).await?;
+    let sidebar = Sidebar::app(console, visitor, app).await?;
     let base = format!("/console/apps/{app}/settings/respondents");
     let content = html! {
         p { a href=(base) { "All respondents" } }
         @if let Some(error) = error { div.errors role="alert" tabindex="-1" { p { (error) } } }
-        (profile(&respondent, &consents, &around))
+        (profile(&respondent, &consents, &sidebar))
         @if may(visitor, Scope::Export, app) {
             section.card {
                 h2 { "Export" }
@@ -149,7 +149,7 @@ async fn person(
             p.muted { "This respondent is being erased. The server continues in the background." }
         } @else if may(visitor, Scope::Erase, app) { (erasure(&format!("{base}/{id}/erase"))) }
     };
-    Ok(app_page(visitor, &around, PART, kind, None, content))
+    Ok(app_page(visitor, &sidebar, PART, kind, None, content))
 }
 
 fn list(
@@ -205,9 +205,9 @@ fn name_of(respondent: &Respondent) -> String {
     if names.is_empty() { respondent.row.respondent_id.to_string() } else { names.join(", ") }
 }
 
-fn profile(respondent: &Respondent, consents: &[ConsentRow], around: &Around) -> Markup {
+fn profile(respondent: &Respondent, consents: &[ConsentRow], sidebar: &Sidebar) -> Markup {
     let flow_name = |flow: &sluice_flow::id::FlowId| {
-        let near = around.flows.iter().find(|it| it.flow_id == *flow);
+        let near = sidebar.flows.iter().find(|it| it.flow_id == *flow);
         near.map_or_else(|| flow.to_string(), |it| it.name.clone())
     };
     html! {

@@ -11,7 +11,6 @@ use sluice_flow::definition::Fault;
 use sluice_flow::id::UserId;
 
 use super::super::Console;
-use super::super::around::Around;
 use super::super::confirm;
 use super::super::parts;
 use super::super::parts::field::Field;
@@ -19,6 +18,7 @@ use super::super::reply::{self, Answer, Kind, Refused};
 use super::super::request::Form;
 use super::super::session::Visitor;
 use super::super::share::code::drawing;
+use super::super::sidebar::Sidebar;
 use super::super::sign_in::code_field;
 use super::{error_of, instance_page};
 
@@ -70,8 +70,8 @@ async fn view(
     kind: Kind,
     content: Markup,
 ) -> Result<Response, AdminError> {
-    let around = Around::instance(console, visitor).await?;
-    Ok(instance_page(visitor, &around, ACCOUNT, kind, None, content))
+    let sidebar = Sidebar::instance(console, visitor).await?;
+    Ok(instance_page(visitor, &sidebar, ACCOUNT, kind, None, content))
 }
 
 fn enrolling(enrolment: &Enrolment, faults: &[Fault]) -> Markup {

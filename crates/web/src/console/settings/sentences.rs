@@ -5,7 +5,7 @@ use sluice_engine::AuditAction as Action;
 use sluice_engine::rows::AuditRow;
 
 /// What was done, without who did it.
-pub(super) fn told(row: &AuditRow) -> String {
+pub(super) fn sentence(row: &AuditRow) -> String {
     let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
     let text = |name: &str| detail[name].as_str().unwrap_or_default().to_owned();
     let count = |name: &str| detail[name].as_u64().unwrap_or_default();
@@ -148,7 +148,7 @@ mod tests {
                 subject: "y".into(),
                 detail: detail.into(),
             };
-            assert_eq!(told(&row), expected);
+            assert_eq!(sentence(&row), expected);
         }
     }
 }

@@ -12,12 +12,12 @@ use sluice_flow::id::TokenId;
 use sluice_flow::time::Timestamp;
 
 use super::super::Console;
-use super::super::around::Around;
 use super::super::parts::field::Field;
 use super::super::parts::{self, time};
 use super::super::reply::{self, Answer, Kind};
 use super::super::request::{At, Fields, Form, Query};
 use super::super::session::Visitor;
+use super::super::sidebar::Sidebar;
 use super::{error_of, instance_page, places};
 
 const PART: &str = "tokens";
@@ -103,7 +103,7 @@ async fn view(
     page: View,
 ) -> Result<Response, AdminError> {
     let tokens = console.engine.instance(&visitor.actor)?.list_tokens().await?;
-    let around = Around::instance(console, visitor).await?;
+    let sidebar = Sidebar::instance(console, visitor).await?;
     let content = html! {
         @if let Some((name, secret)) = &page.secret {
             section.note.good role="status" {
@@ -111,16 +111,16 @@ async fn view(
                 (parts::code("secret", "Admin token", secret))
             }
         }
-        (list(&tokens, &around))
-        (form(&around, &page))
+        (list(&tokens, &sidebar))
+        (form(&sidebar, &page))
     };
-    Ok(instance_page(visitor, &around, PART, kind, done, content))
+    Ok(instance_page(visitor, &sidebar, PART, kind, done, content))
 }
 
-fn list(tokens: &[TokenRow], around: &Around) -> Markup {
+fn list(tokens: &[TokenRow], sidebar: &Sidebar) -> Markup {
     let app_name = |token: &TokenRow| match token.app_id {
         None => "All apps".to_owned(),
-        Some(app) => places::app_name(around, app),
+        Some(app) => places::app_name(sidebar, app),
     };
     let scopes = |token: &TokenRow| {
         let held = SCOPES.iter().filter(|(_, scope, _)| token.scopes.contains(scope));
@@ -162,7 +162,7 @@ fn list(tokens: &[TokenRow], around: &Around) -> Markup {
     }
 }
 
-fn form(around: &Around, page: &View) -> Markup {
+fn form(sidebar: &Sidebar, page: &View) -> Markup {
     let field_of = |pointer: &str| {
         let name = pointer.split('/').nth(1)?;
         Some(if name == "expiresAt" { "days" } else { name }.to_owned())
@@ -198,7 +198,7 @@ fn form(around: &Around, page: &View) -> Markup {
                         label.check { input type="checkbox" name="scope" value=(word) checked[page.typed.all("scope").any(|it| it == word)]; span { (text) } }
                     }
                 }
-                (places::field("appId", around, page.typed.raw("appId"), place_error))
+                (places::field("appId", sidebar, page.typed.raw("appId"), place_error))
                 (days.draw())
                 div.buttons { button.button.primary type="submit" { "Create token" } }
             }

@@ -12,12 +12,12 @@ use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, UserId};
 
 use super::super::Console;
-use super::super::around::Around;
 use super::super::parts::field::{Field, select};
 use super::super::parts::{self, time};
 use super::super::reply::{self, Answer, Kind};
 use super::super::request::{At, Fields, Form, Query};
 use super::super::session::Visitor;
+use super::super::sidebar::Sidebar;
 use super::people::told_link;
 use super::places::{self, EVERYWHERE, app_name};
 use super::roles::{self, role_of, word_of};
@@ -186,20 +186,20 @@ async fn list(
         users.truncate(PAGE_ROWS);
         users.last().map(|last| last.user_id)
     });
-    let around = Around::instance(console, visitor).await?;
+    let sidebar = Sidebar::instance(console, visitor).await?;
     let content = html! {
         @if users.is_empty() {
             (parts::empty("No users yet", "Users sign in with their e-mail address and have a role in one app or in all apps. Until you add one, only admin tokens give access to this console.", html! {}))
         } @else {
-            (table(&users, &around))
+            (table(&users, &sidebar))
             @if let Some(next) = next.flatten() { nav.pager aria-label="Pages" { a.button href={ "/console/settings/users?after=" (next) } { "Next page" } } }
         }
-        (form(&around, faults, typed))
+        (form(&sidebar, faults, typed))
     };
-    Ok(instance_page(visitor, &around, PART, kind, done, content))
+    Ok(instance_page(visitor, &sidebar, PART, kind, done, content))
 }
 
-fn table(users: &[UserDetail], around: &Around) -> Markup {
+fn table(users: &[UserDetail], sidebar: &Sidebar) -> Markup {
     html! {
         section.card {
             h2 { "Users" }
@@ -211,7 +211,7 @@ fn table(users: &[UserDetail], around: &Around) -> Markup {
                             tr {
                                 td data-label="Name" { a href={ "/console/settings/users/" (user.user_id) } { (user.name) } }
                                 td data-label="E-mail" { (user.email) }
-                                td data-label="Roles" { (roles_of(user, around)) }
+                                td data-label="Roles" { (roles_of(user, sidebar)) }
                                 td data-label="State" { (state_of(user)) }
                             }
                         }
@@ -222,13 +222,13 @@ fn table(users: &[UserDetail], around: &Around) -> Markup {
     }
 }
 
-fn roles_of(user: &UserDetail, around: &Around) -> String {
+fn roles_of(user: &UserDetail, sidebar: &Sidebar) -> String {
     let grants = user.grants.iter().map(|grant| {
-        let place = grant.app_id.map_or("all apps".to_owned(), |app| app_name(around, app));
+        let place = grant.app_id.map_or("all apps".to_owned(), |app| app_name(sidebar, app));
         format!("{} of {place}", word_of(grant.role))
     });
-    let told: Vec<String> = grants.collect();
-    if told.is_empty() { "None".to_owned() } else { told.join(", ") }
+    let roles: Vec<String> = grants.collect();
+    if roles.is_empty() { "None".to_owned() } else { roles.join(", ") }
 }
 
 fn state_of(user: &UserDetail) -> &'static str {
@@ -239,7 +239,7 @@ fn state_of(user: &UserDetail) -> &'static str {
     }
 }
 
-fn form(around: &Around, faults: &[Fault], typed: &Fields) -> Markup {
+fn form(sidebar: &Sidebar, faults: &[Fault], typed: &Fields) -> Markup {
     let field_of = |pointer: &str| pointer.split('/').nth(1).map(str::to_owned);
     let own = |id, label, kind| Field {
         id,
@@ -258,7 +258,7 @@ fn form(around: &Around, faults: &[Fault], typed: &Fields) -> Markup {
                 (own("email", "E-mail address", "email").draw())
                 (own("name", "Name", "text").draw())
                 (select("role", "Role", roles::ALL, typed.get("role").unwrap_or("viewer")))
-                (places::field("appId", around, typed.raw("appId"), error_of(faults, "appId", field_of)))
+                (places::field("appId", sidebar, typed.raw("appId"), error_of(faults, "appId", field_of)))
                 div.buttons { button.button.primary type="submit" { "Add user" } }
             }
         }
@@ -281,18 +281,18 @@ impl View<'_> {
         visitor: &Visitor,
         user: UserDetail,
     ) -> Result<Response, AdminError> {
-        let around = Around::instance(console, visitor).await?;
+        let sidebar = Sidebar::instance(console, visitor).await?;
         let link = self.link.as_ref().map(|secret| console.engine.accounts().welcome_url(secret));
         let base = format!("/console/settings/users/{}", user.user_id);
         let content = html! {
             p { a href="/console/settings/users" { "All users" } }
             @if let Some(link) = &link { (told_link(link)) }
             (about(&user, &base, &self.faults))
-            (granted(&user, &base, &around, &self))
+            (granted(&user, &base, &sidebar, &self))
             (entry(&user, &base))
         };
         let kind = if self.faults.is_empty() { Kind::Shown } else { Kind::Unfinished };
-        Ok(instance_page(visitor, &around, PART, kind, self.done, content))
+        Ok(instance_page(visitor, &sidebar, PART, kind, self.done, content))
     }
 }
 
@@ -333,14 +333,14 @@ fn field_in_page(pointer: &str) -> Option<String> {
     Some(if pointer == "/appId" { "new-place" } else { "name" }.to_owned())
 }
 
-fn granted(user: &UserDetail, base: &str, around: &Around, page: &View<'_>) -> Markup {
+fn granted(user: &UserDetail, base: &str, sidebar: &Sidebar, page: &View<'_>) -> Markup {
     let place_error = error_of(&page.faults, "new-place", field_in_page);
     html! {
         section.card {
             h2 { "Roles" }
             @if user.grants.is_empty() { p.muted { "No roles. This user can sign in but has no access." } }
             @for (number, grant) in user.grants.iter().enumerate() {
-                @let place = grant.app_id.map_or("All apps".to_owned(), |app| app_name(around, app));
+                @let place = grant.app_id.map_or("All apps".to_owned(), |app| app_name(sidebar, app));
                 div.row {
                     p.fill { (place) }
                     form.inline method="post" action={ (base) "/role" } {
@@ -363,7 +363,7 @@ fn granted(user: &UserDetail, base: &str, around: &Around, page: &View<'_>) -> M
                         @for (value, words) in roles::ALL { option value=(value) selected[page.typed.get("role") == Some(value)] { (words) } }
                     }
                 }
-                (places::field("new-place", around, page.typed.raw("appId"), place_error))
+                (places::field("new-place", sidebar, page.typed.raw("appId"), place_error))
                 div.buttons { button.button type="submit" { "Add role" } }
             }
         }

@@ -113,7 +113,7 @@ impl Invitations {
                 a.chip href={ (base) "#invitations" } aria-current=[self.state.is_none().then_some("true")] { "All " span.number { (number(self.all())) } }
                 @for state in InvitationState::ALL {
                     a.chip href={ (base) "?state=" (word_of(state)) "#invitations" } aria-current=[(self.state == Some(state)).then_some("true")] {
-                        (told(state)) " " span.number { (number(count(state))) }
+                        (state_label(state)) " " span.number { (number(count(state))) }
                     }
                 }
             }
@@ -151,7 +151,7 @@ fn row(flow: FlowId, may: May, invitation: &Invitation) -> Markup {
                 @match who(&row.invitee) { Some(who) => bdi { (who) }, None => span.muted { "Erased" } }
                 @if let Some(end) = row.times.expires_at.filter(|_| is_open) { p.hint { "until " (day(end)) } }
             }
-            td { span.state { span class={ "dot " (dot(*state)) } {} (told(*state)) } }
+            td { span.state { span class={ "dot " (dot(*state)) } {} (state_label(*state)) } }
             td { (day(row.created_at)) }
             td {
                 div.buttons {
@@ -342,7 +342,7 @@ fn word_of(state: InvitationState) -> &'static str {
     }
 }
 
-fn told(state: InvitationState) -> &'static str {
+fn state_label(state: InvitationState) -> &'static str {
     match state {
         InvitationState::Sent => "Not opened yet",
         InvitationState::Opened => "Opened",

@@ -20,11 +20,11 @@ use sluice_flow::id::FlowId;
 use self::invitations::{Invitations, May, Typed};
 use self::link::Link;
 use super::Console;
-use super::around::{Around, Status};
-use super::frame::{Frame, Place, Tab};
+use super::frame::{Frame, NavItem, Tab};
 use super::reply::{Answer, Kind, Refused};
 use super::request::{At, Fields, Query};
 use super::session::Visitor;
+use super::sidebar::{Sidebar, Status};
 use super::steps;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
@@ -56,9 +56,9 @@ async fn page(
     query: &Fields,
     typed: Typed<'_>,
 ) -> Result<Response, Refused> {
-    let (around, state) = Around::flow(console, visitor, flow).await?;
+    let (sidebar, state) = Sidebar::flow(console, visitor, flow).await?;
     let engine = &console.engine;
-    let app = around.own()?.detail().await?;
+    let app = sidebar.own()?.detail().await?;
     let hosted = engine.hosted(&flow.to_string()).await?.ok();
     let invitations = Invitations::read(&state, query).await?;
     let (app_id, is_living) = (state.flow.app_id, state.flow.archived_at.is_none());
@@ -68,7 +68,7 @@ async fn page(
     };
     let kind = if typed.faults.is_empty() { Kind::Shown } else { Kind::Unfinished };
     let content = html! {
-        (state_note(&around, &state))
+        (state_note(&sidebar, &state))
         @if let Some(hosted) = &hosted {
             (verification_note(&app.row))
             (published(engine.public_url(), &app, hosted, query))
@@ -76,7 +76,7 @@ async fn page(
         (invitations.card(flow, may, hosted.is_some(), &typed))
     };
     let title = format!("Share · {}", state.flow.name);
-    let frame = Frame::new(visitor, &around, Place::Flow(&state, Tab::Share), &title);
+    let frame = Frame::new(visitor, &sidebar, NavItem::Flow(&state, Tab::Share), &title);
     Ok(frame.done(query.get("done")).script("share.js").page(kind, content))
 }
 
@@ -91,11 +91,11 @@ fn published(base: &str, app: &AppDetail, hosted: &HostedFlow, query: &Fields) -
 }
 
 /// What keeps the flow from being answered now, and what to do about it.
-fn state_note(around: &Around, state: &FlowState) -> Markup {
+fn state_note(sidebar: &Sidebar, state: &FlowState) -> Markup {
     let edit = format!("/console/flows/{}/edit", state.flow.flow_id);
     html! {
-        @match Status::of(state, around.now) {
-            Status::Draft => (steps::first_run(around, state, "Publish the flow before you share it.")),
+        @match Status::of(state, sidebar.now) {
+            Status::Draft => (steps::first_run(sidebar, state, "Publish the flow before you share it.")),
             Status::Scheduled => p.note { "This flow is published but not open yet. Its page shows when it opens." },
             Status::Closed => p.note.warn { "This flow is closed and accepts no responses. " a href=(edit) { "Change its schedule" } " to open it again." },
             Status::Archived => p.note.warn { "This flow is archived. It has no page and accepts no responses." },

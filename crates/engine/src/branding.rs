@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use sluice_flow::definition::Fault;
 use sluice_store::AppRow;
 
+use crate::encoded_body::EncodedBody;
 use crate::fault::fault;
-use crate::served::Served;
 
 /// The largest logo, in bytes, before it is written as text.
 pub const LOGO_BYTES_MAX: usize = 64 * 1024;
@@ -74,22 +74,22 @@ impl HostedPatch {
     }
 
     /// What it changes, for the audit log: a picture is only measured.
-    pub(crate) fn told(&self) -> Value {
-        let mut told = serde_json::Map::new();
+    pub(crate) fn to_json(&self) -> Value {
+        let mut to_json = serde_json::Map::new();
         if let Some(color) = &self.accent_color {
-            told.insert("accentColor".into(), json!(color));
+            to_json.insert("accentColor".into(), json!(color));
         }
         if let Some(logo) = &self.logo {
             let bytes = logo.as_deref().and_then(|logo| picture(logo).ok());
-            told.insert(
+            to_json.insert(
                 "logo".into(),
                 json!(bytes.map(|(kind, bytes)| format!("{kind}, {} bytes", bytes.len()))),
             );
         }
         if let Some(protection) = self.spam_protection {
-            told.insert("spamProtection".into(), json!(protection));
+            to_json.insert("spamProtection".into(), json!(protection));
         }
-        told.into()
+        to_json.into()
     }
 
     pub(crate) fn faults(&self) -> Vec<Fault> {
@@ -146,7 +146,7 @@ fn picture(address: &str) -> Result<(&'static str, Vec<u8>), String> {
 
 /// The settings as pages need them.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct Branding {
     pub accent: Option<Accent>,
     pub logo: Option<Logo>,
     /// Whether what looks like a robot is asked to send once more.
@@ -166,10 +166,10 @@ pub struct Logo {
     pub media_type: &'static str,
     /// The beginning of its hash, by which it is named.
     pub name: String,
-    pub served: Served,
+    pub served: EncodedBody,
 }
 
-impl Look {
+impl Branding {
     pub(crate) fn of(app: &AppRow) -> Self {
         let settings = HostedSettings::of(app);
         let logo = settings.logo.as_deref().and_then(|logo| picture(logo).ok());
@@ -178,7 +178,7 @@ impl Look {
             logo: logo.map(|(media_type, bytes)| Logo {
                 media_type,
                 name: blake3::hash(&bytes).to_hex()[..NAME_DIGITS].to_owned(),
-                served: Served::new(bytes),
+                served: EncodedBody::new(bytes),
             }),
             spam_protection: settings.spam_protection,
         }

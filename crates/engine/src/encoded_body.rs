@@ -10,7 +10,7 @@ const GZIP_BYTES_MIN: usize = 512;
 
 /// One immutable body in each form a client can ask for.
 #[derive(Debug, Clone)]
-pub struct Served {
+pub struct EncodedBody {
     pub body: Bytes,
     /// The same, compressed, where that is smaller.
     pub gzip: Option<Bytes>,
@@ -20,7 +20,7 @@ pub struct Served {
     pub gzip_etag: String,
 }
 
-impl Served {
+impl EncodedBody {
     pub fn new(body: Vec<u8>) -> Self {
         let hash = blake3::hash(&body).to_hex();
         let tag = &hash[..24];

@@ -18,13 +18,13 @@ use sluice_store::{StoreError, StoreResult};
 const FAILURES_MAX: usize = 1_000;
 
 /// A bounded cache of what may or may not be there.
-pub(crate) struct Remembered<K, V, W> {
+pub(crate) struct SingleFlightCache<K, V, W> {
     values: Cache<K, Option<Arc<V>>, W>,
     /// The last failure of a key, and when it came.
     failures: Cache<K, (Instant, Arc<StoreError>)>,
 }
 
-impl<K, V, W> Remembered<K, V, W>
+impl<K, V, W> SingleFlightCache<K, V, W>
 where
     K: Eq + Hash + Clone,
     W: Weighter<K, Option<Arc<V>>> + Clone,

@@ -15,7 +15,7 @@ const VERSIONS_PAGE: usize = 200;
 
 /// A question by its id, over all the versions that asked it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedQuestion {
+pub struct HistoricQuestion {
     pub id: String,
     /// The text and the type in the newest version that asks it.
     pub prompt: String,
@@ -28,28 +28,28 @@ pub struct AskedQuestion {
 
 /// The questions of a flow, and its versions.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Asked {
+pub struct QuestionHistory {
     /// In the order in which they first appeared, so that a later version adds to the end.
-    pub questions: Vec<AskedQuestion>,
+    pub questions: Vec<HistoricQuestion>,
     /// Oldest first.
-    pub versions: Vec<AskedVersion>,
+    pub versions: Vec<HistoricVersion>,
 }
 
 /// A published version.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AskedVersion {
+pub struct HistoricVersion {
     pub id: FlowVersionId,
     pub number: u32,
     pub definition: Arc<Definition>,
 }
 
-impl Asked {
-    pub fn version(&self, id: FlowVersionId) -> Option<&AskedVersion> {
+impl QuestionHistory {
+    pub fn version(&self, id: FlowVersionId) -> Option<&HistoricVersion> {
         self.versions.iter().find(|version| version.id == id)
     }
 
     /// The newest version.
-    pub fn newest(&self) -> Option<&AskedVersion> {
+    pub fn newest(&self) -> Option<&HistoricVersion> {
         self.versions.last()
     }
 
@@ -58,7 +58,7 @@ impl Asked {
             definition.questions().iter().filter(|it| it.question_type.is_answerable());
         for question in answerable {
             let (id, shape) = (&question.id, question.question_type.shape());
-            let asked = AskedQuestion {
+            let asked = HistoricQuestion {
                 id: id.clone(),
                 prompt: question.prompt.clone(),
                 question_type: question.question_type.name(),
@@ -66,7 +66,7 @@ impl Asked {
                 last_asked_in: number,
             };
             match self.questions.iter_mut().find(|it| it.id == *id) {
-                Some(known) => *known = AskedQuestion { shape: known.shape.or(shape), ..asked },
+                Some(known) => *known = HistoricQuestion { shape: known.shape.or(shape), ..asked },
                 None => self.questions.push(asked),
             }
         }
@@ -79,7 +79,7 @@ pub(crate) async fn read(
     definitions: &Definitions,
     app: AppId,
     flow: FlowId,
-) -> AdminResult<Asked> {
+) -> AdminResult<QuestionHistory> {
     let mut versions = Vec::new();
     loop {
         let before = versions.last().map(|last: &VersionRow| last.number);
@@ -90,12 +90,12 @@ pub(crate) async fn read(
             break;
         }
     }
-    let mut asked = Asked::default();
+    let mut asked = QuestionHistory::default();
     for version in versions.iter().rev() {
         let definition = definitions.read(version)?;
         asked.add(version.number, &definition);
         let (id, number) = (version.flow_version_id, version.number);
-        asked.versions.push(AskedVersion { id, number, definition });
+        asked.versions.push(HistoricVersion { id, number, definition });
     }
     Ok(asked)
 }

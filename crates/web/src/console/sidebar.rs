@@ -20,20 +20,20 @@ const DAYS_SHOWN: u32 = 14;
 
 /// What is known around a page.
 #[derive(Debug, Clone)]
-pub(super) struct Around {
+pub(super) struct Sidebar {
     /// The first of them.
     pub(super) apps: Vec<AppRow>,
     pub(super) has_more_apps: bool,
     /// The app that the page is in; none on pages about the whole instance.
     own: Option<AppHandle>,
     /// Its newest flows that are not archived.
-    pub(super) flows: Vec<Neighbour>,
+    pub(super) flows: Vec<SidebarFlow>,
     pub(super) now: Timestamp,
 }
 
 /// A flow in the side bar.
 #[derive(Debug, Clone)]
-pub(super) struct Neighbour {
+pub(super) struct SidebarFlow {
     pub(super) flow_id: FlowId,
     pub(super) name: String,
     pub(super) status: Status,
@@ -41,9 +41,9 @@ pub(super) struct Neighbour {
     pub(super) days: Vec<u64>,
 }
 
-impl Around {
+impl Sidebar {
     pub(super) async fn app(console: &Console, visitor: &Visitor, app: AppId) -> AdminResult<Self> {
-        let (mut around, listed) = Self::listed(console, visitor).await?;
+        let (mut sidebar, listed) = Self::listed(console, visitor).await?;
         let own = match listed.into_iter().find(|listed| listed.app_id() == app) {
             Some(listed) => listed,
             None => console.engine.app(&visitor.actor, Scope::Read, app).await?,
@@ -54,21 +54,21 @@ impl Around {
         let mut days: HashMap<FlowId, Vec<u64>> =
             sparks.into_iter().map(|spark| (spark.flow_id, spark.days)).collect();
         let mut of = |flow| days.remove(&flow).unwrap_or_default();
-        let shown = flows.iter().map(|state| around.neighbour(state, of(state.flow.flow_id)));
-        around.flows = shown.collect();
-        around.own = Some(own);
-        Ok(around)
+        let shown = flows.iter().map(|state| sidebar.neighbour(state, of(state.flow.flow_id)));
+        sidebar.flows = shown.collect();
+        sidebar.own = Some(own);
+        Ok(sidebar)
     }
 
-    /// Around a flow, with the flow itself for reading.
+    /// Sidebar a flow, with the flow itself for reading.
     pub(super) async fn flow(
         console: &Console,
         visitor: &Visitor,
         flow: FlowId,
     ) -> AdminResult<(Self, FlowHandle)> {
         let flow = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
-        let around = Self::app(console, visitor, flow.app_id()).await?;
-        Ok((around, flow))
+        let sidebar = Self::app(console, visitor, flow.app_id()).await?;
+        Ok((sidebar, flow))
     }
 
     pub(super) async fn instance(console: &Console, visitor: &Visitor) -> AdminResult<Self> {
@@ -83,8 +83,8 @@ impl Around {
         let has_more_apps = listed.len() > APPS_SHOWN;
         listed.truncate(APPS_SHOWN);
         let apps = listed.iter().map(|app| app.row.clone()).collect();
-        let around = Self { apps, has_more_apps, own: None, flows: Vec::new(), now: engine.now() };
-        Ok((around, listed))
+        let sidebar = Self { apps, has_more_apps, own: None, flows: Vec::new(), now: engine.now() };
+        Ok((sidebar, listed))
     }
 
     /// The app that the page is in, if it is in one.
@@ -97,10 +97,10 @@ impl Around {
         self.own.as_ref().ok_or(AdminError::NotFound(Missing::App))
     }
 
-    fn neighbour(&self, state: &FlowState, days: Vec<u64>) -> Neighbour {
+    fn neighbour(&self, state: &FlowState, days: Vec<u64>) -> SidebarFlow {
         let flow = &state.flow;
         let status = Status::of(state, self.now);
-        Neighbour { flow_id: flow.flow_id, name: flow.name.clone(), status, days }
+        SidebarFlow { flow_id: flow.flow_id, name: flow.name.clone(), status, days }
     }
 }
 
