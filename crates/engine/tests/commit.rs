@@ -99,12 +99,16 @@ async fn closing_stores_what_is_queued_and_takes_no_more() {
     let version = world.publish(flow).await.flow_version_id;
     let view = world.view(&app).await;
     let body = submission(version);
-    // Now the version is in memory, and a submission is queued as soon as it is polled.
     accepted(world.submit(&view, &body).await);
     world.faults.set(Mood::Slow(Duration::from_millis(20)));
+    let commits = || world.faults.commits.load(Ordering::SeqCst);
+    let before = commits();
     let many = futures_util::future::join_all((0..50).map(|_| world.submit(&view, &body)));
+    // All are queued in one go, so when a commit has begun none is still on its way to the queue.
     let close = async {
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        while commits() == before {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         world.engine.close().await;
     };
     let (receipts, ()) = tokio::join!(many, close);
@@ -129,14 +133,20 @@ async fn a_window_that_ends_while_a_submission_queues_refuses_it() {
     world.faults.set(Mood::Slow(Duration::from_millis(60)));
     let body = submission(version);
     let first = world.submit(&view, &body);
+    let first_begins = async || {
+        while world.faults.commits.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
     let late = async {
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        first_begins().await;
         let mut body = submission(version);
         body["answers"]["why"] = json!("late");
         world.submit(&view, &body).await
     };
     let turn = async {
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        first_begins().await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
         world.clock.advance_millis(1_000);
     };
     let (first, late, ()) = tokio::join!(first, late, turn);
