@@ -57,8 +57,8 @@ impl Actor {
         self.grants.iter().any(|grant| grant.app_id.is_none() && grant.holds(scope))
     }
 
-    /// Refuses whoever has nothing to do with the app as if the thing did not exist, so that
-    /// nothing can be learned of other apps; and whoever lacks the scope in it.
+    /// Refuses callers without any grant in the app as if the thing did not exist, so that
+    /// nothing can be learned of other apps; and callers without the scope.
     pub fn need_in(&self, scope: Scope, app: AppId, what: Missing) -> AdminResult<()> {
         if !self.grants.iter().any(|grant| grant.covers(app)) {
             return Err(AdminError::NotFound(what));

@@ -91,7 +91,7 @@ impl LimitsPatch {
 }
 
 impl AppPatch {
-    /// What a change needs besides `write`: whoever shortens retention deletes responses, and
+    /// What a change needs besides `write`: shortening retention deletes responses, and
     /// whoever changes how identities are proven stands beside those who hold the keys. Limits need
     /// `admin` of the instance ([`AppHandle::update`]).
     fn scopes(&self) -> impl Iterator<Item = Scope> {

@@ -7,8 +7,8 @@
 //!
 //! The response's id, and with it the time at which it was received, is given here, just before the
 //! write. So ids follow the order of writing, and a version that stopped accepting while the
-//! submission queued does not get it: such a one comes back as [`CommitOutcome::Stale`], to be judged
-//! anew.
+//! submission queued does not get it: such a one comes back as [`CommitOutcome::Stale`], to be
+//! judged anew.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -3,9 +3,9 @@
 //! A draft may break every rule while it is being written: it is kept as sent, and its faults are
 //! told with it. Only a publish insists.
 //!
-//! Several people, or several tabs, may write at once. Whoever edits says which state they started
-//! from, by its [`tag`](Editing::tag), and is told where another has been saved since; nothing is
-//! merged or overwritten in silence. Whoever saves without a tag, as the admin API does, replaces
+//! Several people, or several tabs, may write at once. An editor sends the state that it started
+//! from, by its [`tag`](Editing::tag), and learns if another was saved since; nothing is
+//! merged or overwritten in silence. A save without a tag, as the admin API does, replaces
 //! what is there.
 
 use serde_json::{Value, json};

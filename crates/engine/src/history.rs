@@ -1,7 +1,7 @@
 //! The versions of a flow with who published them, for those who look back.
 //!
 //! Who it was is in the audit log alone, which has no index by flow. But the entry of a publish is
-//! made in the same breath as the version, and its id tells its time: so a look at the few entries
+//! made in the same breath as the version, and its id holds its time: so a look at the few entries
 //! before that instant finds it. Where an app is changed so quickly that it does not, nobody is
 //! named.
 

@@ -9,7 +9,7 @@ use crate::verify::{Checked, Invalid, Presented, TokenRefused, Verification};
 
 impl Core {
     /// Who the caller is, as far as the app's mode asks: `off` looks at nothing, `observe` counts
-    /// and lets everybody in, `enforce` refuses whoever cannot prove it.
+    /// and accepts everybody, `enforce` refuses identities without proof.
     pub(crate) async fn identify(
         &self,
         app: &AppView,

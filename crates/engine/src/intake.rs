@@ -331,7 +331,7 @@ fn is_to(invitation: &InvitationRow, version: &VersionView) -> bool {
 
 /// What is stored of a submission. This is the boundary of consent: with `collection_only`, nothing
 /// that names the respondent goes further than here: no identity, and no id of an invitation, which
-/// leads to whoever was invited. What a page's address or a tag bore of either was withheld before.
+/// leads to the invited person. What a page's address or a tag bore of either was withheld before.
 fn row_of(
     version: &VersionView,
     submission: &Submission<'_>,

@@ -1,8 +1,8 @@
 //! Invitations as CSV: read from a file of people, and written with their links.
 //!
 //! The first line names the columns, in any order: `userId`, `email`, `expiresAt`. Every faulty
-//! line is told with its number; a column that is not known is a fault, so that a mistyped one is
-//! not silently lost.
+//! line is reported with its number; a column that is not known is a fault, so that a mistyped one
+//! is not silently lost.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! Invitations: a flow assigned to people, each with a personal link that counts once.
 //!
-//! Who is invited is told to administrators and to nobody else: faults name lines and fields, the
+//! Only administrators learn who is invited: faults name lines and fields, the
 //! audit log counts, and neither repeats a user id or an address. What a response does to its
 //! invitation is decided in [`crate::intake`] and by the store, in one transaction with the
 //! response.

@@ -2,7 +2,7 @@
 //!
 //! A watch looks at the store when this process has stored something, and every few seconds all the
 //! same for what other nodes store. Where several write, a response may become visible after one
-//! with a later id; so each look goes back a little, and what was told already is left out. The
+//! with a later id; so each look goes back a little, and what was sent already is left out. The
 //! first look goes back to where the page stands, however long ago that was: a page that nobody
 //! looked at for an hour misses nothing.
 
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Watch {
 
 impl FlowHandle {
     /// Begins a watch over the responses that pass the filter, from those on that came after the
-    /// one named. What came shortly before that one is told as well: it may not have been visible
+    /// one named. What came shortly before that one is sent as well: it may not have been visible
     /// yet when the other was.
     pub async fn watch_responses(
         &self,
@@ -91,8 +91,8 @@ impl FlowHandle {
 }
 
 impl Watch {
-    /// Whether more has come than is told: at first since the one named, and later since this was
-    /// asked. Some are left out then, and whoever wants them reads the list again.
+    /// Whether more has come than was sent: at first since the one named, and later since this was
+    /// asked. Some are left out then, and a client that wants them reads the list again.
     pub fn is_behind(&mut self) -> bool {
         std::mem::take(&mut self.is_behind)
     }
@@ -118,8 +118,8 @@ impl Watch {
         }
     }
 
-    /// What was received from then on and not told yet; and how far back the look came, where it
-    /// found more than it tells. A look that ended because what passes the filter is rare is not
+    /// What was received from then on and not sent yet; and how far back the look came, where it
+    /// found more than it returns. A look that ended because what passes the filter is rare is not
     /// taken for that.
     async fn look(
         &mut self,

@@ -7,7 +7,7 @@
 //! none can be lost, belong to another pair, or be older than what it speaks of. The price is one
 //! reading of what is there, which is far quicker than the writing was.
 //!
-//! Each function tells `progress` of every page how many records it had. Deliberately absent:
+//! Each function reports the records of every page to `progress`. Deliberately absent:
 //! moving while the source is written to. It is noticed, not made to work.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Counting anew by an operator's wish: after a release that could not count, or after rows were
+//! Rebuilds counts on demand: after a release that could not count, or after rows were
 //! changed by hand.
 //!
 //! It goes by the store alone, flow by flow and day by day, while servers run on it.

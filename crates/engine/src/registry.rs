@@ -307,8 +307,8 @@ impl Registry {
             if was_away {
                 tracing::info!("the change feed is read again");
             }
-            // Whoever answers now may have lost what was seen before: a standby that was behind, or
-            // a backup. Then positions cannot be compared, and everything is read anew.
+            // The server that answers now may have lost what was seen before: a standby that was
+            // behind, or a backup. Then positions cannot be compared, and everything is read again.
             if was_away || changes.position < position {
                 self.forget_all();
             } else if changes.position > position {

@@ -1,9 +1,9 @@
 //! One value of a cache: found, or loaded once for all who wait for it.
 //!
-//! A load that succeeds is everybody's at once. One that fails is everybody's, too: whoever came
-//! while it was under way gets the same failure. Otherwise they would try in turn, each for a whole
-//! deadline of a store that hangs, and the last would wait for the sum of them. Whoever comes later
-//! tries anew.
+//! A load that succeeds is everybody's at once. One that fails is everybody's, too: every caller
+//! that came while it was under way gets the same failure. Otherwise they would try in turn, each
+//! for a whole deadline of a store that hangs, and the last would wait for the sum of them. A later
+//! caller tries again.
 
 use std::fmt;
 use std::hash::Hash;

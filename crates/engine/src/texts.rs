@@ -2,8 +2,8 @@
 //! newest as they are.
 //!
 //! There are no counts of words. They are read from the newest responses of the days asked for, a
-//! fixed number of them, so that it costs the same whatever the flow has; whoever shows them says
-//! so.
+//! fixed number of them, so that it costs the same whatever the flow has; a page that shows them
+//! says so.
 
 use std::collections::HashMap;
 

@@ -49,7 +49,8 @@ async fn collection_only_keeps_no_identity() {
     body["identities"] = json!([{"type": "userId", "value": "canary-7"}]);
     let first = accepted(world.submit_with_key(&view, &body, "k").await).response_id;
     assert_eq!(world.stored(flow).await[0].identities, None);
-    // The digest that tells a retry from another submission does not depend on the identity either.
+    // The digest that distinguishes a retry from another submission does not depend on the identity
+    // either.
     body["identities"] = json!([]);
     let again = accepted(world.submit_with_key(&view, &body, "k").await);
     assert_eq!((again.response_id, again.replayed), (first, true));

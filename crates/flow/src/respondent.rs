@@ -8,7 +8,7 @@
 //!   there is room, so that a stranger cannot fill a profile without end;
 //! - what belongs to one profile is never moved to another.
 //!
-//! Deliberately absent: merging two profiles. Whoever sends the userId of one person and the
+//! Deliberately absent: merging two profiles. A client that sends the userId of one person and the
 //! address of another would otherwise decide that they are the same.
 
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 //!
 //! YAML is read into the same values as JSON. Where it has its own idea of a value (`label: 2024`
 //! is a number, `label: on` is not what it looks like everywhere), the author's intent is not
-//! guessed: the fault stays, and says that quotes would mend it.
+//! guessed: the fault stays, and says that quotes would fix it.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -89,8 +89,8 @@ impl FlowFile {
                 Value::Bool(flag) => ("true or false", flag.to_string()),
                 _ => return None,
             };
-            let mends = self.is_yaml && self.passes_with_text(&fault.pointer, &quoted);
-            mends.then(|| {
+            let fixes = self.is_yaml && self.passes_with_text(&fault.pointer, &quoted);
+            fixes.then(|| {
                 format!(" (YAML reads this as {kind}; in quotes, \"{quoted}\", it is a text)")
             })
         });

@@ -3,7 +3,7 @@
 //!
 //! Both hold one key, or several while they are rotated: the first seals, all of them open. The
 //! file is made at first start, for its owner alone; one that others may read is refused. It is
-//! read anew whenever it is needed, so that a server that runs sees a rotation.
+//! read again whenever it is needed, so that a server that runs sees a rotation.
 
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -177,7 +177,7 @@ pub(crate) fn replace(path: &Path, keys: &[MasterKey]) -> io::Result<()> {
     sync_folder(path)
 }
 
-/// Whoever could read the file can read the one that takes its place: a rotation may be root's
+/// Users who could read the file can read its replacement: a rotation may be root's
 /// work, and the server another user's.
 #[cfg(unix)]
 fn keep_owner(before: &Path, after: &Path) -> io::Result<()> {

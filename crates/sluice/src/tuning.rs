@@ -1,7 +1,7 @@
 //! How the server uses PostgreSQL: how many connections, how long it waits, whether it listens.
 //!
-//! These mean nothing to the embedded store, which is refused with them: whoever sets one expects
-//! it to do something.
+//! These mean nothing to the embedded store, which is refused with them: an operator who sets one
+//! expects it to do something.
 
 use std::time::Duration;
 

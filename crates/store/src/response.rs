@@ -105,9 +105,9 @@ pub(crate) fn text_columns() -> impl Iterator<Item = &'static str> {
 }
 
 impl ResponseRow {
-    /// The digest that tells a retry from another submission: of the app, the version and every
-    /// field that the client sent. Ids that the server made are not in it, nor is whether a token
-    /// proved the identities: a retry may arrive after the token has expired.
+    /// The digest that distinguishes a retry from another submission: of the app, the version and
+    /// every field that the client sent. Ids that the server made are not in it, nor is whether a
+    /// token proved the identities: a retry may arrive after the token has expired.
     ///
     /// It is made here because an erasure, which removes identities, replaces it in the same
     /// transaction.

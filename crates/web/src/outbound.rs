@@ -1,9 +1,9 @@
 //! The way out: fetching key sets from addresses that administrators name.
 //!
-//! Whoever may name an address must not reach by it what only this machine can reach. So every
-//! address that a name resolves to is looked at, as are addresses that stand in the URL themselves,
-//! and only public ones are connected to, unless the operator has allowed their network. There are
-//! no redirects and no proxies, and time and size are bounded.
+//! Someone who may name an address must not use it to reach what only this machine can reach. So
+//! every address that a name resolves to is looked at, as are addresses that stand in the URL
+//! themselves, and only public ones are connected to, unless the operator has allowed their
+//! network. There are no redirects and no proxies, and time and size are bounded.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;

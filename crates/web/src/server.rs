@@ -2,7 +2,7 @@
 //!
 //! `axum::serve` sets no timer, so a client that never finishes its headers would hold its
 //! connection for ever. Here every phase has an end: the first bytes ([`Guarded`]), the headers
-//! (hyper's own timer), the body (read by whoever wants it), and a reply that nobody reads
+//! (hyper's own timer), the body (read by the handler), and a reply that nobody reads
 //! ([`Guarded`] for the socket, [`Activity`] for the streams of HTTP/2, which also closes
 //! connections that stay idle). One address has a limited number of connections ([`Addresses`]).
 

@@ -1,7 +1,7 @@
 //! The people of one app: what its owners may see and change of them, and no more.
 //!
 //! They see who can get at the app and by which role, not what else these people have. They add
-//! somebody who is a user already. Users are made by owners of the instance alone: whoever makes
+//! somebody who is a user already. Only owners of the instance create users: whoever creates
 //! one holds the link that sets their password, and with it all that others give to that address
 //! later.
 

@@ -1,7 +1,7 @@
 //! People of the console: users with roles, and their sessions.
 //!
 //! Reading order: `role` (what a role may do), `change` (how users are written), `users` (made,
-//! changed, reset by whoever holds the instance), `members` (the people of one app, by its owners),
+//! changed, reset by an owner of the instance), `members` (the people of one app, by its owners),
 //! `password` (its rule, and the work of a hash), `links` (the first password), `sessions` (who is
 //! signed in), `own_sessions` (a user's list of them, and confirming who one is), `second_factor`
 //! with `totp` (codes after the password), `subjects` (by way of an OpenID provider).
@@ -10,8 +10,8 @@
 //! session is the proof. What others do with users are methods of handles.
 //!
 //! What is decided on users and grants is written at their revision, so that two who take away the
-//! last but one owner at once do not take away the last. A session is looked at anew with each
-//! request: whoever is disabled, or whose token is revoked, is out at once, on every node.
+//! last but one owner at once do not take away the last. A session is checked again with each
+//! request: a disabled user or a revoked token is signed out at once, on every node.
 
 mod accounts;
 mod change;

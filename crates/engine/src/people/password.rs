@@ -1,8 +1,8 @@
 //! Passwords: the rule they follow, and the work that a guess costs.
 //!
 //! A hash takes 19 MiB and some tens of milliseconds, by design. So it runs on a blocking thread,
-//! few at once; whoever waits too long is told so. A name that nobody has costs as much as one that
-//! somebody has.
+//! few at once; a caller that waits too long gets an error. A name that nobody has costs as much as
+//! one that somebody has.
 
 use std::sync::Arc;
 use std::time::Duration;

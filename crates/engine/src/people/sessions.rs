@@ -1,7 +1,7 @@
 //! Sessions of the console: begun at sign-in, over after twelve idle hours or a week.
 //!
 //! A session is known by 256 random bits, of which the store has the hash. It slides, but is
-//! written at most once a minute. Whoever signs in sweeps some of what is over, so that the table
+//! written at most once a minute. Each sign-in deletes some expired rows, so that the table
 //! stays as long as it is used.
 
 use serde_json::json;
@@ -227,7 +227,7 @@ fn new_row(secret: &Secret, holder: Holder, now: Timestamp) -> SessionRow {
     }
 }
 
-/// A token as it is known by whoever has the session's secret, and by nobody who has the database
+/// A token as known by the holder of the session's secret, and by nobody who has the database
 /// alone.
 fn fingerprint(token: &TokenHash, secret: &str) -> TokenHash {
     let mut hash = Sha256::new();

@@ -264,7 +264,7 @@ async fn must_leave_an_owner(core: &Core, user: &User) -> AdminResult<()> {
         let users = core.store.list_users(None, Page { after, limit: PAGE_USERS }).await?;
         let Some(last) = users.last() else { break };
         after = Some(last.row.user_id);
-        // Whoever has never set a password, nor come from a provider, may never come.
+        // A user who never set a password or signed in through a provider may never sign in.
         let can_come = |it: &User| it.row.password.is_some() || it.row.subject.is_some();
         let another = |it: &User| it.row.user_id != user.row.user_id && is_owner(it);
         if users.iter().any(|it| another(it) && can_come(it)) {

@@ -1,10 +1,10 @@
 //! Key sets that others publish, by their address: fetched when needed, kept for a while.
 //!
-//! A key that is known and fresh is never waited for: a set in use is fetched anew in the
+//! A key that is known and fresh is never waited for: a set in use is fetched again in the
 //! background before it goes stale. A set past its time is fetched on the way, and used further
 //! only where that fails: from then on nobody waits for a publisher that is away, which is tried
 //! again in the background. An unknown `kid` makes one fetch for all who wait, and not another one
-//! soon after. A fetch is nobody's own: it goes on when whoever asked for it has hung up.
+//! soon after. A fetch is nobody's own: it continues when its caller is gone.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -197,7 +197,7 @@ impl Verifying {
         let mut failed = Checked::Invalid(Invalid::KeyUnknown);
         for key in &verification.keys {
             let checked = match &key.material {
-                // A name must be right where there is one, and may be missing where it tells
+                // A name must be right where there is one, and may be missing where it indicates
                 // nothing.
                 Material::Key(_) | Material::Closed if kid.map_or(!alone, |kid| kid != key.kid) => {
                     continue;

@@ -3,7 +3,7 @@
 //!
 //! Three parts of unpadded base64url, two of them JSON objects in which no name occurs twice. A
 //! header that names a key or an address of one (`jwk`, `jku`, `x5c`, `x5u`) or demands an
-//! extension (`crit`) is refused and not ignored: whoever sent it counts on somebody heeding it.
+//! extension (`crit`) is refused and not ignored: its sender relies on it.
 
 use std::collections::BTreeMap;
 use std::fmt;

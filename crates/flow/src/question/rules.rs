@@ -76,7 +76,7 @@ pub(crate) enum Comparable<'q> {
 }
 
 impl Comparable<'_> {
-    /// The name by which the editor's script tells them apart.
+    /// The name by which the editor's script distinguishes them.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Never => "never",

@@ -2,7 +2,7 @@
 //!
 //! The old key is known until nothing needs it any more, so that a rotation that was cut short is
 //! simply run again. With a file all of it is done here; with the variable, which other nodes have,
-//! too, their operator does it in steps that this command tells.
+//! too, their operator does it in steps that this command prints.
 
 use std::path::Path;
 use std::sync::Arc;

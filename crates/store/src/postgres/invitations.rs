@@ -1,7 +1,7 @@
 //! Invitations: made, moved forward, completed by responses, read.
 //!
-//! Whoever completes invitations locks their rows first, app by app and in the order of their ids,
-//! and before it takes any idempotency key: so two batches never wait for each other.
+//! Code that completes invitations locks their rows first, app by app and in the order of their
+//! ids, and before it takes any idempotency key: so two batches never wait for each other.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;

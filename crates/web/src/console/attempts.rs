@@ -1,7 +1,7 @@
 //! How often somebody may try to sign in: from one address, from one organisation, and to one
 //! account.
 //!
-//! Of version 6 an address is a /64, which is a household; whoever is given a /48 has 65,536 of
+//! Of version 6 an address is a /64, which is a household; a /48 has 65,536 of
 //! these, so these are counted together as well, with more room. Beginning to sign in at an OpenID
 //! provider is counted apart from coming back from there, so that one sign-in is not two attempts.
 //!
@@ -25,8 +25,8 @@ use crate::client::{KeyedLimiter, Peer, Proxies, Senders, neighbourhood, organis
 /// So many attempts at once to one account from one address, and then one in so many seconds.
 const ACCOUNT_BURST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 const ACCOUNT_PAUSE: Duration = Duration::from_secs(30);
-/// And from all addresses together. It is wide, since whoever can use it up locks somebody else
-/// out.
+/// And from all addresses together. It is wide, since an attacker who uses it up locks somebody
+/// else out.
 const EVERYWHERE_BURST: NonZeroU32 = NonZeroU32::MIN.saturating_add(199);
 const EVERYWHERE_PAUSE: Duration = Duration::from_secs(5);
 

@@ -1,4 +1,4 @@
-//! The frame around every page: the head, the brand, what the script is told, and the policy of the
+//! The frame around every page: the head, the brand, the data for the script, and the policy of the
 //! page.
 //!
 //! Nothing comes from elsewhere: the style stands in the page, the script and the logo come from

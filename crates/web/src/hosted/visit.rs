@@ -1,5 +1,6 @@
 //! A request to a page, as far as every page needs it: the flow, the parameters, the reader's
-//! language, and who the token says is calling. Whoever may not go on gets the page that says why.
+//! language, and who the token says is calling. A visitor who may not continue gets a page with the
+//! reason.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What happened day by day, in as many parts as can be told apart: days, weeks from Monday, or
+//! What happened day by day, in as many parts as can be distinguished: days, weeks from Monday, or
 //! months.
 
 use super::calendar::Date;

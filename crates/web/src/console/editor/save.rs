@@ -1,5 +1,5 @@
-//! Saves the draft for the script: what was stored is told by its tag, and what overtook it is sent
-//! along.
+//! Saves the draft for the script: the reply names what was stored by its tag, and what overtook it
+//! is sent along.
 
 use std::sync::Arc;
 

@@ -147,8 +147,9 @@ impl Provider {
         &self.options.client_id
     }
 
-    /// What the provider publishes: asked for once an hour, by one for all who wait. Whoever knows
-    /// an older answer does not wait, and a failure is one for all who come within some seconds.
+    /// What the provider publishes: cached for an hour; concurrent callers share one fetch. A
+    /// caller that knows an older answer does not wait, and a failure is one for all who come
+    /// within some seconds.
     pub(super) async fn found(&self) -> Result<Arc<ProviderMetadata>, String> {
         if let Some(cached) = self.known(|known| known.cached(Instant::now())) {
             return cached;

@@ -1,7 +1,7 @@
 //! Arrivals, told to a page as they come: a stream of events, each one row of the table.
 //!
-//! Before anything is told, it is asked whether the visitor is still signed in and may still see
-//! the flow; whoever is not is told nothing more. A stream ends by itself after some minutes, and
+//! Before anything is sent, it checks whether the visitor is still signed in and may still see
+//! the flow; otherwise it sends nothing more. A stream ends by itself after some minutes, and
 //! the browser asks again. All streams end when the server stops.
 
 use std::convert::Infallible;
