@@ -7,10 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_store::{Store, StoreError, StoreResult};
+use sluice_store::{Store, StoreResult};
 use tokio::sync::watch;
 
 use crate::clock::Clock;
+use crate::upkeep::goes_on_after;
 
 /// From the start of the process to the first look, and between two looks.
 const FIRST_LOOK: Duration = Duration::from_secs(20);
@@ -30,13 +31,10 @@ impl Blocks {
     pub(crate) async fn run(self: Arc<Self>) {
         tokio::time::sleep(FIRST_LOOK).await;
         loop {
-            if let Err(error) = self.look().await {
-                let source = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::warn!(%error, source, "no blocks were made; it is tried again");
-                if matches!(error, StoreError::Unknown(_) | StoreError::Closed) {
-                    self.lost.send_replace(true);
-                    return;
-                }
+            if let Err(error) = self.look().await
+                && !goes_on_after(&error, "the skip index was not built", &self.lost)
+            {
+                return;
             }
             tokio::time::sleep(INTERVAL).await;
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use sluice_store::{Store, StoreResult};
 use tokio::sync::watch;
 
-use crate::retention::is_the_end;
+use crate::upkeep::goes_on_after;
 
 /// Between two looks whether anything was stored.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -40,13 +40,10 @@ impl Counting {
                 continue;
             }
             idle_looks = 0;
-            if let Err(error) = self.compact().await {
-                let source = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::warn!(%error, source, "counts were not put together; it is tried again");
-                if is_the_end(&error) {
-                    self.lost.send_replace(true);
-                    return;
-                }
+            if let Err(error) = self.compact().await
+                && !goes_on_after(&error, "counts were not compacted", &self.lost)
+            {
+                return;
             }
         }
     }

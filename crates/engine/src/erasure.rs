@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, Notify, watch};
 use crate::audit_action::AuditAction;
 use crate::clock::Clock;
 use crate::ids::Ids;
-use crate::retention::is_the_end;
+use crate::upkeep::{goes_on_after, is_the_end};
 
 /// Identities, and responses, consents and invitations together, that one transaction takes:
 /// submissions wait for it.
@@ -49,13 +49,10 @@ pub(crate) struct Erasures {
 impl Erasures {
     pub(crate) async fn run(self: Arc<Self>) {
         loop {
-            if let Err(error) = self.finish().await {
-                let source = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::warn!(%error, source, "an erasure was not finished; it is tried again");
-                if is_the_end(&error) {
-                    self.lost.send_replace(true);
-                    return;
-                }
+            if let Err(error) = self.finish().await
+                && !goes_on_after(&error, "an erasure was not finished", &self.lost)
+            {
+                return;
             }
             // Either way there may be something to do.
             let _waited = tokio::time::timeout(INTERVAL, self.left.notified()).await;

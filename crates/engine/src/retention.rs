@@ -11,8 +11,8 @@ use serde_json::json;
 use sluice_flow::id::{AppId, AuditId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, At, AuditRow, Change, Expiry, ExpiryPlace, Next, Page, PeopleWrite, Store, StoreError,
-    StoreResult, Write,
+    App, At, AuditRow, Change, Expiry, ExpiryPlace, Next, Page, PeopleWrite, Store, StoreResult,
+    Write,
 };
 use tokio::sync::watch;
 
@@ -20,6 +20,7 @@ use crate::audit_action::AuditAction;
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
+use crate::upkeep::{goes_on_after, is_the_end};
 
 /// The longest that an app can ask for, in days: a hundred years.
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
@@ -62,13 +63,10 @@ impl Retention {
     pub(crate) async fn run(self: Arc<Self>) {
         tokio::time::sleep(FIRST_LOOK).await;
         loop {
-            if let Err(error) = self.look().await {
-                let source = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::warn!(%error, source, "retention was not enforced; it is tried again");
-                if is_the_end(&error) {
-                    self.lost.send_replace(true);
-                    return;
-                }
+            if let Err(error) = self.look().await
+                && !goes_on_after(&error, "retention was not enforced", &self.lost)
+            {
+                return;
             }
             tokio::time::sleep(INTERVAL).await;
         }
@@ -183,9 +181,4 @@ impl Retention {
             detail: detail.to_string(),
         }
     }
-}
-
-/// After this nothing more is written.
-pub(crate) fn is_the_end(error: &StoreError) -> bool {
-    matches!(error, StoreError::Unknown(_) | StoreError::Closed)
 }

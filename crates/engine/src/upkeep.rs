@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use sluice_store::{StoreError, StoreResult};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::blocks::Blocks;
@@ -53,5 +54,68 @@ impl Upkeep {
     /// Finishes now the erasures that were cut short.
     pub async fn finish_erasures(&self) -> Result<(), StoreError> {
         self.erasures.finish().await
+    }
+}
+
+/// After this nothing more is written.
+pub(crate) fn is_the_end(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unknown(_) | StoreError::Closed)
+}
+
+/// Whether a task is to try again after this error. A store that was closed is no fault: the
+/// process is stopping, and what is left is done after the next start.
+pub(crate) fn goes_on_after(error: &StoreError, what: &str, lost: &watch::Sender<bool>) -> bool {
+    if !matches!(error, StoreError::Closed) {
+        let source = std::error::Error::source(error).map(ToString::to_string);
+        tracing::warn!(%error, source, "{what}");
+    }
+    if is_the_end(error) {
+        lost.send_replace(true);
+        return false;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_store_that_was_closed_is_not_reported_as_a_fault() {
+        let cases = [
+            (StoreError::Closed, false, false),
+            (StoreError::Unknown("lost".into()), false, true),
+            (StoreError::Failed("away".into()), true, true),
+        ];
+        for (error, goes_on, is_reported) in cases {
+            let lines = Lines::default();
+            let writer = lines.clone();
+            let subscriber =
+                tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+            let lost = watch::Sender::new(false);
+            let went_on = tracing::subscriber::with_default(subscriber, || {
+                goes_on_after(&error, "it was not finished", &lost)
+            });
+            assert_eq!(went_on, goes_on, "{error}");
+            assert_eq!(*lost.borrow(), !goes_on, "{error}");
+            let said = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+            assert_eq!(said.contains("it was not finished"), is_reported, "{said}");
+        }
     }
 }
