@@ -10,7 +10,7 @@ import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const SCRIPTS = `${ROOT}/crates/web/src/console/assets/script/editor`;
+const SCRIPTS = `${ROOT}/crates/console/src/assets/script/editor`;
 const { inWords } = await import(`${SCRIPTS}/words.js`);
 const { know } = await import(`${SCRIPTS}/types.js`);
 

@@ -106,8 +106,7 @@ mod tests {
         for (error, goes_on, is_reported) in cases {
             let lines = Lines::default();
             let writer = lines.clone();
-            let subscriber =
-                tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+            let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
             let lost = watch::Sender::new(false);
             let went_on = tracing::subscriber::with_default(subscriber, || {
                 goes_on_after(&error, "it was not finished", &lost)

@@ -134,7 +134,7 @@ Examples:
   sluice serve
   sluice serve --listen 0.0.0.0:8080 --data /var/lib/sluice --no-demo
   sluice serve --listen 127.0.0.1:0         any free port; the first line printed names it
-  SLUICE_ADMIN_TOKEN=… sluice serve --log info,sluice_web=debug --log-format json
+  SLUICE_ADMIN_TOKEN=… sluice serve --log info,sluice_api=debug --log-format json
 
 A configuration file (sluice.toml):
   listen = \"0.0.0.0:8080\"

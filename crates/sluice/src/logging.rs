@@ -14,7 +14,7 @@ pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {
     let filter: Targets = filter.parse().map_err(|error| {
         Failure::usage(
             format!("the log filter {filter:?} cannot be read: {error}"),
-            "write a level (error, warn, info, debug, trace), or pairs such as info,sluice_web=debug",
+            "write a level (error, warn, info, debug, trace), or pairs such as info,sluice_api=debug",
         )
     })?;
     let coloured = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();

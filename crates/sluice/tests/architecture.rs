@@ -49,11 +49,6 @@ fn sql_libraries_are_named_only_in_the_store() {
 }
 
 #[test]
-fn sibling_transports_do_not_import_one_another() {
-    check(rules::sibling_transport_import);
-}
-
-#[test]
 fn question_types_are_named_only_in_their_table() {
     check(rules::question_type_outside_table);
 }
@@ -121,14 +116,14 @@ fn sample(rule: fn(&Source) -> Vec<String>, path: &str, text: &str, offences: us
 fn the_status_code_rule_can_fail() {
     let rule = rules::status_code_outside_reply;
     let naming = "//! x\nuse http::StatusCode;\n";
-    sample(rule, "crates/web/src/public.rs", naming, 1);
-    sample(rule, "crates/web/src/reply.rs", naming, 0);
-    sample(rule, "crates/web/src/trpc/envelope.rs", naming, 0);
-    sample(rule, "crates/web/tests/public.rs", naming, 0);
-    sample(rule, "crates/web/src/public.rs", "//! x\n// no StatusCode here\n", 0);
+    sample(rule, "crates/api/src/public.rs", naming, 1);
+    sample(rule, "crates/http/src/reply.rs", naming, 0);
+    sample(rule, "crates/api/src/trpc/envelope.rs", naming, 0);
+    sample(rule, "crates/api/tests/public.rs", naming, 0);
+    sample(rule, "crates/api/src/public.rs", "//! x\n// no StatusCode here\n", 0);
     let in_test = "//! x\n#[cfg(test)]\nmod tests {\n    use http::StatusCode;\n}\n";
-    sample(rule, "crates/web/src/public.rs", in_test, 0);
-    sample(rule, "crates/web/src/public.rs", &format!("{in_test}fn f() -> StatusCode {{}}\n"), 1);
+    sample(rule, "crates/api/src/public.rs", in_test, 0);
+    sample(rule, "crates/api/src/public.rs", &format!("{in_test}fn f() -> StatusCode {{}}\n"), 1);
 }
 
 #[test]
@@ -156,32 +151,15 @@ fn the_backend_rule_can_fail() {
 }
 
 #[test]
-fn the_sibling_rule_can_fail() {
-    let rule = rules::sibling_transport_import;
-    for import in [
-        "use crate::admin::Scope;",
-        "use super::super::admin::Scope;",
-        "use crate::{\n    admin::Scope,\n    reply,\n};",
-        "use crate::{reply, admin};",
-        "fn f() { crate::admin::f() }",
-    ] {
-        sample(rule, "crates/web/src/trpc/batch.rs", &format!("//! x\n{import}\n"), 1);
-        sample(rule, "crates/web/src/admin/apps.rs", &format!("//! x\n{import}\n"), 0);
-        sample(rule, "crates/web/src/lib.rs", &format!("//! x\n{import}\n"), 0);
-    }
-    sample(rule, "crates/web/src/public.rs", "//! x\nuse crate::reply::admin_of;\n", 0);
-}
-
-#[test]
 fn the_table_rules_can_fail() {
     let (types, generations) =
         (rules::question_type_outside_table, rules::generation_outside_table);
     let naming = "//! x\nfn f() { matches!(kind, QuestionType::Nps(_)) }\n";
-    sample(types, "crates/web/src/hosted/form.rs", naming, 1);
+    sample(types, "crates/hosted/src/form.rs", naming, 1);
     sample(types, "crates/flow/src/question/types/nps.rs", naming, 0);
     sample(types, "crates/web/tests/hosted/form.rs", naming, 0);
     let using = "//! x\nfn f() { QuestionType::NAMES; QuestionType::blank(name) }\n";
-    sample(types, "crates/web/src/hosted/form.rs", using, 0);
+    sample(types, "crates/hosted/src/form.rs", using, 0);
     let naming = "//! x\nfn f() { render(Generation::G4) }\n";
     sample(generations, "crates/engine/src/registry.rs", naming, 1);
     sample(generations, "crates/flow/src/payload/g4.rs", naming, 0);
@@ -216,6 +194,10 @@ fn the_import_table_can_be_broken() {
         ("sluice-engine", "http"),
         ("sluice-engine", "rusqlite"),
         ("sluice-web", "sluice-store"),
+        ("sluice-http", "sluice-api"),
+        ("sluice-hosted", "sluice-console"),
+        ("sluice-console", "sluice-admin"),
+        ("sluice-api", "sluice-admin"),
         ("sluice", "axum"),
         ("sluice-newcomer", "serde"),
     ];

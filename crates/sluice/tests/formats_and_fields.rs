@@ -4,7 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[path = "architecture/source.rs"]
-#[expect(dead_code, reason = "the other rules use the rest of it")]
 mod source;
 mod support;
 

@@ -17,20 +17,23 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use http::{Method, Request};
+use sluice_admin::openapi;
+use sluice_api::public::Reads;
+use sluice_api::trpc::Transport;
+use sluice_api::{public, trpc};
+use sluice_console::{Console, ConsoleOptions};
 use sluice_engine::Engine;
+use sluice_hosted::{Hosted, HostedOptions, Previews};
+use sluice_http::access::key_and_rest;
+use sluice_http::client::{Peer, Proxies};
+use sluice_http::exchange::{Begun, Exchange};
+use sluice_http::rate::AddressLimit;
+use sluice_http::server::Site;
+use sluice_http::{Limits, reply};
 use tower::{BoxError, Service};
 
-use crate::access::key_and_rest;
-use crate::client::{Peer, Proxies};
-use crate::console::{Console, ConsoleOptions};
-use crate::exchange::{Begun, Exchange};
+use crate::health;
 use crate::health::MetricsAccess;
-use crate::hosted::{Hosted, HostedOptions, Previews};
-use crate::public::Reads;
-use crate::rate::AddressLimit;
-use crate::server::Site;
-use crate::trpc::Transport;
-use crate::{Limits, admin, console, health, hosted, openapi, public, reply, trpc};
 
 /// The whole service over one engine. Cloning gives another handle on the same one.
 #[derive(Clone)]
@@ -100,22 +103,25 @@ impl App {
             .merge(public::router(Arc::clone(&reads)))
             .merge(health::router(Arc::clone(&engine), metrics))
             .merge(openapi::router())
-            .nest(admin::BASE, admin::router(Arc::clone(&engine), Proxies(proxies.clone())))
+            .nest(
+                sluice_admin::BASE,
+                sluice_admin::router(Arc::clone(&engine), Proxies(proxies.clone())),
+            )
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(of_reads.clone());
         let calls = trpc::router(Arc::clone(&transport)).layer(of_trpc.clone());
         let pages = Arc::new(Hosted::new(Arc::clone(&engine), limits, options, addresses));
         let previews = Arc::new(Previews(Arc::clone(&pages)));
-        let pages = hosted::router(pages)
+        let pages = sluice_hosted::router(pages)
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
             .layer(
-                Exchange::new(Arc::clone(&engine), hosted::failed)
+                Exchange::new(Arc::clone(&engine), sluice_hosted::failed)
                     .with_timeout(limits.request_timeout),
             );
         let console = Console::new(Arc::clone(&engine), console, proxies, previews);
         let console = Arc::new(console);
-        let desk = console::router(Arc::clone(&console)).layer(
-            Exchange::new(Arc::clone(&engine), console::failed)
+        let desk = sluice_console::router(Arc::clone(&console)).layer(
+            Exchange::new(Arc::clone(&engine), sluice_console::failed)
                 .with_timeout(limits.request_timeout),
         );
         let router = documents.merge(calls).merge(pages).merge(desk);

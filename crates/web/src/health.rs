@@ -19,12 +19,11 @@ use http::{HeaderMap, Request};
 use hyper::body::Incoming;
 use sha2::{Digest, Sha256};
 use sluice_engine::{Engine, StoreError};
+use sluice_http::Limits;
+use sluice_http::exchange::Exchange;
+use sluice_http::reply::{self, Refusal};
+use sluice_http::server::Site;
 use tower::Service;
-
-use crate::Limits;
-use crate::exchange::Exchange;
-use crate::reply::{self, Refusal};
-use crate::server::Site;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

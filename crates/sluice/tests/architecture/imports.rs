@@ -11,11 +11,28 @@ use super::source::root;
 /// One row: a crate, the crates of ours that it may import, and outsiders that it must not.
 type Row = (&'static str, &'static [&'static str], &'static [&'static [&'static str]]);
 
-const TABLE: [Row; 5] = [
+/// A transport imports what all transports share, and no other transport.
+const TRANSPORT: &[&str] = &["sluice-flow", "sluice-engine", "sluice-http"];
+const WEB: &[&str] = &[
+    "sluice-flow",
+    "sluice-engine",
+    "sluice-http",
+    "sluice-api",
+    "sluice-admin",
+    "sluice-hosted",
+    "sluice-console",
+];
+
+const TABLE: [Row; 10] = [
     ("sluice-flow", &[], &[HTTP, SQL, IO]),
     ("sluice-store", &["sluice-flow"], &[HTTP]),
     ("sluice-engine", &["sluice-flow", "sluice-store"], &[HTTP, SQL]),
-    ("sluice-web", &["sluice-flow", "sluice-engine"], &[SQL]),
+    ("sluice-http", &["sluice-flow", "sluice-engine"], &[SQL]),
+    ("sluice-api", TRANSPORT, &[SQL]),
+    ("sluice-admin", TRANSPORT, &[SQL]),
+    ("sluice-hosted", TRANSPORT, &[SQL]),
+    ("sluice-console", TRANSPORT, &[SQL]),
+    ("sluice-web", WEB, &[SQL]),
     ("sluice", &["sluice-flow", "sluice-store", "sluice-engine", "sluice-web"], &[AXUM, SQL]),
 ];
 

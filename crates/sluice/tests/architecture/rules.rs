@@ -5,9 +5,6 @@ use super::source::Source;
 /// The longest file that still reads in one sitting.
 const FILE_LINES_MAX: usize = 500;
 
-/// Transports of `crates/web`: each is reachable from `lib.rs` alone.
-const TRANSPORTS: [&str; 5] = ["public", "trpc", "hosted", "console", "admin"];
-
 /// Names that say nothing about what a module holds.
 const VAGUE: [&str; 6] = ["util", "utils", "common", "helper", "helpers", "misc"];
 
@@ -30,19 +27,6 @@ pub(crate) fn backend_outside_its_module(source: &Source) -> Vec<String> {
 pub(crate) fn sql_outside_store(source: &Source) -> Vec<String> {
     let may = source.path.starts_with("crates/store/");
     unless(!source.ships() || may, || source.lines_naming(&["rusqlite", "tokio_postgres"]))
-}
-
-pub(crate) fn sibling_transport_import(source: &Source) -> Vec<String> {
-    let Some(path) = source.in_web() else { return Vec::new() };
-    let own = path.trim_end_matches(".rs").split('/').next().unwrap_or_default();
-    if !TRANSPORTS.contains(&own) {
-        return Vec::new();
-    }
-    let lines: Vec<&str> = source.code().into_iter().map(|(_, line)| line.trim()).collect();
-    let code = lines.join(" ");
-    let imported = top_level_modules_named(&code);
-    let siblings = TRANSPORTS.iter().filter(|name| **name != own && imported.contains(name));
-    siblings.map(|name| format!("{} imports {name}", source.path)).collect()
 }
 
 /// Use cases take what they need from `Core` or a handle. One that imported `Engine` would close a
@@ -106,44 +90,6 @@ fn variants_named(source: &Source, name: &str) -> Vec<String> {
 
 fn unless(exempt: bool, offences: impl FnOnce() -> Vec<String>) -> Vec<String> {
     if exempt { Vec::new() } else { offences() }
-}
-
-/// The words that follow `crate::` or `super::`, inside a `{…}` group too.
-fn top_level_modules_named(code: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    for root in ["crate::", "super::"] {
-        for (at, _) in code.match_indices(root) {
-            let rest = &code[at + root.len()..];
-            match rest.strip_prefix('{') {
-                Some(group) => found.extend(first_words_of_group(group)),
-                None => found.push(first_word(rest)),
-            }
-        }
-    }
-    found
-}
-
-/// `admin::{a, b}, reply}` → admin, reply: the group's own entries, not those nested in them.
-fn first_words_of_group(group: &str) -> Vec<&str> {
-    let mut depth = 1_usize;
-    let mut entry_starts_at = 0;
-    let mut words = Vec::new();
-    for (at, character) in group.char_indices() {
-        match character {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
-        let entry_ends = (depth == 1 && character == ',') || depth == 0;
-        if entry_ends {
-            words.push(first_word(group[entry_starts_at..at].trim_start()));
-            entry_starts_at = at + 1;
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    words
 }
 
 fn first_word(text: &str) -> &str {

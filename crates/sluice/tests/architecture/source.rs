@@ -26,14 +26,9 @@ impl Source {
         self.path.contains("/src/") && !self.parts().any(|part| part == "tests")
     }
 
-    /// The folders and the file's stem: `crates/web/src/reply.rs` → crates, web, src, reply.
+    /// The folders and the file's stem: `crates/http/src/reply.rs` → crates, http, src, reply.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &str> {
         self.path.trim_end_matches(".rs").split('/')
-    }
-
-    /// The path below `crates/web/src/`, if it is there.
-    pub(crate) fn in_web(&self) -> Option<&str> {
-        self.path.strip_prefix("crates/web/src/")
     }
 
     /// The lines of shipped code with their numbers: no comments, nothing under `#[cfg(test)]`.

@@ -44,7 +44,7 @@ fn flow() -> Value {
 
 /// The routes of hosted pages, from the text of their router: one that is added is here.
 fn templates() -> Vec<String> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/hosted/mod.rs");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosted/src/lib.rs");
     let text = std::fs::read_to_string(path).unwrap();
     let literals = text.split('"').skip(1).step_by(2);
     literals

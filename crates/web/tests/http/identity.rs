@@ -395,7 +395,7 @@ fn templates() -> Vec<String> {
         }
     }
     let mut found = Vec::new();
-    walk(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+    walk(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../api/src"), &mut found);
     let document = serde_json::to_value(sluice_web::openapi::document()).unwrap();
     let documented = document["paths"].as_object().unwrap().keys();
     found.extend(documented.filter(|path| path.starts_with("/api/v1/")).cloned());

@@ -10,7 +10,7 @@ pub(super) struct Route {
 
 /// Every route of the console.
 pub(super) fn routes() -> Vec<Route> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/console");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../console/src");
     let mut found = Vec::new();
     for file in files(&source) {
         let text = std::fs::read_to_string(&file).unwrap();

@@ -1,0 +1,327 @@
+//! The public API's three calls, as the OpenAPI document has them.
+//!
+//! Documentation only: the calls themselves are handled by the public and the tRPC transport, which
+//! write JSON that was made when a version was published and so have no types to describe here.
+#![expect(dead_code, reason = "these functions and types are read by the document alone")]
+
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::Problem;
+
+/// The latest published version of a flow.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", example = json!({
+    "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB", "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC",
+    "kind": "survey", "name": "Product feedback", "number": 3,
+    "publishedAt": "2026-11-15T02:00:00.000Z", "payloadGenerations": ["4"], "status": "open",
+    "liveWindow": {"startsAt": null, "endsAt": null}, "graceWindowSeconds": 86400
+}))]
+pub(super) struct ResolvedFlow {
+    flow_id: String,
+    /// Fetch this version, and submit to it.
+    flow_version_id: String,
+    kind: Kind,
+    name: String,
+    number: u32,
+    #[schema(format = DateTime)]
+    published_at: String,
+    /// The values of `payload` that this version is served in.
+    payload_generations: Vec<String>,
+    /// By the live window, now.
+    status: FlowStatus,
+    live_window: Window,
+    grace_window_seconds: u32,
+}
+
+#[derive(ToSchema)]
+#[schema(as = FlowKind, rename_all = "lowercase")]
+enum Kind {
+    Survey,
+    Form,
+    Message,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+enum FlowStatus {
+    Scheduled,
+    Open,
+    Closed,
+}
+
+#[derive(ToSchema)]
+#[schema(as = ResolvedWindow, rename_all = "camelCase")]
+struct Window {
+    #[schema(format = DateTime, required = true)]
+    starts_at: Option<String>,
+    #[schema(format = DateTime, required = true)]
+    ends_at: Option<String>,
+}
+
+/// A published version as it is served in payload generation 4. It never changes.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", example = json!({
+    "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB",
+    "payloadGeneration": "4", "kind": "survey", "number": 3,
+    "publishedAt": "2026-11-15T02:00:00.000Z", "title": "How are we doing?",
+    "defaultLocale": "en", "locales": ["en"], "respondentAnalytics": "ask",
+    "questions": [
+        {"id": "nps", "type": "nps", "prompt": "Would you recommend us?", "required": true}
+    ]
+}))]
+pub(super) struct Snapshot {
+    flow_version_id: String,
+    flow_id: String,
+    /// Send it back as `flowVersionPayloadGeneration`.
+    payload_generation: String,
+    kind: Kind,
+    number: u32,
+    #[schema(format = DateTime)]
+    published_at: String,
+    title: String,
+    description: Option<String>,
+    default_locale: String,
+    locales: Vec<String>,
+    /// Whether to ask for consent: `ask`, or `never` for `collection_only`.
+    respondent_analytics: String,
+    /// As in the definition; see `/schemas/definition.json`.
+    questions: Vec<Value>,
+    ending: Option<Value>,
+    translations: Option<Value>,
+}
+
+/// Answers to one version. Fields that are not named here are ignored; null means absent.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", example = json!({
+    "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "flowVersionPayloadGeneration": "4",
+    "respondentAnalyticsAdmission": "collection_only", "answers": {"nps": "9"},
+    "metadata": {"tags": {"plan": "pro"}}, "context": {"locale": "en"}
+}))]
+pub(super) struct Submission {
+    flow_version_id: String,
+    /// The `payload` that the version was fetched with: `4`.
+    flow_version_payload_generation: String,
+    /// `admitted` only after an explicit consent; `collection_only` is never linked to a profile.
+    respondent_analytics_admission: Admission,
+    /// By question id: a string or an array of strings; at most 300, 16 KiB each.
+    #[schema(value_type = Option<Object>)]
+    answers: Option<Value>,
+    /// At most 10.
+    identities: Option<Vec<Identity>>,
+    metadata: Option<Metadata>,
+    context: Option<Context>,
+    /// At most 255 characters, stored as sent.
+    flow_assignment_id: Option<String>,
+    /// 1 to 255 printable ASCII characters that name this call, such as a random UUID. Sent again
+    /// with the same key, alone or in any batch, it stores nothing and gives the first answer. It
+    /// wins over the `Idempotency-Key` header.
+    idempotency_key: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+enum Admission {
+    CollectionOnly,
+    Admitted,
+}
+
+#[derive(ToSchema)]
+struct Identity {
+    /// `userId`, `traits.email`, or another `traits.` name.
+    r#type: String,
+    value: String,
+}
+
+#[derive(ToSchema)]
+#[schema(as = SubmissionMetadata)]
+struct Metadata {
+    /// Flat: each a string or an array of strings; at most 50, names of 1 to 64 characters, values
+    /// of at most 500.
+    #[schema(value_type = Option<Object>)]
+    tags: Option<Value>,
+}
+
+/// What a browser knows. Texts that are too long are cut, not refused.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = SubmissionContext)]
+struct Context {
+    page: Option<Page>,
+    /// A BCP 47 tag.
+    locale: Option<String>,
+    user_agent: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[schema(as = SubmissionPage)]
+struct Page {
+    path: Option<String>,
+    referrer: Option<String>,
+    /// Empty, or begins with `?`.
+    search: Option<String>,
+}
+
+/// The answer to a well-formed call, accepted or refused.
+#[derive(ToSchema)]
+#[schema(example = json!({"result": {"data": {"success": true, "responseId": "rs_01KA2VgdPrWYDVgYy3wLpD"}}}))]
+pub(super) struct SubmitReply {
+    result: SubmitResult,
+}
+
+#[derive(ToSchema)]
+struct SubmitResult {
+    data: SubmitOutcome,
+}
+
+#[derive(ToSchema)]
+#[serde(untagged)]
+enum SubmitOutcome {
+    Accepted(Accepted),
+    Refused(Refused),
+}
+
+/// The response is on stable storage.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = SubmitAccepted)]
+struct Accepted {
+    /// true
+    success: bool,
+    response_id: String,
+    /// While an older version is in its grace window: the newer one.
+    #[schema(nullable = false)]
+    superseded_by: Option<String>,
+    /// And until when the older one is taken.
+    #[schema(nullable = false, format = DateTime)]
+    accepts_until: Option<String>,
+}
+
+/// Nothing was stored.
+#[derive(ToSchema)]
+#[schema(as = SubmitRefused)]
+struct Refused {
+    /// false
+    success: bool,
+    errors: Errors,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = SubmitErrors)]
+struct Errors {
+    /// The messages of `issues`, in order.
+    form_errors: Vec<String>,
+    issues: Vec<Issue>,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+struct Issue {
+    /// A word for programs, such as `flow_version_not_found`.
+    code: String,
+    /// Where in the submission: names of fields, and numbers of list items.
+    path: Vec<Value>,
+    message: String,
+    /// With `no_longer_accepting`: the version to fetch, where one is accepting.
+    #[schema(nullable = false)]
+    latest_flow_version_id: Option<String>,
+}
+
+/// A call that was not judged.
+#[derive(ToSchema)]
+#[schema(example = json!({"error": {"message": "…", "code": -32600,
+    "data": {"code": "BAD_REQUEST", "httpStatus": 400, "path": "response.submit"}}}))]
+pub(super) struct TrpcError {
+    error: TrpcErrorBody,
+}
+
+#[derive(ToSchema)]
+struct TrpcErrorBody {
+    message: String,
+    code: i32,
+    data: TrpcErrorData,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+struct TrpcErrorData {
+    /// A word for programs.
+    code: String,
+    http_status: u16,
+    /// The procedure; absent where the whole request was refused.
+    #[schema(nullable = false)]
+    path: Option<String>,
+    /// Of a refused token: `token_missing`, `token_invalid`, `token_expired`, or
+    /// `identity_keys_unavailable`.
+    #[schema(nullable = false)]
+    reason: Option<String>,
+}
+
+/// Resolve a flow
+///
+/// Gives the latest published `flowVersionId`. It has a strong `ETag`; `If-None-Match` saves the
+/// body. Do not keep it past its `Cache-Control`: that ends where the live window opens or closes.
+#[utoipa::path(
+    get, path = "/api/v1/{apiKey}/flows/{flowId}", operation_id = "resolveFlow", tag = "Public API",
+    params(("apiKey" = String, Path), ("flowId" = String, Path)),
+    responses(
+        (status = 200, description = "The latest published version", body = ResolvedFlow),
+        (status = 304, description = "Unchanged since the `ETag` in `If-None-Match`"),
+        (status = 401, description = "`api_key_invalid`: the key is unknown or revoked; `token_missing`, `token_invalid`, `token_expired`: the app verifies identities", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "`flow_not_found`; `flow_not_published`: it has no published version", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`rate_limited`: beyond a limit of the app or of the address; try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "`store_unavailable`: try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) fn resolve_flow() {}
+
+/// Fetch a version
+///
+/// The snapshot of a published version. It never changes, so keep it as long as you like. A
+/// superseded version is served until it is retired.
+#[utoipa::path(
+    get, path = "/api/v1/{apiKey}/flow_versions/{flowVersionId}", operation_id = "fetchVersion",
+    tag = "Public API",
+    params(
+        ("apiKey" = String, Path), ("flowVersionId" = String, Path),
+        ("payload" = String, Query, description = "The payload generation; `payloadGenerations` of the flow lists those that are served", example = "4"),
+    ),
+    responses(
+        (status = 200, description = "The snapshot", body = Snapshot),
+        (status = 304, description = "Unchanged since the `ETag` in `If-None-Match`"),
+        (status = 400, description = "`payload_generation_required`, `payload_generation_unsupported`", body = Problem, content_type = "application/problem+json"),
+        (status = 401, description = "`api_key_invalid`: the key is unknown or revoked; `token_missing`, `token_invalid`, `token_expired`: the app verifies identities", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`rate_limited`: beyond a limit of the app or of the address; try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "`store_unavailable`: try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) fn fetch_version() {}
+
+/// Submit answers
+///
+/// A tRPC mutation: any tRPC client of version 10 or 11 can call it, batched and streamed too. A
+/// well-formed call is answered with 200, accepted or refused; all problems are told at once.
+/// `success: true` means that the response is on stable storage. After a 5xx or a lost connection,
+/// send it again with the same `idempotencyKey`: at most one response is stored.
+#[utoipa::path(
+    post, path = "/api/v1/{apiKey}/trpc/response.submit", operation_id = "submitResponse",
+    tag = "Public API",
+    params(
+        ("apiKey" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "For a single call, in place of the `idempotencyKey` of the submission: 1 to 255 printable ASCII characters, unique within the app. In a batch, call i has this key plus `#i`. The same key with another submission is refused: `idempotency_key_reused`"),
+    ),
+    request_body = Submission,
+    responses(
+        (status = 200, description = "Judged: accepted or refused", body = SubmitReply),
+        (status = 400, description = "`BAD_REQUEST`, `PARSE_ERROR`: not a call, or not JSON", body = TrpcError),
+        (status = 401, description = "`UNAUTHORIZED`: the key is unknown or revoked, or the app verifies identities and `reason` says what is wrong with the token", body = TrpcError),
+        (status = 404, description = "`NOT_FOUND`: no such procedure", body = TrpcError),
+        (status = 405, description = "`METHOD_NOT_SUPPORTED`: not a POST", body = TrpcError),
+        (status = 408, description = "`TIMEOUT`: the body came too slowly", body = TrpcError),
+        (status = 413, description = "`PAYLOAD_TOO_LARGE`: more than 1 MiB", body = TrpcError),
+        (status = 415, description = "`UNSUPPORTED_MEDIA_TYPE`: not `application/json`", body = TrpcError),
+        (status = 429, description = "`TOO_MANY_REQUESTS`: beyond a limit of the app or of the address (`reason` is `rate_limited`), or the app has stored as much as it may in a day (`daily_quota_reached`); try again after `Retry-After` seconds", body = TrpcError),
+        (status = 500, description = "`INTERNAL_SERVER_ERROR`: a fault in the server; the log has it under the reply's `x-request-id`", body = TrpcError),
+        (status = 503, description = "`SERVICE_UNAVAILABLE`: nothing was acknowledged; try again after `Retry-After` seconds", body = TrpcError),
+    ),
+)]
+pub(super) fn submit_response() {}

@@ -1,0 +1,350 @@
+//! Every status code of the admin API, and the one shape of its errors (RFC 9457).
+//!
+//! What the caller reads is the `detail`; what went wrong beneath goes to the log, never both ways.
+
+use std::collections::BTreeMap;
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use sluice_engine::export::Export;
+use sluice_engine::invitation_files::FILE_BYTES_MAX;
+use sluice_engine::{AdminError, StoreError};
+use sluice_flow::definition::Fault;
+use sluice_http::body::BodyError;
+use sluice_http::download;
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
+use utoipa::{IntoResponses, ToSchema};
+
+use super::request::BODY_BYTES_MAX;
+
+/// What a client waits after a 503, in seconds.
+const RETRY_AFTER_SECONDS: &str = "2";
+
+/// Why a request was not done. The engine's reasons, and those of this transport.
+#[derive(Debug)]
+pub(super) enum Refused {
+    TokenMissing,
+    TokenInvalid,
+    /// Too many attempts with unknown tokens; the seconds to wait.
+    TooManyAttempts(u64),
+    NoRoute,
+    WrongMethod,
+    WrongContentType,
+    TooLarge,
+    FileTooLarge,
+    TooSlow,
+    /// The body is not JSON; the text says where.
+    Malformed(String),
+    Engine(AdminError),
+}
+
+impl From<AdminError> for Refused {
+    fn from(error: AdminError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl From<BodyError> for Refused {
+    fn from(unread: BodyError) -> Self {
+        match unread {
+            BodyError::TooLarge => Self::TooLarge,
+            BodyError::TooSlow => Self::TooSlow,
+            BodyError::Broken => Self::Malformed("the body did not arrive whole".to_owned()),
+        }
+    }
+}
+
+/// What a handler comes to.
+pub(super) type Reply = Result<Response, Refused>;
+
+pub(super) fn ok(body: impl Serialize) -> Reply {
+    Ok(json(StatusCode::OK, &body))
+}
+
+/// What was asked for has begun, and continues after the reply.
+pub(super) fn accepted(body: impl Serialize) -> Reply {
+    Ok(json(StatusCode::ACCEPTED, &body))
+}
+
+pub(super) fn created(body: impl Serialize) -> Reply {
+    Ok(json(StatusCode::CREATED, &body))
+}
+
+fn json(status: StatusCode, body: &impl Serialize) -> Response {
+    match serde_json::to_vec(body) {
+        Ok(bytes) => {
+            let media_type = HeaderValue::from_static("application/json");
+            (status, [(header::CONTENT_TYPE, media_type)], bytes).into_response()
+        }
+        Err(error) => {
+            tracing::error!(%error, "a reply cannot be written as JSON");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+/// A CSV file that was made of what was created.
+pub(super) fn created_csv(file: Vec<u8>) -> Reply {
+    let media_type = HeaderValue::from_static("text/csv; charset=utf-8");
+    Ok((StatusCode::CREATED, [(header::CONTENT_TYPE, media_type)], file).into_response())
+}
+
+/// A file that is sent while it is made.
+pub(super) fn file(export: Export) -> Reply {
+    Ok(download::of(export).into_response())
+}
+
+pub(super) fn done() -> Reply {
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Whether the caller was known and not allowed.
+pub(super) fn is_forbidden(response: &Response) -> bool {
+    response.status() == StatusCode::FORBIDDEN
+}
+
+pub(super) async fn no_route() -> Refused {
+    Refused::NoRoute
+}
+
+pub(super) async fn wrong_method() -> Refused {
+    Refused::WrongMethod
+}
+
+/// An error as RFC 9457 has it, with a word for programs.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "type": "urn:sluice:problem:flow_not_found", "title": "Not Found", "status": 404,
+    "detail": "There is no such flow.", "code": "flow_not_found"
+}))]
+pub struct Problem {
+    /// `urn:sluice:problem:` and the code.
+    r#type: String,
+    title: &'static str,
+    status: u16,
+    /// What happened and what to do, for people.
+    detail: String,
+    /// What happened, for programs. Codes are never given another meaning.
+    code: &'static str,
+    /// With status 422: every fault of the request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    errors: Vec<FaultOut>,
+}
+
+/// One fault of a request.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Fault)]
+pub(crate) struct FaultOut {
+    /// Where, as a JSON Pointer into the body; for a query parameter, `/` and its name.
+    #[schema(example = "/questions/0/prompt")]
+    pointer: String,
+    /// What must be there.
+    #[schema(example = "is required")]
+    message: String,
+}
+
+impl From<Fault> for FaultOut {
+    fn from(fault: Fault) -> Self {
+        Self { pointer: fault.pointer, message: fault.message }
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        if let Self::Engine(AdminError::Store(error)) = &self {
+            tracing::error!(error = error as &dyn std::error::Error, "admin request failed");
+        }
+        let extra = extra_header(&self);
+        let (status, code, detail, errors) = parts(self);
+        let problem = Problem {
+            r#type: format!("urn:sluice:problem:{code}"),
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            detail: sentence(&detail),
+            code,
+            errors: errors.into_iter().map(FaultOut::from).collect(),
+        };
+        let media_type = HeaderValue::from_static("application/problem+json");
+        let mut response = json(status, &problem);
+        response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+        response.headers_mut().extend(extra);
+        response
+    }
+}
+
+/// A reason begins small, so that it can be told within a sentence; here it is one.
+fn sentence(reason: &str) -> String {
+    let mut letters = reason.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}
+
+fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
+    let (status, code, detail) = match refused {
+        Refused::TokenMissing => (
+            StatusCode::UNAUTHORIZED,
+            "token_missing",
+            "send an admin token as \"Authorization: Bearer <token>\"".to_owned(),
+        ),
+        Refused::TokenInvalid => (
+            StatusCode::UNAUTHORIZED,
+            "token_invalid",
+            "this admin token is unknown, revoked or expired".to_owned(),
+        ),
+        Refused::TooManyAttempts(seconds) => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many_attempts",
+            format!(
+                "too many attempts with invalid tokens from your address; try again in {seconds} seconds"
+            ),
+        ),
+        Refused::NoRoute => (
+            StatusCode::NOT_FOUND,
+            "route_not_found",
+            "there is no such path; /docs lists all".to_owned(),
+        ),
+        Refused::WrongMethod => (
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            "this path does not take this method; the Allow header names those it takes".to_owned(),
+        ),
+        Refused::WrongContentType => (
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            "send the body as \"Content-Type: application/json\"".to_owned(),
+        ),
+        Refused::TooLarge => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "payload_too_large",
+            format!("the body must have at most {BODY_BYTES_MAX} bytes"),
+        ),
+        Refused::FileTooLarge => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "payload_too_large",
+            format!("the file must have at most {FILE_BYTES_MAX} bytes; split it"),
+        ),
+        Refused::TooSlow => (
+            StatusCode::REQUEST_TIMEOUT,
+            "body_too_slow",
+            "the body did not arrive in time".to_owned(),
+        ),
+        Refused::Malformed(detail) => (StatusCode::BAD_REQUEST, "malformed_json", detail),
+        Refused::Engine(error) => return engine_parts(error),
+    };
+    (status, code, detail, Vec::new())
+}
+
+fn engine_parts(error: AdminError) -> (StatusCode, &'static str, String, Vec<Fault>) {
+    let detail = error.to_string();
+    let (status, code) = match error {
+        AdminError::NotFound(missing) => (StatusCode::NOT_FOUND, missing.code()),
+        AdminError::Forbidden { .. } => (StatusCode::FORBIDDEN, "insufficient_scope"),
+        AdminError::BoundToApp => (StatusCode::FORBIDDEN, "token_bound_to_app"),
+        AdminError::NotFresh => (StatusCode::FORBIDDEN, "not_confirmed"),
+        AdminError::Conflict { code, .. } => (StatusCode::CONFLICT, code),
+        AdminError::Invalid(faults) => {
+            return (StatusCode::UNPROCESSABLE_ENTITY, "invalid", detail, faults);
+        }
+        AdminError::Store(StoreError::Conflict) => (StatusCode::CONFLICT, "changed_meanwhile"),
+        AdminError::Store(StoreError::Failed(_) | StoreError::DiskReserve | StoreError::Closed) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable")
+        }
+        AdminError::Store(StoreError::Unknown(_) | StoreError::InDoubt(_)) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "outcome_unknown")
+        }
+        AdminError::Store(StoreError::Corrupt(_)) => {
+            let detail = "the store holds something unreadable; the log says what".to_owned();
+            return (StatusCode::INTERNAL_SERVER_ERROR, "store_corrupt", detail, Vec::new());
+        }
+    };
+    (status, code, detail, Vec::new())
+}
+
+fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
+    match refused {
+        Refused::TokenMissing | Refused::TokenInvalid => {
+            Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
+        }
+        Refused::TooManyAttempts(seconds) => Some((header::RETRY_AFTER, (*seconds).into())),
+        Refused::Engine(AdminError::Store(
+            StoreError::Failed(_)
+            | StoreError::Unknown(_)
+            | StoreError::InDoubt(_)
+            | StoreError::DiskReserve
+            | StoreError::Closed,
+        )) => Some((header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))),
+        Refused::NoRoute
+        | Refused::WrongMethod
+        | Refused::WrongContentType
+        | Refused::TooLarge
+        | Refused::FileTooLarge
+        | Refused::TooSlow
+        | Refused::Malformed(_)
+        | Refused::Engine(_) => None,
+    }
+}
+
+/// What every operation may answer, for the OpenAPI document.
+pub(super) struct Guarded;
+
+impl IntoResponses for Guarded {
+    fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+        problems(&[
+            ("401", "`token_missing`, `token_invalid`: no valid admin token"),
+            (
+                "403",
+                "`insufficient_scope`: the token lacks the scope; \
+                 `token_bound_to_app`: this needs a token for the whole instance",
+            ),
+            (
+                "429",
+                "`too_many_attempts`: too many attempts with invalid tokens from this address; \
+                 try again after `Retry-After` seconds",
+            ),
+            (
+                "503",
+                "`store_unavailable`, `outcome_unknown`: try again after `Retry-After` seconds",
+            ),
+        ])
+    }
+}
+
+/// What an operation with a JSON body may answer besides.
+pub(super) struct BadBody;
+
+impl IntoResponses for BadBody {
+    fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+        problems(&[
+            ("400", "`malformed_json`: the body is not JSON"),
+            ("408", "`body_too_slow`: the body did not arrive in time"),
+            ("413", "`payload_too_large`: the body is larger than 1 MiB"),
+            ("415", "`unsupported_media_type`: the body is not `application/json`"),
+            ("422", "`invalid`: unknown fields, wrong types or values, each in `errors`"),
+        ])
+    }
+}
+
+/// What an operation with query parameters may answer besides.
+pub(super) struct BadQuery;
+
+impl IntoResponses for BadQuery {
+    fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+        problems(&[("422", "`invalid`: unknown or wrong parameters, each in `errors`")])
+    }
+}
+
+fn problems(list: &[(&str, &str)]) -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+    list.iter()
+        .map(|&(status, description)| {
+            let content =
+                ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
+            let response = ResponseBuilder::new()
+                .description(description)
+                .content("application/problem+json", content)
+                .build();
+            (status.to_owned(), response.into())
+        })
+        .collect()
+}

@@ -1,0 +1,273 @@
+//! What handlers take: ids from the path, bodies, query parameters. All faults are told at once.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use sluice_engine::invitation_files::FILE_BYTES_MAX;
+use sluice_engine::{AdminError, Missing};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,
+};
+use sluice_http::body::{self, BodyError};
+use sluice_http::{Limits, query};
+
+use super::pointer;
+use super::reply::Refused;
+
+/// The longest body of the admin API, in bytes: a definition of 1 MiB.
+pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// What the name of a query parameter starts with that filters by a tag, or by an answer.
+const TAG_PREFIX: &str = "tag.";
+const ANSWER_PREFIX: &str = "answer.";
+
+/// An id that stands in a path. A text that is no id is answered like an id that is unknown.
+pub(super) trait PathId: FromStr {
+    const PARAMETER: &str;
+    const MISSING: Missing;
+}
+
+macro_rules! path_ids {
+    ($($name:ident: $parameter:literal, $missing:ident;)*) => {$(
+        impl PathId for $name {
+            const PARAMETER: &str = $parameter;
+            const MISSING: Missing = Missing::$missing;
+        }
+    )*};
+}
+
+path_ids! {
+    AppId: "appId", App;
+    ApiKey: "apiKey", ApiKey;
+    Kid: "kid", IdentityKey;
+    FlowId: "flowId", Flow;
+    FlowVersionId: "flowVersionId", FlowVersion;
+    ResponseId: "responseId", Response;
+    RespondentId: "respondentId", Respondent;
+    TokenId: "tokenId", Token;
+    UserId: "userId", User;
+    AssignmentId: "flowAssignmentId", Invitation;
+}
+
+/// The name of an identity key; any text could be one.
+#[derive(Debug)]
+pub(super) struct Kid(pub(super) String);
+
+impl FromStr for Kid {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// The id that the path bears under its kind's name.
+pub(super) struct AtId<T>(pub(super) T);
+
+impl<T: PathId, S: Send + Sync> FromRequestParts<S> for AtId<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let found = params.ok().and_then(|params| {
+            let mut named = params.iter().filter(|(name, _)| *name == T::PARAMETER);
+            named.next().and_then(|(_, text)| text.parse().ok())
+        });
+        found.map(Self).ok_or_else(|| AdminError::NotFound(T::MISSING).into())
+    }
+}
+
+/// A JSON body, read as `T` or refused with every fault.
+pub(super) struct Body<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        if !is_json(request.headers()) {
+            return Err(Refused::WrongContentType);
+        }
+        let (head, body) = request.into_parts();
+        let bytes = read_whole(&head.headers, body).await?;
+        Ok(Self(parse(&bytes)?))
+    }
+}
+
+/// No body, or an object without fields: what such an operation might take one day is not silently
+/// lost today.
+pub(super) struct NoBody;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+struct NoFields {}
+
+impl<S: Send + Sync> FromRequest<S> for NoBody {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        let (head, body) = request.into_parts();
+        let bytes = read_whole(&head.headers, body).await?;
+        if bytes.is_empty() {
+            return Ok(Self);
+        }
+        if !is_json(&head.headers) {
+            return Err(Refused::WrongContentType);
+        }
+        let NoFields {} = parse(&bytes)?;
+        Ok(Self)
+    }
+}
+
+/// A JSON body, or a CSV file, which may be larger.
+pub(super) enum JsonOrCsv<T> {
+    Json(T),
+    Csv(Bytes),
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonOrCsv<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Refused> {
+        if !is_of_type(request.headers(), "text/csv") {
+            return Body::from_request(request, state).await.map(|Body(read)| Self::Json(read));
+        }
+        let (head, body) = request.into_parts();
+        let limits = Limits { body_bytes_max: FILE_BYTES_MAX, ..Limits::default() };
+        match body::read(&head.headers, body, &limits).await {
+            Ok(bytes) => Ok(Self::Csv(bytes)),
+            Err(BodyError::TooLarge) => Err(Refused::FileTooLarge),
+            Err(unread) => Err(unread.into()),
+        }
+    }
+}
+
+async fn read_whole(headers: &HeaderMap, body: axum::body::Body) -> Result<Bytes, Refused> {
+    let limits = Limits { body_bytes_max: BODY_BYTES_MAX, ..Limits::default() };
+    Ok(body::read(headers, body, &limits).await?)
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| Refused::Malformed(format!("the body is not JSON: {error}")))?;
+    Ok(pointer::read(value).map_err(AdminError::Invalid)?)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    is_of_type(headers, "application/json")
+}
+
+fn is_of_type(headers: &HeaderMap, wanted: &str) -> bool {
+    let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media_type = text.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
+    media_type.eq_ignore_ascii_case(wanted)
+}
+
+/// The query parameters, read as `T` or refused with every fault.
+pub(super) struct Query<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        Ok(Self(read_query(pairs(parts), Vec::new(), "")?))
+    }
+}
+
+/// As [`Query`], and `tag.NAME=value` and `answer.QUESTION=value` besides, each of which must hold.
+pub(super) struct FilteredQuery<T> {
+    pub(super) query: T,
+    pub(super) tags: Vec<(String, String)>,
+    pub(super) answers: Vec<(String, String)>,
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for FilteredQuery<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        let (mut tags, mut answers) = (Vec::new(), Vec::new());
+        let mut others = Vec::new();
+        let mut faults = Vec::new();
+        for (name, value) in pairs(parts) {
+            match (name.strip_prefix(TAG_PREFIX), name.strip_prefix(ANSWER_PREFIX)) {
+                (Some(""), _) => {
+                    faults.push(parameter_fault(&name, "must name a tag after the dot"))
+                }
+                (_, Some("")) => {
+                    faults.push(parameter_fault(&name, "must name a question after the dot"));
+                }
+                (Some(tag), _) => tags.push((tag.to_owned(), value)),
+                (_, Some(question)) => answers.push((question.to_owned(), value)),
+                (None, None) => others.push((name, value)),
+            }
+        }
+        let query = read_query(others, faults, ", tag.NAME, answer.QUESTION")?;
+        Ok(Self { query, tags, answers })
+    }
+}
+
+/// As [`Query`], and `tag.NAME=value` besides, at most once.
+pub(super) struct TagQuery<T> {
+    pub(super) query: T,
+    pub(super) tag: Option<(String, String)>,
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for TagQuery<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        let (mut tag, mut others, mut faults) = (None, Vec::new(), Vec::new());
+        for (name, value) in pairs(parts) {
+            match name.strip_prefix(TAG_PREFIX) {
+                Some("") => faults.push(parameter_fault(&name, "must name a tag after the dot")),
+                Some(_) if tag.is_some() => {
+                    faults.push(parameter_fault(&name, "must be the only tag"));
+                }
+                Some(of) => tag = Some((of.to_owned(), value)),
+                None => others.push((name, value)),
+            }
+        }
+        Ok(Self { query: read_query(others, faults, ", tag.NAME")?, tag })
+    }
+}
+
+fn pairs(parts: &Parts) -> impl Iterator<Item = (String, String)> {
+    let pairs = query::pairs(parts.uri.query().unwrap_or_default());
+    pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
+}
+
+/// Reads the parameters; `besides` is what the list of known ones is to name on top of the type's
+/// own.
+fn read_query<T: DeserializeOwned>(
+    pairs: impl IntoIterator<Item = (String, String)>,
+    mut faults: Vec<Fault>,
+    besides: &str,
+) -> Result<T, Refused> {
+    let mut members = Map::new();
+    for (name, value) in pairs {
+        if members.contains_key(&name) {
+            faults.push(parameter_fault(&name, "must be given once"));
+        } else {
+            members.insert(name, Value::String(value));
+        }
+    }
+    match pointer::read(Value::Object(members)) {
+        Ok(read) if faults.is_empty() => Ok(read),
+        Ok(_) => Err(AdminError::Invalid(faults).into()),
+        Err(mut more) => {
+            let unknown = |fault: &&mut Fault| fault.message.starts_with(pointer::UNKNOWN);
+            more.iter_mut().filter(unknown).for_each(|fault| fault.message.push_str(besides));
+            faults.extend(more);
+            Err(AdminError::Invalid(faults).into())
+        }
+    }
+}
+
+fn parameter_fault(name: &str, message: &str) -> Fault {
+    Fault { pointer: pointer::to_member(name), message: message.to_owned() }
+}

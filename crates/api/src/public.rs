@@ -1,0 +1,226 @@
+//! The two reads of the public API: resolve a flow, fetch a version.
+//!
+//! Bodies are rendered, hashed and compressed when they are loaded; here only the form is chosen. A
+//! resolve may be kept for a few seconds and never past the next edge of its window. A snapshot
+//! never changes and may be kept for ever.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Extension, Request, State};
+use axum::response::Response;
+use axum::routing::get;
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, ETAG, VARY};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue};
+use sluice_engine::{AppView, EncodedBody, Engine, Limited, NoFlow, Resolved, StoreError};
+use sluice_flow::payload::Generation;
+use sluice_http::access::{Entry, key_and_rest, needs_token};
+use sluice_http::client::Peer;
+use sluice_http::rate::AddressLimit;
+use sluice_http::reply::{self, Refusal};
+use sluice_http::{cors, negotiate, query};
+
+/// How long a resolved flow may be kept at most, in seconds: a publish is seen by all within that.
+const RESOLVED_SECONDS_MAX: i64 = 5;
+/// How long a snapshot may be kept, in seconds: a year, the longest that caches heed.
+const SNAPSHOT_SECONDS: &str = "max-age=31536000, immutable";
+
+/// The templates of the two routes.
+pub const FLOW: &str = "/api/v1/{apiKey}/flows/{flowId}";
+pub const VERSION: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}";
+
+/// What the reads need: the engine, and the limit by address.
+pub struct Reads {
+    pub engine: Arc<Engine>,
+    addresses: Arc<AddressLimit>,
+}
+
+impl std::fmt::Debug for Reads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reads").finish_non_exhaustive()
+    }
+}
+
+impl Reads {
+    pub fn new(engine: Arc<Engine>, addresses: Arc<AddressLimit>) -> Self {
+        Self { engine, addresses }
+    }
+}
+
+/// The peer, if the accept loop knows it.
+type From = Option<Extension<Peer>>;
+
+fn address(from: &From) -> Option<IpAddr> {
+    from.as_ref().map(|Extension(Peer(address))| *address)
+}
+
+pub fn router(reads: Arc<Reads>) -> Router {
+    let flow = get(resolve).options(preflight).fallback(method_not_allowed);
+    let version = get(snapshot).options(preflight).fallback(method_not_allowed);
+    Router::new().route(FLOW, flow).route(VERSION, version).fallback(no_route).with_state(reads)
+}
+
+async fn resolve(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
+    resolved(&reads, address(&from), request).await
+}
+
+async fn snapshot(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
+    snapshot_of(&reads, address(&from), request).await
+}
+
+pub async fn resolved(reads: &Reads, peer: Option<IpAddr>, request: Request) -> Response {
+    answer(reads, peer, &request_head(request), async |app, head| {
+        let id = last_segment(head);
+        let resolved = reads.engine.resolve(app, id).await.map_err(store_down)?;
+        let resolved = resolved.map_err(|no_flow| match no_flow {
+            NoFlow::NotFound => Refusal::FlowNotFound,
+            NoFlow::NotPublished => Refusal::FlowNotPublished,
+        })?;
+        let freshness = match seconds_fresh(&resolved) {
+            0 => "no-cache".to_owned(),
+            seconds => format!("{}, max-age={seconds}", audience(app)),
+        };
+        Ok(document(&resolved.served, &freshness, &head.headers))
+    })
+    .await
+}
+
+pub async fn snapshot_of(reads: &Reads, peer: Option<IpAddr>, request: Request) -> Response {
+    answer(reads, peer, &request_head(request), async |app, head| {
+        let name = query::first(head.uri.query(), "payload").ok_or(Refusal::GenerationRequired)?;
+        let generation = Generation::named(&name).ok_or(Refusal::GenerationUnsupported)?;
+        let found = reads.engine.snapshot(app, last_segment(head), generation).await;
+        let served = found.map_err(store_down)?.ok_or(Refusal::FlowVersionNotFound)?;
+        let freshness = format!("{}, {SNAPSHOT_SECONDS}", audience(app));
+        Ok(document(&served, &freshness, &head.headers))
+    })
+    .await
+}
+
+async fn preflight(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
+    let head = request_head(request);
+    if let Err(limited) = reads.addresses.admit_read(&reads.engine, address(&from), &head.headers) {
+        return refused_by_address(limited, &head.headers);
+    }
+    let (key, _) = key_and_rest(head.uri.path());
+    let entry = Entry::of_key(&reads.engine, key).await;
+    cors::preflight(entry.known_app(), &head.headers)
+}
+
+async fn method_not_allowed(
+    State(reads): State<Arc<Reads>>,
+    from: From,
+    request: Request,
+) -> Response {
+    let head = request_head(request);
+    answer(&reads, address(&from), &head, async |_, _| Err(Refusal::MethodNotAllowed)).await
+}
+
+/// Whatever no router knows. Beneath a key, a browser is told as on every other path of the app.
+async fn no_route(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
+    let head = request_head(request);
+    let engine = &reads.engine;
+    let (key, _) = key_and_rest(head.uri.path());
+    if key.is_empty() {
+        return Refusal::RouteNotFound.reply();
+    }
+    if let Err(limited) = reads.addresses.admit_read(engine, address(&from), &head.headers) {
+        return refused_by_address(limited, &head.headers);
+    }
+    if cors::is_preflight(&head.method, &head.headers) {
+        let entry = Entry::of_key(engine, key).await;
+        return cors::preflight(entry.known_app(), &head.headers);
+    }
+    let entry = Entry::of(engine, key, &head.headers).await;
+    let refusal = entry.denied_by_token().map_or(Refusal::RouteNotFound, Refusal::from);
+    let mut response = refusal.reply();
+    cors::mark(&mut response, entry.known_app(), &head.headers);
+    response
+}
+
+/// Lets a caller in, and tells browsers whether they may read what comes of it.
+async fn answer(
+    reads: &Reads,
+    peer: Option<IpAddr>,
+    head: &Parts,
+    handler: impl AsyncFnOnce(&AppView, &Parts) -> Result<Response, Refusal>,
+) -> Response {
+    let engine = &reads.engine;
+    if let Err(limited) = reads.addresses.admit_read(engine, peer, &head.headers) {
+        return refused_by_address(limited, &head.headers);
+    }
+    let (key, _) = key_and_rest(head.uri.path());
+    let entry = Entry::of(engine, key, &head.headers).await;
+    let result = match entry.app() {
+        Ok(app) => match engine.admit_calls(app, 1) {
+            Ok(()) => handler(app, head).await,
+            Err(limited) => Err(Refusal::RateLimited(limited)),
+        },
+        Err(denied) => Err(denied.into()),
+    };
+    let mut response = result.unwrap_or_else(Refusal::reply);
+    cors::mark(&mut response, entry.known_app(), &head.headers);
+    response
+}
+
+/// The key was not looked up, so any origin may read this.
+fn refused_by_address(limited: Limited, request: &HeaderMap) -> Response {
+    let mut response = Refusal::RateLimited(limited).reply();
+    cors::mark(&mut response, None, request);
+    response
+}
+
+/// The body in the form that the client takes, or word that it has it already.
+fn document(served: &EncodedBody, freshness: &str, request: &HeaderMap) -> Response {
+    let gzip = served.gzip.as_ref().filter(|_| negotiate::takes_gzip(request));
+    let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
+    let mut response = if negotiate::has_already(request, etag) {
+        reply::not_modified()
+    } else {
+        let body = gzip.unwrap_or(&served.body).clone();
+        let mut response = reply::body("application/json", Body::from(body));
+        if gzip.is_some() {
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        response
+    };
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    for (name, value) in [(ETAG, etag.as_str()), (CACHE_CONTROL, freshness)] {
+        // Entity tags and cache rules are made of visible ASCII.
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    }
+    response
+}
+
+/// Who may keep a reply: everybody, or only the holder of the token that it took.
+fn audience(app: &AppView) -> &'static str {
+    if needs_token(app) { "private" } else { "public" }
+}
+
+/// Whole seconds for which a resolve stays true, so that no cache outlives the edge of a window.
+fn seconds_fresh(resolved: &Resolved) -> i64 {
+    let to_edge = |edge: sluice_flow::time::Timestamp| {
+        (edge.as_millis() - resolved.now.as_millis()).div_euclid(1000).max(0)
+    };
+    resolved.valid_until.map_or(RESOLVED_SECONDS_MAX, to_edge).min(RESOLVED_SECONDS_MAX)
+}
+
+fn last_segment(head: &Parts) -> &str {
+    head.uri.path().rsplit('/').next().unwrap_or_default()
+}
+
+fn request_head(request: Request) -> Parts {
+    request.into_parts().0
+}
+
+fn store_down(error: StoreError) -> Refusal {
+    let source = std::error::Error::source(&error).map(ToString::to_string);
+    tracing::error!(%error, source, "a flow could not be read");
+    Refusal::StoreDown
+}

@@ -1,0 +1,362 @@
+//! The tRPC transport: calls of procedures, singly, in a batch, or in a batch answered as a stream.
+//!
+//! Clients of version 10 and 11 are both served; the framing follows from the request's headers.
+//! What concerns the request as a whole is checked in [`request`]; then each call meets, in this
+//! order: is there such a procedure, is the method right, may the caller come in, is there a
+//! readable input. A call that fails does not touch its neighbours, and all calls of a batch run at
+//! once, so that they share one durable write. A call whose input is a superjson envelope is
+//! answered in one, its errors too; so the body is read before anything is answered, even for a
+//! caller who is then refused.
+//!
+//! Decisions that the protocol leaves open: `Idempotency-Replayed: true` is sent where every
+//! accepted call of the reply was a replay (never on a stream, whose headers are gone by then); a
+//! body that came too slowly is `TIMEOUT`; a compressed body is `UNSUPPORTED_MEDIA_TYPE`.
+//! Deliberately absent: queries and subscriptions, `connectionParams`, form data, and data
+//! transformers other than superjson.
+
+mod batch;
+mod envelope;
+mod procedure;
+mod request;
+mod stream;
+
+use std::future::ready;
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Extension, Request, State};
+use axum::response::Response;
+use axum::routing::any;
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, Method, Version};
+use sluice_engine::idempotency::{IdempotencyKey, InvalidKey};
+use sluice_engine::{AppView, Engine, Limited};
+use sluice_flow::identity::Claims;
+
+use envelope::{Call, Code, Fault, Outcome, Transformer};
+use procedure::{Arguments, Procedure};
+use request::{Framing, Plan};
+use sluice_http::access::{Entry, key_and_rest};
+use sluice_http::client::Peer;
+use sluice_http::exchange::Failure;
+use sluice_http::rate::{AddressLimit, Sender};
+use sluice_http::{Limits, body, cors};
+
+pub use envelope::TRPC_CODES;
+pub use envelope::failed;
+pub use request::CALLS_MAX;
+
+/// The largest body that is read of a request that a limit refused, in bytes. A larger one, or one
+/// whose size is not announced, is answered as if its client had no transformer.
+const REFUSED_BODY_BYTES_MAX: u64 = 64 * 1024;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// The template of the route that calls take.
+pub const CALL: &str = "/api/v1/{apiKey}/trpc/{*procedure}";
+
+/// What a call needs: the engine, how much of a request is read for how long, and the limit by
+/// address.
+pub struct Transport {
+    engine: Arc<Engine>,
+    limits: Limits,
+    addresses: Arc<AddressLimit>,
+}
+
+impl std::fmt::Debug for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transport").finish_non_exhaustive()
+    }
+}
+
+impl Transport {
+    pub fn new(engine: Arc<Engine>, limits: Limits, addresses: Arc<AddressLimit>) -> Self {
+        Self { engine, limits, addresses }
+    }
+
+    /// Whether the sender may make these calls, with a body of the announced size. Of one that is
+    /// too large, no more than the largest would be read.
+    fn admit(&self, sender: Sender, head: &Parts, calls: usize) -> Result<(), Limited> {
+        let bytes = body::announced(&head.headers).unwrap_or(0);
+        let bytes = bytes.min(self.limits.body_bytes_max as u64);
+        self.addresses.admit_calls(&self.engine, sender, calls)?;
+        self.addresses.admit_bytes(&self.engine, sender, bytes)
+    }
+
+    /// Reads the body. One that was not announced counts for its sender now.
+    async fn read(&self, sender: Sender, head: &Parts, body: Body) -> Result<Bytes, Fault> {
+        let bytes = body::read(&head.headers, body, &self.limits).await?;
+        if body::announced(&head.headers).is_none() {
+            self.addresses.admit_bytes(&self.engine, sender, bytes.len() as u64)?;
+        }
+        Ok(bytes)
+    }
+}
+
+pub fn router(transport: Arc<Transport>) -> Router {
+    Router::new()
+        .route("/api/v1/{apiKey}/trpc", any(handle))
+        .route("/api/v1/{apiKey}/trpc/", any(handle))
+        .route(CALL, any(handle))
+        .with_state(transport)
+}
+
+async fn handle(
+    State(transport): State<Arc<Transport>>,
+    from: Option<Extension<Peer>>,
+    request: Request,
+) -> Response {
+    let peer = from.map(|Extension(Peer(address))| address);
+    answer_to(&transport, peer, request).await
+}
+
+/// The reply to whatever came in on a path of this transport.
+pub async fn answer_to(
+    transport: &Arc<Transport>,
+    peer: Option<IpAddr>,
+    request: Request,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let (key, rest) = key_and_rest(head.uri.path());
+    let path = rest.strip_prefix("trpc").unwrap_or_default();
+    let path = path.strip_prefix('/').unwrap_or(path);
+    let plan = Plan::read(&head, path);
+    let is_preflight = cors::is_preflight(&head.method, &head.headers);
+    let calls = plan.as_ref().map_or(1, |plan| plan.paths.len());
+    let sender = transport.addresses.sender(peer, &head.headers);
+    // A preflight names the calls that will follow it and makes none of them.
+    let admitted = transport.admit(sender, &head, if is_preflight { 1 } else { calls });
+    if let Err(limited) = admitted {
+        let mut response = over_limit(transport, &head, plan, body, limited).await;
+        // The key was not looked up, so any origin may read this.
+        cors::mark(&mut response, None, &head.headers);
+        return response;
+    }
+    if is_preflight {
+        let entry = Entry::of_key(&transport.engine, key).await;
+        return cors::preflight(entry.known_app(), &head.headers);
+    }
+    let entry = Entry::of(&transport.engine, key, &head.headers).await;
+    if let Err(limited) = entry.admit_calls(&transport.engine, calls) {
+        let mut response = over_limit(transport, &head, plan, body, limited).await;
+        cors::mark(&mut response, entry.known_app(), &head.headers);
+        return response;
+    }
+    let mut response = match (plan, entry.denied_by_token()) {
+        (Ok(plan), Some(_)) if head.method != Method::HEAD => {
+            answer(transport, &entry, &head, sender, plan, body).await
+        }
+        (_, Some(denied)) => envelope::refused(denied.into()),
+        _ if head.method == Method::HEAD => envelope::head(),
+        (Ok(plan), None) => answer(transport, &entry, &head, sender, plan, body).await,
+        (Err(fault), None) => envelope::refused(fault),
+    };
+    if head.version <= Version::HTTP_11 {
+        envelope::close_if_unread(&mut response);
+    }
+    cors::mark(&mut response, entry.known_app(), &head.headers);
+    response
+}
+
+/// The answer to a request that a limit refused: one error for all its calls, in the form that
+/// their client reads. A client of version 10 reads nothing but lines where it asked for them.
+async fn over_limit(
+    transport: &Transport,
+    head: &Parts,
+    plan: Result<Plan, Fault>,
+    body: Body,
+    limited: Limited,
+) -> Response {
+    let fault = Fault::from(limited);
+    let Ok(Plan { paths, framing }) = plan else { return envelope::refused(fault) };
+    let inputs = small_inputs(transport, head, body, framing, paths.len()).await;
+    let transformer = |index: usize| {
+        Transformer::of_input(inputs.get(index).and_then(Option::as_ref).map(Bytes::as_ref))
+    };
+    if framing == Framing::Lines10 {
+        let call = |(index, path)| Call { path, transformer: transformer(index) };
+        let calls: Vec<_> = paths.into_iter().enumerate().map(call).collect();
+        let outcomes = calls.iter().map(|_| ready(Err(fault.clone()))).collect();
+        return envelope::refused_with(stream::lines10(calls, outcomes), fault);
+    }
+    let is_superjson = (0..inputs.len()).any(|index| transformer(index) == Transformer::Superjson);
+    let transformer = if is_superjson { Transformer::Superjson } else { Transformer::Plain };
+    envelope::refused_for(transformer, fault)
+}
+
+/// The inputs of calls that will be refused, as far as they are worth reading.
+async fn small_inputs(
+    transport: &Transport,
+    head: &Parts,
+    body: Body,
+    framing: Framing,
+    calls: usize,
+) -> Vec<Option<Bytes>> {
+    let announced = body::announced(&head.headers);
+    if announced.is_none_or(|bytes| bytes > REFUSED_BODY_BYTES_MAX) {
+        return Vec::new();
+    }
+    match body::read(&head.headers, body, &transport.limits).await {
+        Ok(body) if framing == Framing::Single => vec![Some(body)],
+        Ok(body) => batch::inputs(&body, calls).unwrap_or_default(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Runs the calls of a plan and frames what they came to.
+async fn answer(
+    transport: &Arc<Transport>,
+    entry: &Entry,
+    head: &Parts,
+    sender: Sender,
+    plan: Plan,
+    body: Body,
+) -> Response {
+    let Plan { paths, framing } = plan;
+    if framing == Framing::Single {
+        let path = paths.first().map(String::as_str).unwrap_or_default();
+        return alone(transport, entry, head, sender, path, body).await;
+    }
+    let (calls, jobs) = jobs(transport, entry, head, sender, paths, body).await;
+    let outcomes: Vec<_> = jobs.into_iter().map(|job| run(Arc::clone(transport), job)).collect();
+    match framing {
+        Framing::Single | Framing::Array => envelope::array(&calls, &join_all(outcomes).await),
+        Framing::Lines11 => envelope::streamed(stream::lines11(calls, outcomes)),
+        Framing::Lines10 => envelope::streamed(stream::lines10(calls, outcomes)),
+    }
+}
+
+/// The one call of a request that is no batch. Its body is read even if it fails before, since the
+/// input shows how the error must be written.
+async fn alone(
+    transport: &Transport,
+    entry: &Entry,
+    head: &Parts,
+    sender: Sender,
+    path: &str,
+    body: Body,
+) -> Response {
+    let input = transport.read(sender, head, body).await;
+    let transformer = Transformer::of_input(input.as_deref().ok());
+    let ready = || {
+        let (procedure, app) = gate(path, head, entry)?;
+        let input = input.as_deref().map_err(Clone::clone)?;
+        Ok::<_, Fault>((procedure, app, input, idempotency_key(&head.headers)?))
+    };
+    let outcome = match ready() {
+        Ok((procedure, app, input, key)) => {
+            let claims = entry.claims().map(Arc::as_ref);
+            let arguments = Arguments { app, input: Some(input), key: key.as_ref(), claims };
+            carry_out(transport, procedure, arguments).await
+        }
+        Err(fault) => Err(fault),
+    };
+    envelope::single(path, transformer, &outcome)
+}
+
+/// A call that may run.
+struct Ready {
+    procedure: Procedure,
+    app: Arc<AppView>,
+    claims: Option<Arc<Claims>>,
+    input: Option<Bytes>,
+    key: Option<IdempotencyKey>,
+}
+
+type Job = Result<Ready, Fault>;
+
+/// The calls of a batch, and what is to be done for each.
+async fn jobs(
+    transport: &Transport,
+    entry: &Entry,
+    head: &Parts,
+    sender: Sender,
+    paths: Vec<String>,
+    body: Body,
+) -> (Vec<Call>, Vec<Job>) {
+    let inputs = transport.read(sender, head, body).await;
+    let inputs = inputs.and_then(|body| batch::inputs(&body, paths.len()));
+    let key = idempotency_key(&head.headers);
+    let job = |(index, path): (usize, String)| {
+        let input = inputs.as_ref().map(|inputs| inputs.get(index).cloned().flatten());
+        let transformer = Transformer::of_input(input.as_ref().ok().and_then(Option::as_deref));
+        let ready = || {
+            let (procedure, app) = gate(&path, head, entry)?;
+            let app = Arc::clone(app);
+            let key = key.clone()?.map(|key| key.of_call(index));
+            let input = input.map_err(Clone::clone)?;
+            Ok(Ready { procedure, app, claims: entry.claims().cloned(), input, key })
+        };
+        let job = ready();
+        (Call { path, transformer }, job)
+    };
+    paths.into_iter().enumerate().map(job).unzip()
+}
+
+/// The checks of one call that do not need its input.
+fn gate<'a>(
+    path: &str,
+    head: &Parts,
+    entry: &'a Entry,
+) -> Result<(Procedure, &'a Arc<AppView>), Fault> {
+    if let Some(denied) = entry.denied_by_token() {
+        return Err(denied.into());
+    }
+    let Some(procedure) = Procedure::on_path(path) else {
+        let message = format!("No procedure found on path \"{path}\"");
+        return Err(Fault::new(Code::NotFound, message));
+    };
+    if head.method != Method::POST {
+        let method = &head.method;
+        let message =
+            format!("Unsupported {method}-request to mutation procedure at path \"{path}\"");
+        return Err(Fault::new(Code::MethodNotSupported, message));
+    }
+    Ok((procedure, entry.app()?))
+}
+
+/// The key of the request, if it has one. Two keys are as bad as none that can be read.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Fault> {
+    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let key = match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => IdempotencyKey::parse(value.as_bytes()).map(Some),
+        (Some(_), Some(_)) => Err(InvalidKey),
+    };
+    key.map_err(|error| Fault::new(Code::BadRequest, error.to_string()))
+}
+
+/// Does one call of a batch.
+async fn run(transport: Arc<Transport>, job: Job) -> Outcome {
+    let Ready { procedure, app, claims, input, key } = job?;
+    let arguments = Arguments {
+        app: &app,
+        input: input.as_deref(),
+        key: key.as_ref(),
+        claims: claims.as_deref(),
+    };
+    carry_out(&transport, procedure, arguments).await
+}
+
+/// A panic or a hang in a call is its own failure, not that of the whole reply.
+async fn carry_out(
+    transport: &Transport,
+    procedure: Procedure,
+    arguments: Arguments<'_>,
+) -> Outcome {
+    // Pinned where it stands, since it is large and each of the two around it would move it.
+    let call = pin!(procedure.call(&transport.engine, arguments));
+    let caught = AssertUnwindSafe(call).catch_unwind();
+    match tokio::time::timeout(transport.limits.request_timeout, caught).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_)) => Err(Failure::Panicked.into()),
+        Err(_) => Err(Failure::TimedOut.into()),
+    }
+}

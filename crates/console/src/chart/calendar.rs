@@ -1,0 +1,84 @@
+//! Days of the calendar as charts write them. A day is counted from 1970-01-01; there is no time
+//! and no zone here.
+
+/// The words of a month, as short as they may be.
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// A day of the Gregorian calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Date {
+    pub(crate) year: i64,
+    /// 1 to 12.
+    pub(crate) month: u8,
+    pub(crate) day: u8,
+}
+
+impl Date {
+    /// By the arithmetic of eras of 400 years, which start on 1 March.
+    pub(crate) fn of(days: i64) -> Self {
+        let shifted = days + 719_468;
+        let era = shifted.div_euclid(146_097);
+        let of_era = shifted.rem_euclid(146_097);
+        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let march_month = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * march_month + 2) / 5 + 1;
+        let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+        let year = year_of_era + era * 400 + i64::from(month <= 2);
+        Self { year, month: month as u8, day: day as u8 }
+    }
+
+    /// The day counted from 1970-01-01.
+    pub(crate) fn days(self) -> i64 {
+        let month = i64::from(self.month);
+        let year = self.year - i64::from(month <= 2);
+        let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+        let march_month = if month > 2 { month - 3 } else { month + 9 };
+        let of_year = (153 * march_month + 2) / 5 + i64::from(self.day) - 1;
+        era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + of_year - 719_468
+    }
+
+    pub(crate) fn month_name(self) -> &'static str {
+        MONTHS.get(usize::from(self.month).saturating_sub(1)).copied().unwrap_or_default()
+    }
+
+    /// 3 Nov
+    pub(super) fn brief(self) -> String {
+        format!("{} {}", self.day, self.month_name())
+    }
+
+    /// 3 Nov 2026
+    pub(crate) fn full(self) -> String {
+        format!("{} {} {}", self.day, self.month_name(), self.year)
+    }
+
+    /// Nov 2026
+    pub(super) fn of_month(self) -> String {
+        format!("{} {}", self.month_name(), self.year)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_dates_are_the_same() {
+        for (days, year, month, day) in [
+            (0, 1970, 1, 1),
+            (-1, 1969, 12, 31),
+            (11_016, 2000, 2, 29),
+            (11_017, 2000, 3, 1),
+            (20_772, 2026, 11, 15),
+            (-719_162, 1, 1, 1),
+            (2_932_896, 9999, 12, 31),
+        ] {
+            assert_eq!(Date::of(days), Date { year, month, day }, "{days}");
+            assert_eq!(Date { year, month, day }.days(), days);
+        }
+        for days in (-800_000..3_000_000).step_by(997) {
+            assert_eq!(Date::of(days).days(), days);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! A line over time: a mean or a score, with a mark at each part that has answers.
+//!
+//! Parts with few answers have hollow marks, so that a leap of three people does not look like
+//! news.
+
+use maud::{Markup, html};
+
+use super::multiples::FEW;
+use super::number::{brief, count, decimal, grouped};
+use super::pen::{Percent, Tone, indented, level, short, words};
+use super::ticks::{Scale, thinned};
+use super::{Chart, Table};
+
+const TOP: f64 = 18.0;
+const PLOT: f64 = 110.0;
+const AXIS: f64 = 24.0;
+/// The line's own coordinates, which are stretched to the room there is.
+const LINE_WIDTH: f64 = 1000.0;
+/// A little less than all keeps the last mark whole, in percent.
+const SPAN: f64 = 98.5;
+/// Beyond so many points, marks would hide the line.
+const MARKS_MAX: usize = 40;
+const LABELS_MAX: usize = 5;
+
+/// One part of the time.
+#[derive(Debug, Clone)]
+pub(crate) struct Point {
+    pub(crate) label: String,
+    pub(crate) name: String,
+    pub(crate) count: u64,
+    pub(crate) value: Option<f64>,
+}
+
+/// A number as it goes over time.
+#[derive(Debug, Clone)]
+pub(crate) struct Line<'c> {
+    pub(crate) title: &'c str,
+    /// What the number is, such as "Mean" or "NPS".
+    pub(crate) measure: &'c str,
+    /// What a point is, such as "Day".
+    pub(crate) axis: &'c str,
+    /// The least and the most that the number can be.
+    pub(crate) limits: Option<(f64, f64)>,
+    pub(crate) points: Vec<Point>,
+}
+
+impl Line<'_> {
+    pub(crate) fn chart(&self) -> Chart {
+        let values = self.points.iter().filter_map(|point| point.value);
+        let scale = Scale::sidebar(values, self.limits);
+        let bottom = TOP + PLOT;
+        let content = html! {
+            @for tick in &scale.ticks { (level(bottom - PLOT * scale.at(*tick), *tick == 0.0, true)) }
+            svg x="0" y=(short(TOP)) width=(Percent(SPAN)) height=(short(PLOT)) overflow="visible"
+                viewBox={ "0 0 " (short(LINE_WIDTH)) " " (short(PLOT)) } preserveAspectRatio="none" {
+                path class="c-line" d=(self.path(&scale)) fill="none" stroke=(Tone::Accent.light()) stroke-width="2"
+                    stroke-linejoin="round" stroke-linecap="round" vector-effect="non-scaling-stroke" {}
+            }
+            (self.marks(&scale))
+            (self.labels(bottom))
+        };
+        let ticks = html! {
+            @for tick in &scale.ticks {
+                (words("0", bottom - PLOT * scale.at(*tick) - 4.0, "start", Tone::Muted, &brief(*tick)))
+            }
+        };
+        Chart {
+            title: self.title.to_owned(),
+            description: self.description(),
+            height: (bottom + AXIS) as u32,
+            width_min: 0,
+            indented: true,
+            drawing: indented(bottom + AXIS, ticks, content),
+            table: self.table(),
+        }
+    }
+
+    /// How far along the line a point is, from 0 to 1.
+    fn along(&self, at: usize) -> f64 {
+        if self.points.len() < 2 { 0.5 } else { at as f64 / (self.points.len() - 1) as f64 }
+    }
+
+    /// Parts without answers are passed over: the line goes on to the next that has some.
+    fn path(&self, scale: &Scale) -> String {
+        let known =
+            self.points.iter().enumerate().filter_map(|(at, point)| Some((at, point.value?)));
+        let place = |(nth, (at, value)): (usize, (usize, f64))| {
+            let (x, y) = (LINE_WIDTH * self.along(at), PLOT * (1.0 - scale.at(value)));
+            format!("{}{} {}", if nth == 0 { 'M' } else { 'L' }, short(x), short(y))
+        };
+        known.enumerate().map(place).collect()
+    }
+
+    fn marks(&self, scale: &Scale) -> Markup {
+        let known: Vec<_> = self
+            .points
+            .iter()
+            .enumerate()
+            .filter_map(|(at, point)| Some((at, point, point.value?)))
+            .collect();
+        let many = known.len() > MARKS_MAX;
+        html! {
+            @for (at, point, value) in known {
+                @let hollow = point.count < FEW;
+                @let (x, y) = (Percent(SPAN * self.along(at)), TOP + PLOT * (1.0 - scale.at(value)));
+                // A mark that is not seen is still found by the pointer.
+                circle class=(if hollow { "c-hollow" } else { "c-bar" }) cx=(x) cy=(short(y)) r=(if many { "2" } else { "4" })
+                    fill=(if hollow { Tone::Ground.light() } else { Tone::Accent.light() })
+                    stroke=(Tone::Accent.light()) stroke-width="1.5" {
+                    title { (point.name) ": " (decimal(value, 1)) " (" (count(point.count, "answer", "answers")) ")" }
+                }
+            }
+        }
+    }
+
+    fn labels(&self, bottom: f64) -> Markup {
+        let step = thinned(self.points.len(), LABELS_MAX);
+        let last = self.points.len().saturating_sub(1);
+        html! {
+            @for (at, point) in self.points.iter().enumerate().step_by(step) {
+                @let is_end = at > 0 && last - at < step / 2 + 1;
+                @let x = if is_end { 100.0 } else { SPAN * self.along(at) };
+                (words(&Percent(x).to_string(), bottom + 18.0, if is_end { "end" } else { "middle" }, Tone::Muted, &point.label))
+            }
+        }
+    }
+
+    fn description(&self) -> String {
+        let known: Vec<_> =
+            self.points.iter().filter_map(|point| Some((point, point.value?))).collect();
+        let (Some((first, from)), Some((last, to))) = (known.first(), known.last()) else {
+            return format!("{} over time; no answers yet.", self.measure);
+        };
+        format!(
+            "{} by {}: from {} ({}) to {} ({}). Hollow marks have fewer than {FEW} answers.",
+            self.measure,
+            self.axis.to_lowercase(),
+            decimal(*from, 1),
+            first.name,
+            decimal(*to, 1),
+            last.name
+        )
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(&[self.axis, self.measure, "Answers"]);
+        for point in self.points.iter().filter(|point| point.count > 0) {
+            let value = point.value.map_or_else(|| "–".to_owned(), |value| decimal(value, 2));
+            table.row([point.name.clone(), value, grouped(point.count)]);
+        }
+        table
+    }
+}

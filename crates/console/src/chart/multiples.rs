@@ -1,0 +1,127 @@
+//! Small multiples: the same chart several times side by side, each of another part, with how many
+//! answers it is made of.
+
+use maud::{Markup, html};
+
+use super::number::count;
+use super::pen::{Tone, sized, words};
+use super::{Chart, FILE_EDGE, FILE_WIDTH, Table, text};
+
+/// Below so many answers a share says little, and the page says so.
+pub(crate) const FEW: u64 = 10;
+
+const CAPTION: u32 = 44;
+const GAP: u32 = 24;
+const FILE_COLUMNS: usize = 2;
+
+/// One of the parts.
+#[derive(Debug, Clone)]
+pub(crate) struct Panel {
+    pub(crate) name: String,
+    pub(crate) answers: u64,
+    /// The number that matters of this part.
+    pub(crate) figure: Option<String>,
+    pub(crate) chart: Chart,
+}
+
+/// The same question in several parts.
+#[derive(Debug, Clone)]
+pub(crate) struct Multiples<'c> {
+    pub(crate) title: &'c str,
+    /// What tells the parts apart, such as "Version".
+    pub(crate) by: &'c str,
+    pub(crate) panels: Vec<Panel>,
+}
+
+impl Multiples<'_> {
+    /// In a page: as many beside one another as there is room for, with one table of all.
+    pub(crate) fn figure(&self, id: &str, tools: Markup) -> Markup {
+        html! {
+            figure.chart {
+                div.multiples {
+                    @for (at, panel) in self.panels.iter().enumerate() {
+                        div.multiple {
+                            p.multiple-head {
+                                strong.multiple-name dir="auto" { (text::clean(&panel.name)) }
+                                @if let Some(figure) = &panel.figure { span.multiple-figure { (figure) } }
+                                span.multiple-count { (count(panel.answers, "answer", "answers")) }
+                            }
+                            @if panel.answers < FEW { p.multiple-few { "Fewer than " (FEW) " answers: not reliable." } }
+                            (panel.chart.picture(&format!("{id}-{at}")))
+                        }
+                    }
+                }
+                div.chart-foot {
+                    details.chart-table {
+                        summary { "Table" span.unseen { ": " (text::clean(self.title)) } }
+                        (self.table().markup(self.title))
+                    }
+                    (tools)
+                }
+            }
+        }
+    }
+
+    /// All of them as one drawing, for a file.
+    pub(crate) fn chart(&self) -> Chart {
+        let mut top = 0;
+        let mut drawing = String::new();
+        for row in self.panels.chunks(FILE_COLUMNS) {
+            let height = row.iter().map(|panel| panel.chart.height).max().unwrap_or(0);
+            for (at, panel) in row.iter().enumerate() {
+                drawing.push_str(&placed(panel, at, top).0);
+            }
+            top += height + CAPTION + GAP;
+        }
+        let inner = FILE_WIDTH - 2 * FILE_EDGE;
+        Chart {
+            title: self.title.to_owned(),
+            description: self.description(),
+            height: top.saturating_sub(GAP),
+            width_min: inner,
+            indented: false,
+            drawing: maud::PreEscaped(drawing),
+            table: self.table(),
+        }
+    }
+
+    fn description(&self) -> String {
+        let panels: Vec<_> = self
+            .panels
+            .iter()
+            .map(|panel| format!("{}: {}", panel.name, count(panel.answers, "answer", "answers")))
+            .collect();
+        format!("By {}. {}.", self.by.to_lowercase(), panels.join("; "))
+    }
+
+    /// The tables of the parts, one under another.
+    fn table(&self) -> Table {
+        let mut table = Table { columns: vec![self.by.to_owned()], rows: Vec::new() };
+        if let Some(first) = self.panels.first() {
+            table.columns.extend(first.chart.table.columns.iter().cloned());
+        }
+        for panel in &self.panels {
+            for row in &panel.chart.table.rows {
+                table.row(std::iter::once(panel.name.clone()).chain(row.iter().cloned()));
+            }
+        }
+        table
+    }
+}
+
+fn placed(panel: &Panel, at: usize, top: u32) -> Markup {
+    let inner = FILE_WIDTH - 2 * FILE_EDGE;
+    let width = (inner - GAP) / FILE_COLUMNS as u32;
+    let answers = count(panel.answers, "answer", "answers");
+    let figures = panel
+        .figure
+        .as_ref()
+        .map_or_else(|| answers.clone(), |figure| format!("{figure} · {answers}"));
+    html! {
+        svg x=(at as u32 * (width + GAP)) y=(top) width=(width) height=(panel.chart.height + CAPTION) overflow="visible" {
+            (sized("0", 14.0, "start", Tone::Ink, 14.0, &text::cut(&panel.name, 14.0, 300.0)))
+            (words("0", 31.0, "start", Tone::Muted, &figures))
+            (panel.chart.placed(0, CAPTION, width.into()))
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The net promoter score: a gauge with the score large, and below it who it is made of.
+
+use std::f64::consts::PI;
+
+use maud::{Markup, html};
+
+use super::number::{count, grouped, share, signed};
+use super::pen::{Percent, Tone, parts, short, sized, tipped, words};
+use super::{Chart, Table};
+
+const RADIUS: f64 = 84.0;
+const STROKE: f64 = 14.0;
+const GAUGE: f64 = 124.0;
+const SPLIT: f64 = 18.0;
+
+/// Who would recommend, and who would not.
+#[derive(Debug, Clone)]
+pub(crate) struct Nps<'c> {
+    pub(crate) title: &'c str,
+    /// How often each of 0 to 10 was given.
+    pub(crate) points: [u64; 11],
+}
+
+impl Nps<'_> {
+    pub(crate) fn chart(&self) -> Chart {
+        let drawing = html! {
+            (self.gauge())
+            (self.split(GAUGE + 18.0))
+        };
+        Chart {
+            title: self.title.to_owned(),
+            description: self.description(),
+            height: (GAUGE + 18.0 + SPLIT + 66.0) as u32,
+            width_min: 0,
+            indented: false,
+            drawing,
+            table: self.table(),
+        }
+    }
+
+    fn groups(&self) -> [(&'static str, &'static str, u64, Tone); 3] {
+        let sum = |from: usize, to: usize| self.points[from..=to].iter().sum();
+        [
+            ("Detractors", "0 to 6", sum(0, 6), Tone::Bad),
+            ("Passives", "7 and 8", sum(7, 8), Tone::Middle),
+            ("Promoters", "9 and 10", sum(9, 10), Tone::Good),
+        ]
+    }
+
+    fn answers(&self) -> u64 {
+        self.points.iter().sum()
+    }
+
+    /// Percent of promoters less percent of detractors.
+    pub(crate) fn score(&self) -> Option<f64> {
+        let [(.., detractors, _), _, (.., promoters, _)] = self.groups();
+        let answers = self.answers();
+        (answers > 0).then(|| 100.0 * (promoters as f64 - detractors as f64) / answers as f64)
+    }
+
+    /// Half a circle from −100 to +100 around the middle of the room; its own coordinates are
+    /// pixels.
+    fn gauge(&self) -> Markup {
+        let score = self.score();
+        html! {
+            svg x="50%" y="0" width="1" height=(short(GAUGE)) overflow="visible" {
+                path class="c-track-line" d=(arc(-100.0, 100.0)) fill="none" stroke=(Tone::Track.light())
+                    stroke-width=(short(STROKE)) stroke-linecap="round" {}
+                @if let Some(score) = score {
+                    path class="c-line" d=(arc(-100.0, score)) fill="none" stroke=(Tone::Accent.light())
+                        stroke-width=(short(STROKE)) stroke-linecap="round" {}
+                    @let (x, y) = at(score);
+                    circle class="c-hollow" cx=(short(x)) cy=(short(y)) r="9" fill=(Tone::Ground.light())
+                        stroke=(Tone::Accent.light()) stroke-width="4" {}
+                }
+                text class="c-text" x="0" y=(short(RADIUS + 8.0)) text-anchor="middle" font-size="44" font-weight="650"
+                    fill=(Tone::Ink.light()) { (score.map_or_else(|| "–".to_owned(), signed)) }
+                (words("0", GAUGE - 4.0, "middle", Tone::Muted, &count(self.answers(), "answer", "answers")))
+                (words(&short(-RADIUS), GAUGE - 4.0, "middle", Tone::Muted, "−100"))
+                (words(&short(RADIUS), GAUGE - 4.0, "middle", Tone::Muted, "+100"))
+            }
+        }
+    }
+
+    /// One bar of three parts, and below what each is.
+    fn split(&self, top: f64) -> Markup {
+        let answers = self.answers();
+        let groups = self.groups();
+        let parts = parts(groups.map(|(_, _, people, _)| people));
+        html! {
+            @if answers == 0 { (tipped("0", top, "100%", SPLIT, 4.0, Tone::Track, None)) }
+            @for (at, ((name, range, people, tone), (x, width))) in groups.into_iter().zip(parts).enumerate() {
+                @let figures = format!("{} · {}", share(people, answers), grouped(people));
+                @if people > 0 {
+                    (tipped(&Percent(x).to_string(), top, &Percent(width).to_string(), SPLIT, 0.0, tone,
+                        Some(&format!("{name}: {figures}"))))
+                }
+                // A line between parts, so that they are told apart without their colours.
+                @if x > 0.0 && people > 0 {
+                    (tipped(&Percent(x).to_string(), top, "2", SPLIT, 0.0, Tone::Ground, None))
+                }
+                @let left = Percent(34.0 * at as f64).to_string();
+                (tipped(&left, top + SPLIT + 12.0, "24", 4.0, 2.0, tone, None))
+                (sized(&left, top + SPLIT + 32.0, "start", Tone::Ink, 13.0, name))
+                (sized(&left, top + SPLIT + 48.0, "start", Tone::Muted, 12.0, range))
+                (sized(&left, top + SPLIT + 64.0, "start", Tone::Ink, 13.0, &figures))
+            }
+        }
+    }
+
+    fn description(&self) -> String {
+        let Some(score) = self.score() else { return "No answers yet.".to_owned() };
+        let answers = self.answers();
+        let groups = self.groups().map(|(name, range, people, _)| {
+            format!("{name} ({range}) {}, {}", share(people, answers), grouped(people))
+        });
+        format!(
+            "Net promoter score {} of {}. {}.",
+            signed(score),
+            count(answers, "answer", "answers"),
+            groups.join("; ")
+        )
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(&["Answer", "Count", "Share"]);
+        for (name, range, people, _) in self.groups().into_iter().rev() {
+            table.row([
+                format!("{name} ({range})"),
+                grouped(people),
+                share(people, self.answers()),
+            ]);
+        }
+        for (point, people) in self.points.iter().enumerate().rev() {
+            table.row([point.to_string(), grouped(*people), share(*people, self.answers())]);
+        }
+        table
+    }
+}
+
+/// Where a score lies on the half circle, with the middle of the gauge at (0, RADIUS + STROKE / 2).
+fn at(score: f64) -> (f64, f64) {
+    let angle = PI * (1.0 - (score.clamp(-100.0, 100.0) + 100.0) / 200.0);
+    (RADIUS * angle.cos(), RADIUS + STROKE / 2.0 + 4.0 - RADIUS * angle.sin())
+}
+
+fn arc(from: f64, to: f64) -> String {
+    let ((x1, y1), (x2, y2)) = (at(from), at(to));
+    format!("M{} {}A{RADIUS} {RADIUS} 0 0 1 {} {}", short(x1), short(y1), short(x2), short(y2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(given: &[(usize, u64)]) -> Option<f64> {
+        let mut points = [0; 11];
+        given.iter().for_each(|(point, people)| points[*point] = *people);
+        Nps { title: "", points }.score()
+    }
+
+    #[test]
+    fn the_score_is_promoters_less_detractors_in_percent() {
+        assert_eq!(score(&[]), None);
+        assert_eq!(score(&[(10, 3), (9, 2)]), Some(100.0));
+        assert_eq!(score(&[(0, 1), (6, 1)]), Some(-100.0));
+        assert_eq!(score(&[(7, 4), (8, 1)]), Some(0.0));
+        assert_eq!(score(&[(9, 5), (7, 3), (6, 2)]), Some(30.0));
+    }
+
+    #[test]
+    fn the_gauge_goes_from_left_to_right_over_the_top() {
+        let round = |(x, y): (f64, f64)| (x.round() as i64, y.round() as i64);
+        assert_eq!(round(at(-100.0)), (-84, 95));
+        assert_eq!(round(at(0.0)), (0, 11));
+        assert_eq!(round(at(100.0)), (84, 95));
+    }
+}

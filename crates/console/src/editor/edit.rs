@@ -1,0 +1,299 @@
+//! The page of the editor, and the form of it that needs no script: the definition as JSON.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use maud::{Markup, html};
+use serde::Serialize;
+use serde_json::{Value, json};
+use sluice_engine::rows::Scope;
+use sluice_engine::{Editing, Saved};
+use sluice_flow::counts::Counted;
+use sluice_flow::definition::{Definition, Fault, check};
+use sluice_flow::id::FlowId;
+use sluice_flow::question::{Field, QuestionType};
+
+use super::{publish, questions, schedule};
+use crate::Console;
+use crate::flows::may_write;
+use crate::frame::{Frame, NavItem, Tab, Width};
+use crate::reply::{self, Answer, Kind};
+use crate::request::{At, Form, Query};
+use crate::session::Visitor;
+use crate::sidebar::Sidebar;
+
+/// What stands in the form: as it is stored, or as it was sent and could not be taken.
+struct Shown<'s> {
+    text: String,
+    tag: &'s str,
+    faults: &'s [Fault],
+    /// What is wrong with what was sent.
+    wrong: Option<String>,
+}
+
+pub(super) async fn show(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+) -> Answer {
+    let editing = console.engine.flow(&visitor.actor, Scope::Read, flow).await?.editing()?;
+    let shown = Shown {
+        text: pretty(&editing.definition),
+        tag: &editing.tag,
+        faults: &editing.faults,
+        wrong: None,
+    };
+    page(&console, &visitor, &editing, &shown, Kind::Shown, query.get("done")).await
+}
+
+/// Takes the JSON of a form that was sent without a script.
+pub(super) async fn save(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Form(form): Form,
+) -> Answer {
+    let opened = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    let editing = opened.editing()?;
+    let text = form.raw("definition").replace("\r\n", "\n");
+    let wrong = |why: String, tag: &str, faults: &[Fault]| (why, tag.to_owned(), faults.to_vec());
+    let (why, tag, faults) = match serde_json::from_str::<Value>(&text) {
+        Err(error) => wrong(format!("This is not valid JSON: {error}."), form.raw("tag"), &[]),
+        Ok(definition) if !definition.is_object() => {
+            wrong("The JSON must be an object in { }.".to_owned(), form.raw("tag"), &[])
+        }
+        Ok(definition) => {
+            match opened.save_draft(&definition, form.raw("tag")).await? {
+                Saved::Saved { .. } => {
+                    return Ok(reply::see_other(&format!(
+                        "/console/flows/{flow}/edit?done=saved#json"
+                    )));
+                }
+                Saved::Overtaken(theirs) => wrong(
+                    "Someone else saved this draft in the meantime, so your changes were not saved. Save again to replace \
+                     their version, or reload the page to see it."
+                        .to_owned(),
+                    &theirs.tag,
+                    &check(&definition).err().unwrap_or_default(),
+                ),
+            }
+        }
+    };
+    let shown = Shown { text, tag: &tag, faults: &faults, wrong: Some(why) };
+    page(&console, &visitor, &editing, &shown, Kind::Unfinished, None).await
+}
+
+async fn page(
+    console: &Console,
+    visitor: &Visitor,
+    editing: &Editing,
+    shown: &Shown<'_>,
+    kind: Kind,
+    done: Option<&str>,
+) -> Result<Response, reply::Refused> {
+    let state = &editing.state;
+    let sidebar = Sidebar::app(console, visitor, state.flow.app_id).await?;
+    let writes = may_write(visitor, state.flow.app_id) && state.flow.archived_at.is_none();
+    let content = html! {
+        @if done == Some("published") { (publish::what_next(state)) }
+        @if writes {
+            (editor(editing, shown, sidebar.own()?.row.grace_window_seconds))
+        } @else {
+            (reading(editing))
+        }
+    };
+    let title = format!("Edit {}", state.flow.name);
+    let frame = Frame::new(visitor, &sidebar, NavItem::Flow(state, Tab::Edit), &title);
+    let frame = frame.done(done).width(Width::Wide);
+    let frame = if writes { frame.script("editor.js") } else { frame };
+    Ok(frame.page(kind, content))
+}
+
+fn editor(editing: &Editing, shown: &Shown<'_>, app_grace: Option<u32>) -> Markup {
+    let base = format!("/console/flows/{}", editing.state.flow.flow_id);
+    let faults = serde_json::to_string(shown.faults).unwrap_or_default();
+    html! {
+        div.editor id="editor" data-save={ (base) "/draft" } data-tag=(shown.tag) data-faults=(faults)
+            data-about=(about(editing.published.as_ref())) data-pane="write" {
+            (publish::bar(editing))
+            @if let Some(wrong) = &shown.wrong { div.errors role="alert" tabindex="-1" { p { (wrong) } } }
+            section.errors.faults id="faults" aria-label="Needs fixing" hidden[shown.faults.is_empty()] {
+                details open {
+                    summary { (shown.faults.len()) " to fix before you can publish" }
+                    ul { @for fault in shown.faults { li { code { (fault.pointer) } " " (fault.message) } } }
+                }
+            }
+            (switches())
+            div.panes {
+                section.write aria-label="Draft" {
+                    @for name in ["questions", "texts", "languages"] { div id={ "section-" (name) } {} }
+                    div id="section-schedule" { (schedule::form(&editing.state, app_grace)) }
+                    div id="section-json" { (json_form(&base, shown)) }
+                }
+                (look(&base))
+            }
+        }
+    }
+}
+
+/// The parts of the editor; they are of use with a script alone.
+fn switches() -> Markup {
+    const PARTS: [(&str, &str); 5] = [
+        ("questions", "Questions"),
+        ("texts", "Title and ending"),
+        ("languages", "Languages"),
+        ("schedule", "Schedule"),
+        ("json", "JSON"),
+    ];
+    html! {
+        div.switches {
+            div.chips role="group" aria-label="Sections" {
+                @for (name, word) in PARTS {
+                    button.chip type="button" data-shows-section=(name) aria-pressed="false" { (word) }
+                }
+            }
+            div.chips.narrowly role="group" aria-label="View" {
+                button.chip type="button" data-shows-pane="write" aria-pressed="true" { "Edit" }
+                button.chip type="button" data-shows-pane="look" aria-pressed="false" { "Preview" }
+            }
+        }
+    }
+}
+
+fn json_form(base: &str, shown: &Shown<'_>) -> Markup {
+    html! {
+        form.form method="post" action={ (base) "/edit" } {
+            input type="hidden" name="tag" value=(shown.tag);
+            div.field {
+                label for="definition" { "Definition as JSON" }
+                p.hint id="definition-hint" { "The whole draft. The guide “Writing a flow” describes all fields." }
+                textarea.input.mono id="definition" name="definition" rows="24" spellcheck="false" autocomplete="off"
+                    aria-describedby="definition-hint json-wrong" { "\n" (shown.text) }
+                p.error id="json-wrong" role="status" hidden {}
+            }
+            noscript { button.button.primary type="submit" { "Save draft" } }
+        }
+    }
+}
+
+fn look(base: &str) -> Markup {
+    html! {
+        section.look id="look" aria-label="Preview" {
+            div.toolbar {
+                h2 { "Preview" }
+                div.field.short hidden { label.unseen for="look-language" { "Language" } select.input id="look-language" {} }
+                div.chips role="group" aria-label="Width" {
+                    button.chip type="button" data-width="desktop" aria-pressed="true" { "Desktop" }
+                    button.chip type="button" data-width="phone" aria-pressed="false" { "Phone" }
+                }
+                a.button.small.quiet href={ (base) "/preview" } target="_blank" rel="noopener" { "Open in new tab" }
+            }
+            div.stage data-width="desktop" { iframe title="Preview of the flow" src={ (base) "/preview" } {} }
+            p.hint { "Preview: answers are not saved. Questions with problems are hidden." }
+        }
+    }
+}
+
+/// What there is, for those who may not write.
+fn reading(editing: &Editing) -> Markup {
+    let is_archived = editing.state.flow.archived_at.is_some();
+    let base = format!("/console/flows/{}", editing.state.flow.flow_id);
+    html! {
+        p.note {
+            @if is_archived { "This flow is archived. You can view and duplicate it, but not edit it." }
+            @else { "You can view this flow, but not edit it." }
+        }
+        div.editor data-pane="both" {
+            div.panes {
+                section.write aria-label="Questions" {
+                    @match check(&editing.definition) {
+                        Ok(definition) => (questions::list(&definition)),
+                        Err(_) => pre.mono { (pretty(&editing.definition)) },
+                    }
+                }
+                (look(&base))
+            }
+        }
+    }
+}
+
+/// What the script knows about types and about what is published.
+fn about(published: Option<&Definition>) -> String {
+    #[derive(Serialize)]
+    struct Was<'d> {
+        r#type: &'static str,
+        prompt: &'d str,
+        choices: Vec<String>,
+    }
+    let was: BTreeMap<&str, Was<'_>> = published
+        .into_iter()
+        .flat_map(Definition::questions)
+        .map(|question| {
+            let was = Was {
+                r#type: question.question_type.name(),
+                prompt: &question.prompt,
+                choices: choices_of(&question.question_type),
+            };
+            (question.id.as_str(), was)
+        })
+        .collect();
+    json!({"types": types(), "published": was}).to_string()
+}
+
+/// One type of question, as the script reads it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Type {
+    name: &'static str,
+    label: &'static str,
+    purpose: &'static str,
+    is_answerable: bool,
+    fields: Vec<Field>,
+    /// What conditions may ask of an answer.
+    comparison: &'static str,
+    /// The only answers that there are.
+    words: &'static [&'static str],
+    /// What a new condition on a number compares with.
+    threshold: u32,
+}
+
+/// The table of types: all that the script knows of them.
+fn types() -> Vec<Type> {
+    /// A score below it is no reason to recommend.
+    const PASSIVE_FROM: u32 = 7;
+    const MIDDLE: u32 = 3;
+    let offered = QuestionType::OFFERED.iter();
+    let one = |(name, label, purpose): &(&'static str, &'static str, &'static str)| {
+        let blank = QuestionType::blank(name)?;
+        let threshold = match blank.counted() {
+            Counted::Nps => PASSIVE_FROM,
+            _ => MIDDLE,
+        };
+        Some(Type {
+            name,
+            label,
+            purpose,
+            is_answerable: blank.is_answerable(),
+            fields: blank.fields(),
+            comparison: blank.comparison(),
+            words: blank.words(),
+            threshold,
+        })
+    };
+    offered.filter_map(one).collect()
+}
+
+fn choices_of(question_type: &QuestionType) -> Vec<String> {
+    let fields = serde_json::to_value(question_type).unwrap_or_default();
+    let lists = question_type.choice_fields();
+    let lists = lists.into_iter().filter_map(|name| fields.get(name)?.as_array());
+    let ids = lists.flatten().filter_map(|choice| choice["id"].as_str());
+    ids.map(str::to_owned).collect()
+}
+
+fn pretty(definition: &Value) -> String {
+    serde_json::to_string_pretty(definition).unwrap_or_default()
+}

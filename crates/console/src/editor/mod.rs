@@ -1,0 +1,58 @@
+//! A flow's draft: written, previewed, compared, published; its versions and its windows.
+//!
+//! The definition of the draft is the one truth. [`edit`] is the page on which it is written, by
+//! the script or as JSON without one; [`save`] takes it from the script; [`publish`] shows what
+//! would change and does it; [`history`] is what was published before; [`schedule`] is when answers
+//! are taken. The preview is the hosted page itself, which [`sluice_http::preview`] leads to.
+
+mod changes;
+mod edit;
+mod history;
+mod publish;
+mod questions;
+mod save;
+mod schedule;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::routing::{get, post};
+use sluice_engine::rows::Scope;
+use sluice_flow::id::FlowId;
+
+use super::Console;
+use super::reply::Answer;
+use super::request::{At, Query};
+use super::session::Visitor;
+
+pub(super) fn routes() -> Router<Arc<Console>> {
+    Router::new()
+        .route("/console/flows/{flowId}/edit", get(edit::show).post(edit::save))
+        .route("/console/flows/{flowId}/draft", post(save::save))
+        .route("/console/flows/{flowId}/preview", get(preview).post(preview))
+        .route("/console/flows/{flowId}/publish", get(publish::review).post(publish::publish))
+        .route("/console/flows/{flowId}/schedule", post(schedule::save))
+        .route("/console/flows/{flowId}/history", get(history::show))
+        .route("/console/flows/{flowId}/history/{flowVersionId}", get(history::version))
+        .route(
+            "/console/flows/{flowId}/history/{flowVersionId}/republish",
+            post(history::republish),
+        )
+        .route("/console/flows/{flowId}/history/{flowVersionId}/retire", post(history::retire))
+}
+
+/// The hosted page of the draft, or of a version, in a frame of the editor.
+async fn preview(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+    request: Request,
+) -> Answer {
+    let version = query.get("version").and_then(|version| version.parse().ok());
+    let previewed =
+        console.engine.flow(&visitor.actor, Scope::Read, flow).await?.preview(version).await?;
+    let address = format!("/console/flows/{flow}/preview");
+    Ok(console.previews.page(previewed, address, request).await)
+}

@@ -1,0 +1,58 @@
+//! Saves the draft for the script: the reply names what was stored by its tag, and what overtook it
+//! is sent along.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sluice_engine::Saved;
+use sluice_engine::rows::Scope;
+use sluice_flow::definition::Fault;
+use sluice_flow::id::FlowId;
+
+use crate::Console;
+use crate::reply::{self, Answer, Kind, Refused};
+use crate::request::{At, read_whole};
+use crate::session::Visitor;
+
+/// What the script sends.
+#[derive(Debug, Deserialize)]
+struct Sent {
+    /// Of the state that it started from.
+    tag: String,
+    definition: Value,
+}
+
+/// What it is told.
+#[derive(Debug, Serialize)]
+struct SaveReply<'t> {
+    tag: &'t str,
+    faults: &'t [Fault],
+    /// What somebody else has saved meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    definition: Option<&'t Value>,
+}
+
+pub(super) async fn save(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    request: Request,
+) -> Answer {
+    // Who may not write learns nothing of what else is wrong.
+    let flow = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    let body = read_whole(request).await?;
+    let sent: Sent = serde_json::from_slice(&body).map_err(|_| Refused::Unreadable)?;
+    let saved = flow.save_draft(&sent.definition, &sent.tag).await?;
+    Ok(match &saved {
+        Saved::Saved { tag, faults } => {
+            reply::json(Kind::Shown, &SaveReply { tag, faults, definition: None })
+        }
+        Saved::Overtaken(theirs) => {
+            let (tag, faults) = (theirs.tag.as_str(), theirs.faults.as_slice());
+            let definition = Some(&theirs.definition);
+            reply::json(Kind::Conflict, &SaveReply { tag, faults, definition })
+        }
+    })
+}

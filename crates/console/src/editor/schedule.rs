@@ -1,0 +1,269 @@
+//! When answers are taken: the live window, and the grace of a version that was replaced. It counts
+//! at once, without a publish.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use sluice_engine::rows::{FlowState, Scope};
+use sluice_engine::{AdminError, FlowPatch};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::FlowId;
+use sluice_flow::lifecycle::GRACE_DEFAULT_SECONDS;
+use sluice_flow::time::{Timestamp, Window};
+
+use crate::Console;
+use crate::frame::{Frame, NavItem, Tab, Width};
+use crate::parts::errors;
+use crate::parts::field::Field;
+use crate::reply::{self, Answer, Kind};
+use crate::request::{At, Fields, Form};
+use crate::session::Visitor;
+use crate::sidebar::Sidebar;
+
+/// Units that a grace is given in, largest first.
+const UNITS: [(&str, &str, u32); 4] = [
+    ("days", "day", 86_400),
+    ("hours", "hour", 3_600),
+    ("minutes", "minute", 60),
+    ("seconds", "second", 1),
+];
+
+/// What stands in the form.
+struct Filled<'f> {
+    name: &'f str,
+    starts: String,
+    ends: String,
+    /// Whether the flow has a grace of its own; else it is the app's.
+    is_own: bool,
+    amount: String,
+    unit: &'f str,
+}
+
+/// The form as it is stored.
+pub(super) fn form(state: &FlowState, app_grace: Option<u32>) -> Markup {
+    let Window { starts_at, ends_at } = state.flow.live;
+    let own = state.flow.grace_window_seconds;
+    let (amount, unit) = own.map_or((24, "hours"), in_units);
+    let filled = Filled {
+        name: &state.flow.name,
+        starts: starts_at.map(minutes).unwrap_or_default(),
+        ends: ends_at.map(minutes).unwrap_or_default(),
+        is_own: own.is_some(),
+        amount: amount.to_string(),
+        unit,
+    };
+    drawn(state, app_grace, &filled, &[])
+}
+
+fn drawn(
+    state: &FlowState,
+    app_grace: Option<u32>,
+    filled: &Filled<'_>,
+    faults: &[Fault],
+) -> Markup {
+    let inherited = app_grace.or(state.app_grace_window_seconds);
+    let whose = if inherited.is_some() { "the app" } else { "the default" };
+    let inherited = span_words(inherited.unwrap_or(GRACE_DEFAULT_SECONDS));
+    let field = |id, label, kind, value| Field {
+        id,
+        label,
+        kind,
+        value,
+        error: faults.iter().find(|it| field_of(&it.pointer) == id).map(|it| it.message.as_str()),
+        ..Field::default()
+    };
+    let name = Field {
+        required: true,
+        hint: Some("Shown in this console. Respondents see the title."),
+        ..field("name", "Name", "text", filled.name)
+    };
+    html! {
+        form.form id="schedule" method="post" action={ "/console/flows/" (state.flow.flow_id) "/schedule" } {
+            (name.draw())
+            fieldset.stack {
+                legend.label { "Live window" }
+                p.hint { "All versions accept responses from the start until the end. Leave empty for no limit. Times are in " span data-utc { "UTC" } "." }
+                div.inline {
+                    (field("startsAt", "Starts", "datetime-local", &filled.starts).draw())
+                    (field("endsAt", "Ends", "datetime-local", &filled.ends).draw())
+                }
+            }
+            fieldset.stack {
+                legend.label { "Grace window" }
+                p.hint { "How long people who opened a version can still send it after a newer one is published. Applies from the next publish." }
+                label.check { input type="radio" name="grace" value="inherited" checked[!filled.is_own]; span { "Same as " (whose) ": " (inherited) } }
+                label.check { input type="radio" name="grace" value="own" checked[filled.is_own]; span { "Only for this flow:" } }
+                div.inline {
+                    (field("amount", "Amount", "number", &filled.amount).draw())
+                    div.field { label for="unit" { "Unit" } select.input id="unit" name="unit" {
+                        @for (units, _, _) in UNITS { option value=(units) selected[units == filled.unit] { (units) } }
+                    } }
+                }
+                p.hint { "0 seconds means no grace window: forms opened before can no longer be sent." }
+            }
+            div.buttons { button.button.primary type="submit" { "Save schedule" } }
+        }
+    }
+}
+
+/// The field that a fault belongs to.
+fn field_of(pointer: &str) -> &'static str {
+    match pointer {
+        "/name" => "name",
+        "/liveWindow/startsAt" => "startsAt",
+        "/liveWindow/endsAt" => "endsAt",
+        _ => "amount",
+    }
+}
+
+pub(super) async fn save(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Form(form): Form,
+) -> Answer {
+    let state = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    let saved = match patch_of(&form, &state) {
+        Ok(patch) => state.update(&patch).await,
+        Err(faults) => Err(AdminError::Invalid(faults)),
+    };
+    let faults = match saved {
+        Ok(_) => {
+            return Ok(reply::see_other(&format!(
+                "/console/flows/{flow}/edit?done=saved#schedule"
+            )));
+        }
+        Err(AdminError::Invalid(faults)) => faults,
+        Err(error) => return Err(error.into()),
+    };
+    let sidebar = Sidebar::app(&console, &visitor, state.flow.app_id).await?;
+    let filled = Filled {
+        name: form.raw("name"),
+        starts: form.raw("startsAt").to_owned(),
+        ends: form.raw("endsAt").to_owned(),
+        is_own: form.get("grace") == Some("own"),
+        amount: form.raw("amount").to_owned(),
+        unit: form.raw("unit"),
+    };
+    let content = html! {
+        (errors(&faults, |pointer| Some(field_of(pointer).to_owned())))
+        (drawn(&state, None, &filled, &faults))
+    };
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Edit), "Schedule");
+    Ok(frame.script("editor.js").width(Width::Narrow).page(Kind::Unfinished, content))
+}
+
+/// A moment as a field has it, in UTC, to the minute.
+fn minutes(at: Timestamp) -> String {
+    at.to_string().get(..16).unwrap_or_default().to_owned()
+}
+
+/// What the form asks for, or everything in it that cannot be read: nothing is taken for something
+/// else.
+fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let mut fault = |pointer: &str, message: &str| {
+        faults.push(Fault { pointer: pointer.to_owned(), message: message.to_owned() });
+    };
+    let name = form.get("name").unwrap_or_default().to_owned();
+    if name.is_empty() {
+        fault("/name", "must not be empty");
+    }
+    let Window { starts_at, ends_at } = state.flow.live;
+    let mut moment = |id: &str, stored| {
+        bound(form, id, stored).unwrap_or_else(|Unreadable| {
+            let message = "must be a date and a time, or empty for no limit";
+            fault(&format!("/liveWindow/{id}"), message);
+            None
+        })
+    };
+    let (starts_at, ends_at) = (moment("startsAt", starts_at), moment("endsAt", ends_at));
+    let grace_window_seconds = match form.get("grace") {
+        Some("own") => Some(grace(form).or_else(|| {
+            fault("/amount", "must be a whole number of days, hours, minutes or seconds");
+            None
+        })),
+        Some("inherited") => Some(None),
+        _ => None,
+    };
+    let live_window = Some(Window { starts_at, ends_at });
+    let patch = FlowPatch { name: Some(name), live_window, grace_window_seconds };
+    if faults.is_empty() { Ok(patch) } else { Err(faults) }
+}
+
+/// What a field says that is no moment.
+#[derive(Debug, PartialEq, Eq)]
+struct Unreadable;
+
+/// An end of the window. The field has only minutes: where it says what was shown of the stored
+/// one, that stays to the millisecond.
+fn bound(
+    form: &Fields,
+    id: &str,
+    stored: Option<Timestamp>,
+) -> Result<Option<Timestamp>, Unreadable> {
+    let Some(text) = form.get(id) else { return Ok(None) };
+    match stored {
+        Some(at) if minutes(at) == text => Ok(stored),
+        _ => read(text).map(Some).ok_or(Unreadable),
+    }
+}
+
+/// The grace of the flow's own, in seconds. More than fits is left to be refused as too much.
+fn grace(form: &Fields) -> Option<u32> {
+    let (.., unit) = UNITS.iter().find(|(units, ..)| form.get("unit") == Some(units))?;
+    let amount: u64 = form.get("amount")?.parse().ok()?;
+    Some(u32::try_from(amount.saturating_mul(u64::from(*unit))).unwrap_or(u32::MAX))
+}
+
+/// What a field says, read in UTC; a script has brought it there from the reader's zone.
+fn read(text: &str) -> Option<Timestamp> {
+    let seconds = if text.len() == 16 { ":00Z" } else { "Z" };
+    format!("{text}{seconds}").parse().ok()
+}
+
+/// A span in its largest whole unit.
+fn in_units(seconds: u32) -> (u32, &'static str) {
+    let unit = UNITS.iter().find(|(_, _, unit)| seconds > 0 && seconds.is_multiple_of(*unit));
+    let (units, _, unit) = unit.unwrap_or(&UNITS[3]);
+    (seconds / unit, units)
+}
+
+/// A span in words, such as `24 hours` or `1 day`.
+pub(super) fn span_words(seconds: u32) -> String {
+    let (amount, units) = in_units(seconds);
+    let one = UNITS.iter().find(|(many, ..)| *many == units).map_or(units, |(_, one, _)| one);
+    if amount == 1 { format!("1 {one}") } else { format!("{amount} {units}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_said_in_its_largest_whole_unit() {
+        for (seconds, words) in [
+            (0, "0 seconds"),
+            (1, "1 second"),
+            (90, "90 seconds"),
+            (60, "1 minute"),
+            (3_600, "1 hour"),
+            (5_400, "90 minutes"),
+            (86_400, "1 day"),
+            (129_600, "36 hours"),
+            (7 * 86_400, "7 days"),
+        ] {
+            assert_eq!(span_words(seconds), words);
+        }
+    }
+
+    #[test]
+    fn a_moment_goes_out_and_comes_back_the_same() {
+        let at: Timestamp = "2026-11-15T02:30:00.000Z".parse().unwrap();
+        assert_eq!(minutes(at), "2026-11-15T02:30");
+        assert_eq!(read("2026-11-15T02:30"), Some(at));
+        assert_eq!(read("2026-11-15T02:30:00"), Some(at));
+        assert_eq!(read("soon"), None);
+    }
+}

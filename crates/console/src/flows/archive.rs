@@ -1,0 +1,49 @@
+//! Archiving a flow: what it means first, then the deed.
+
+use sluice_engine::rows::Scope;
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::html;
+use sluice_flow::id::FlowId;
+
+use crate::Console;
+use crate::frame::{Frame, NavItem, Width};
+use crate::reply::{self, Answer, Kind};
+use crate::request::At;
+use crate::session::Visitor;
+use crate::sidebar::Sidebar;
+
+pub(super) async fn ask(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+) -> Answer {
+    let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
+    let title = format!("Archive “{}”?", state.flow.name);
+    let content = html! {
+        section.card {
+            ul {
+                li { "Its page and API stop working immediately. People who are answering now can no longer send." }
+                li { "Its responses, results and history are kept. You can still view and export them." }
+                li { "You can no longer edit or publish it. To continue, duplicate it." }
+            }
+            form.buttons method="post" {
+                button.button.danger.primary type="submit" { "Archive" }
+                a.button href={ "/console/flows/" (flow) "/edit" } { "Cancel" }
+            }
+        }
+    };
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flows, &title).width(Width::Narrow);
+    Ok(frame.page(Kind::Shown, content))
+}
+
+pub(super) async fn done(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+) -> Answer {
+    let flow = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    flow.archive().await?;
+    Ok(reply::see_other(&format!("/console/apps/{}?done=archived", flow.app_id())))
+}

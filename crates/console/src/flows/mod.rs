@@ -1,0 +1,64 @@
+//! The flows of an app: listed, made from a template, duplicated, archived.
+
+mod archive;
+mod list;
+mod new;
+mod templates;
+mod thumbnail;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::{get, post};
+use sluice_engine::Missing;
+use sluice_engine::rows::Scope;
+use sluice_flow::id::{AppId, FlowId};
+
+use super::Console;
+use super::reply::{self, Answer};
+use super::request::At;
+use super::session::Visitor;
+
+pub(super) fn routes() -> Router<Arc<Console>> {
+    Router::new()
+        .route("/console/apps/{appId}", get(list::show))
+        .route("/console/apps/{appId}/new", get(new::show).post(new::create))
+        .route("/console/apps/{appId}/templates/{template}", get(new::preview).post(new::preview))
+        .route("/console/flows/{flowId}", get(first_tab))
+        .route("/console/flows/{flowId}/duplicate", post(duplicate))
+        .route("/console/flows/{flowId}/archive", get(archive::ask).post(archive::done))
+}
+
+/// Whether the visitor may change flows of this app.
+pub(super) fn may_write(visitor: &Visitor, app: AppId) -> bool {
+    visitor.actor.need_in(Scope::Write, app, Missing::App).is_ok()
+}
+
+async fn first_tab(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+) -> Answer {
+    console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    Ok(reply::see_other(&format!("/console/flows/{flow}/edit")))
+}
+
+/// A copy, which is then edited.
+async fn duplicate(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+) -> Answer {
+    let original = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    let copy = original.duplicate(&copy_of(&original.flow.name)).await?;
+    let address = format!("/console/flows/{}/edit?done=duplicated", copy.flow.flow_id);
+    Ok(reply::see_other(&address))
+}
+
+/// The name of a copy, no longer than a name may be.
+fn copy_of(name: &str) -> String {
+    const PREFIX: &str = "Copy of ";
+    const CHARS_MAX: usize = 200;
+    PREFIX.chars().chain(name.chars()).take(CHARS_MAX).collect()
+}

@@ -1,0 +1,58 @@
+//! The templates, each a card with a picture, what it is for, what it asks, and a button that makes
+//! a flow of it.
+
+use maud::{Markup, html};
+use sluice_engine::templates::{Template, templates};
+use sluice_flow::id::AppId;
+use sluice_flow::question::QuestionType;
+
+use super::thumbnail::thumbnail;
+
+/// All of them.
+pub(super) fn cards(app: AppId) -> Markup {
+    html! {
+        ul.cards.templates { @for template in templates() { (card(app, template)) } }
+    }
+}
+
+fn card(app: AppId, template: &Template) -> Markup {
+    let questions =
+        template.definition["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let id = template.id;
+    html! {
+        li.card {
+            (thumbnail(&template.definition))
+            div {
+                h2 { (template.name) }
+                p.muted { (template.purpose) }
+            }
+            @if !questions.is_empty() {
+                details.more {
+                    summary { (counted(questions.len())) }
+                    ol { @for question in questions {
+                        li { (question["prompt"].as_str().unwrap_or_default()) " " span.tag { (type_word(question["type"].as_str())) } }
+                    } }
+                }
+            }
+            div.buttons {
+                form method="post" action={ "/console/apps/" (app) "/new" } {
+                    input type="hidden" name="template" value=(id);
+                    button.button.primary type="submit" aria-label={ "Use template: " (template.name) } { "Use template" }
+                }
+                @if !questions.is_empty() {
+                    a.button.quiet href={ "/console/apps/" (app) "/templates/" (id) } target="_blank" rel="noopener"
+                        data-shows={ "Preview: " (template.name) } aria-label={ "Preview " (template.name) } { "Preview" }
+                }
+            }
+        }
+    }
+}
+
+fn counted(questions: usize) -> String {
+    if questions == 1 { "1 question".to_owned() } else { format!("{questions} questions") }
+}
+
+fn type_word(name: Option<&str>) -> &'static str {
+    let found = QuestionType::OFFERED.iter().find(|(offered, ..)| Some(*offered) == name);
+    found.map_or("", |(_, label, _)| label)
+}

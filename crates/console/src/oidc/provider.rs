@@ -1,0 +1,402 @@
+//! An OpenID provider: what it publishes, and what it answers to a code.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::redirect::Policy;
+use reqwest::{Client, RequestBuilder};
+use serde::Deserialize;
+use sluice_engine::verify::{IdClaims, IdTokens, KeySource};
+use sluice_flow::time::Timestamp;
+use sluice_http::outbound;
+use tokio::time::Instant;
+
+use super::NotSignedIn;
+
+const WELL_KNOWN: &str = "/.well-known/openid-configuration";
+/// How long an exchange with the provider may take.
+const EXCHANGE_MAX: Duration = Duration::from_secs(10);
+/// The longest answer of the provider, in bytes.
+const ANSWER_BYTES_MAX: usize = 256 * 1024;
+/// How long what it publishes is good.
+const FRESH: Duration = Duration::from_secs(3600);
+/// How long it is not asked again after it could not be asked.
+const FAILED_PAUSE: Duration = Duration::from_secs(5);
+
+/// What an operator says of the provider.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OidcOptions {
+    /// Exactly as the provider writes it.
+    pub issuer: String,
+    pub client_id: String,
+    /// Absent for a client that has none.
+    pub client_secret: Option<String>,
+    /// What the button on the sign-in page says.
+    pub button: String,
+}
+
+impl std::fmt::Debug for OidcOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "OidcOptions({} for {})", self.issuer, self.client_id)
+    }
+}
+
+pub(in super::super) struct Provider {
+    options: OidcOptions,
+    client: Option<Client>,
+    id_tokens: IdTokens,
+    known: Mutex<Known>,
+    /// Whoever asks the provider what it publishes; one at a time.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// What was heard of the provider last.
+#[derive(Default)]
+struct Known {
+    found: Option<(Instant, Arc<ProviderMetadata>)>,
+    failed: Option<(Instant, String)>,
+}
+
+impl Known {
+    /// What there is to say without asking.
+    fn cached(&self, now: Instant) -> Option<Result<Arc<ProviderMetadata>, String>> {
+        let age = |at: Instant| now.saturating_duration_since(at);
+        let fresh = self.found.as_ref().filter(|(at, _)| age(*at) < FRESH);
+        if let Some((_, found)) = fresh {
+            return Some(Ok(Arc::clone(found)));
+        }
+        let (_, why) = self.failed.as_ref().filter(|(at, _)| age(*at) < FAILED_PAUSE)?;
+        // What it published before is better than nothing while it cannot be asked.
+        Some(self.old().ok_or_else(|| why.clone()))
+    }
+
+    /// What it published, however long ago.
+    fn old(&self) -> Option<Arc<ProviderMetadata>> {
+        self.found.as_ref().map(|(_, found)| Arc::clone(found))
+    }
+}
+
+/// What a provider publishes of itself.
+#[derive(Debug, Deserialize)]
+pub(super) struct ProviderMetadata {
+    issuer: String,
+    authorization_endpoint: String,
+    token_endpoint: String,
+    jwks_uri: String,
+    #[serde(default)]
+    userinfo_endpoint: Option<String>,
+    #[serde(default)]
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: bool,
+}
+
+impl ProviderMetadata {
+    fn addresses(&self) -> impl Iterator<Item = &str> {
+        let all = [&self.authorization_endpoint, &self.token_endpoint, &self.jwks_uri];
+        all.into_iter().chain(&self.userinfo_endpoint).map(String::as_str)
+    }
+
+    /// The address to which the browser is sent.
+    pub(super) fn authorization(&self, parameters: &[(&str, &str)]) -> String {
+        let sign = if self.authorization_endpoint.contains('?') { '&' } else { '?' };
+        format!("{}{sign}{}", self.authorization_endpoint, form_of(parameters))
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    id_token: String,
+    #[serde(default)]
+    access_token: Option<String>,
+}
+
+/// What the provider says of somebody beside the ID token.
+#[derive(Deserialize)]
+struct UserInfo {
+    sub: String,
+    #[serde(default)]
+    email: Option<String>,
+    #[serde(default)]
+    email_verified: bool,
+}
+
+impl Provider {
+    pub(in super::super) fn new(options: OidcOptions) -> Self {
+        let client = outbound::client_builder()
+            .redirect(Policy::none())
+            .no_proxy()
+            .timeout(EXCHANGE_MAX)
+            .pool_max_idle_per_host(0)
+            .build()
+            .ok();
+        let source = Arc::new(Source(client.clone()));
+        let id_tokens = IdTokens::new(source, &options.issuer, &options.client_id);
+        let (known, turn) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { options, client, id_tokens, known, turn }
+    }
+
+    pub(in super::super) fn button(&self) -> &str {
+        &self.options.button
+    }
+
+    pub(super) fn client_id(&self) -> &str {
+        &self.options.client_id
+    }
+
+    /// What the provider publishes: cached for an hour; concurrent callers share one fetch. A
+    /// caller that knows an older answer does not wait, and a failure is one for all who come
+    /// within some seconds.
+    pub(super) async fn found(&self) -> Result<Arc<ProviderMetadata>, String> {
+        if let Some(cached) = self.known(|known| known.cached(Instant::now())) {
+            return cached;
+        }
+        let _turn = match (self.turn.try_lock(), self.known(|known| known.old())) {
+            (Ok(turn), _) => turn,
+            (Err(_), Some(old)) => return Ok(old),
+            (Err(_), None) => self.turn.lock().await,
+        };
+        // Another may have asked while this one waited for the turn.
+        if let Some(cached) = self.known(|known| known.cached(Instant::now())) {
+            return cached;
+        }
+        let looked = self.look().await.map(Arc::new);
+        self.known(|known| {
+            match &looked {
+                Ok(found) => known.found = Some((Instant::now(), Arc::clone(found))),
+                Err(why) => known.failed = Some((Instant::now(), why.clone())),
+            }
+            looked.or_else(|why| known.old().ok_or(why))
+        })
+    }
+
+    fn known<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
+        look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn look(&self) -> Result<ProviderMetadata, String> {
+        let address = format!("{}{WELL_KNOWN}", self.options.issuer.trim_end_matches('/'));
+        let bytes = sent(self.client()?.get(address)).await?;
+        let found: ProviderMetadata =
+            serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        if found.issuer != self.options.issuer {
+            return Err(format!("it calls itself {}, not {}", found.issuer, self.options.issuer));
+        }
+        // Where the issuer is reached by HTTPS, nothing of it goes another way.
+        let safe = |address: &str| {
+            address.starts_with("https://")
+                || (self.options.issuer.starts_with("http://") && address.starts_with("http://"))
+        };
+        let unsafe_one = found.addresses().find(|address| !safe(address)).map(str::to_owned);
+        match unsafe_one {
+            Some(address) => Err(format!("{address} is not reached by HTTPS")),
+            None => Ok(found),
+        }
+    }
+
+    fn client(&self) -> Result<&Client, String> {
+        self.client.as_ref().ok_or_else(|| "there are no certificates to trust".to_owned())
+    }
+
+    /// Whether an answer that names its issuer names ours, and one that must does.
+    pub(super) async fn is_said_by(&self, issuer: Option<&str>) -> bool {
+        match issuer {
+            Some(issuer) => issuer == self.options.issuer,
+            None => {
+                let found = self.found().await;
+                found.is_ok_and(|it| !it.authorization_response_iss_parameter_supported)
+            }
+        }
+    }
+
+    /// Who somebody is, for the code that the browser brought.
+    pub(super) async fn claims(
+        &self,
+        code: &str,
+        redirect: &str,
+        verifier: &str,
+        nonce: &str,
+        now: Timestamp,
+    ) -> Result<IdClaims, NotSignedIn> {
+        let away = |reason: String| {
+            tracing::warn!(reason, "the OpenID provider gave nothing for a code");
+            NotSignedIn::Away
+        };
+        let found = self.found().await.map_err(away)?;
+        let request = self.exchange(&found, code, redirect, verifier).map_err(away)?;
+        let bytes = match sent(request).await {
+            Ok(bytes) => bytes,
+            // A code that is not good (any more) is refused with a status of its own.
+            Err(reason) if reason.starts_with("the answer is 4") => {
+                tracing::info!(reason, "the OpenID provider refused a code");
+                return Err(NotSignedIn::Refused);
+            }
+            Err(reason) => return Err(away(reason)),
+        };
+        let answer: Answer =
+            serde_json::from_slice(&bytes).map_err(|_| away("it holds no ID token".to_owned()))?;
+        let checked = self.id_tokens.check(&answer.id_token, &found.jwks_uri, nonce, now).await;
+        let mut claims = checked.map_err(|why| {
+            tracing::warn!(why = why.word(), "an ID token proves nothing");
+            NotSignedIn::NotProven
+        })?;
+        if claims.verified_email.is_none() {
+            claims.verified_email = self.verified_email(&found, &answer, &claims.subject).await;
+        }
+        Ok(claims)
+    }
+
+    /// The address that many providers tell only who asks for it, with the token that came along.
+    async fn verified_email(
+        &self,
+        found: &ProviderMetadata,
+        answer: &Answer,
+        subject: &str,
+    ) -> Option<String> {
+        let (address, token) = (found.userinfo_endpoint.as_ref()?, answer.access_token.as_ref()?);
+        let request = self.client().ok()?.get(address).bearer_auth(token);
+        let info: UserInfo = serde_json::from_slice(&sent(request).await.ok()?).ok()?;
+        // What is said of somebody else is not heard.
+        info.email.filter(|_| info.sub == subject && info.email_verified)
+    }
+
+    fn exchange(
+        &self,
+        found: &ProviderMetadata,
+        code: &str,
+        redirect: &str,
+        verifier: &str,
+    ) -> Result<RequestBuilder, String> {
+        let id = self.options.client_id.as_str();
+        let mut form = vec![
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", redirect),
+            ("code_verifier", verifier),
+        ];
+        let request = self.client()?.post(&found.token_endpoint);
+        let methods = found.token_endpoint_auth_methods_supported.as_deref();
+        // Where the provider says nothing, this is what it must take.
+        let basic = methods.is_none_or(|them| them.iter().any(|one| one == "client_secret_basic"));
+        let request = match self.options.client_secret.as_deref() {
+            Some(secret) if basic => {
+                let pair = STANDARD.encode(format!("{}:{}", escaped(id), escaped(secret)));
+                request.header("authorization", format!("Basic {pair}"))
+            }
+            Some(secret) => {
+                form.extend([("client_id", id), ("client_secret", secret)]);
+                request
+            }
+            None => {
+                form.push(("client_id", id));
+                request
+            }
+        };
+        let typed = request.header("content-type", "application/x-www-form-urlencoded");
+        Ok(typed.body(form_of(&form)))
+    }
+}
+
+fn escaped(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+fn form_of(pairs: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+}
+
+/// Sends a request and reads its answer within the limits.
+async fn sent(request: RequestBuilder) -> Result<Vec<u8>, String> {
+    // The error's own text may hold the whole address.
+    let failed = |error: reqwest::Error| error.without_url().to_string();
+    let mut reply = request.header("accept", "application/json").send().await.map_err(failed)?;
+    let status = reply.status().as_u16();
+    if status != 200 {
+        return Err(format!("the answer is {status}"));
+    }
+    let mut bytes = Vec::new();
+    while let Some(chunk) = reply.chunk().await.map_err(failed)? {
+        if bytes.len() + chunk.len() > ANSWER_BYTES_MAX {
+            return Err(format!("it is longer than {ANSWER_BYTES_MAX} bytes"));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// Fetches the keys of the provider.
+#[derive(Debug)]
+struct Source(Option<Client>);
+
+impl KeySource for Source {
+    fn permits(&self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn fetch(
+        &self,
+        url: String,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send + '_>> {
+        Box::pin(async move {
+            let client = self.0.as_ref().ok_or_else(|| "there is no way out".to_owned())?;
+            sent(client.get(url)).await
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    fn found() -> Arc<ProviderMetadata> {
+        let text = r#"{"issuer": "i", "authorization_endpoint": "a", "token_endpoint": "t", "jwks_uri": "j"}"#;
+        Arc::new(serde_json::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn what_was_heard_is_good_for_an_hour_and_a_failure_for_some_seconds() {
+        let begun = Instant::now();
+        let (later, much_later) = (begun + FAILED_PAUSE, begun + FRESH);
+        let failed = Some((begun, "away".to_owned()));
+        let mut known = Known { found: None, failed: failed.clone() };
+        assert_eq!(known.cached(begun).unwrap().unwrap_err(), "away");
+        assert!(known.cached(later).is_none(), "it is asked again");
+        known = Known { found: Some((begun, found())), failed: None };
+        assert!(known.cached(later).unwrap().is_ok());
+        assert!(known.cached(much_later).is_none());
+        known.failed = Some((much_later, "away".to_owned()));
+        assert!(known.cached(much_later).unwrap().is_ok(), "what is old is better than nothing");
+    }
+
+    #[tokio::test]
+    async fn many_who_wait_ask_once_and_its_failure_is_one_for_all() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let issuer = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::Relaxed);
+                let _ = stream.read(&mut [0; 1024]).await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                let reply = b"HTTP/1.1 500 x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+                let _ = stream.write_all(reply).await;
+            }
+        });
+        let client_id = "sluice".to_owned();
+        let options = OidcOptions { issuer, client_id, client_secret: None, button: String::new() };
+        let provider = Provider::new(options);
+        let all = futures_util::future::join_all((0..20).map(|_| provider.found())).await;
+        assert!(all.iter().all(Result::is_err));
+        assert!(provider.found().await.is_err());
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+}

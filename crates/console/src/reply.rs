@@ -1,0 +1,424 @@
+//! Every status code of the console, and how a page goes out.
+//!
+//! What a use case refuses becomes a page here that says what happened and what to do, in one
+//! match. Nothing that the console shows is kept by a cache or framed by anybody, and the policy
+//! lets a page load and run what we serve alone.
+
+use std::convert::Infallible;
+use std::io::Write as _;
+
+use axum::body::Body;
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures_util::Stream;
+use http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    ETAG, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use maud::Markup;
+use serde::Serialize;
+use sluice_engine::{AdminError, EncodedBody, StoreError};
+use sluice_flow::definition::Fault;
+use sluice_http::exchange::Failure;
+use sluice_http::negotiate;
+
+use super::frame;
+use super::oidc::NotSignedIn;
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+     connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const FILE_POLICY: &str = "default-src 'none'; sandbox";
+const FOREVER: &str = "public, max-age=31536000, immutable";
+/// Tells a proxy to hand events on at once.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const X_FRAME_OPTIONS: HeaderName = HeaderName::from_static("x-frame-options");
+/// Quick, and nearly as small as it gets: the page is made for one reader.
+const LEVEL: u32 = 5;
+/// When to try again after we could not serve it, in seconds.
+const RETRY_AFTER_SECONDS: &str = "2";
+/// When another page may have been closed, in seconds.
+const WATCH_RETRY_SECONDS: u64 = 60;
+
+/// What a page is, in HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Shown,
+    /// Something in the form is to be looked at again.
+    Unfinished,
+    SignedOut,
+    Forbidden,
+    Missing,
+    Conflict,
+    TooLarge,
+    WrongMethod,
+    /// Too many attempts; how many seconds until the next.
+    Limited(u64),
+    Away,
+    Failed,
+}
+
+impl Kind {
+    fn status(self) -> StatusCode {
+        match self {
+            Self::Shown => StatusCode::OK,
+            Self::Unfinished => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::SignedOut => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::Missing => StatusCode::NOT_FOUND,
+            Self::Conflict => StatusCode::CONFLICT,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Limited(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Away => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+/// A page. It is compressed where the browser takes that.
+pub(super) fn page(kind: Kind, markup: Markup, gzip: bool) -> Response {
+    let text = markup.into_string().into_bytes();
+    let compressed = if gzip { compressed(&text) } else { None };
+    let is_compressed = compressed.is_some();
+    let mut response = Response::new(Body::from(compressed.unwrap_or(text)));
+    *response.status_mut() = kind.status();
+    let headers = response.headers_mut();
+    guard(headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding, Cookie"));
+    if is_compressed {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    match kind {
+        Kind::Limited(seconds) => headers.insert(RETRY_AFTER, seconds.into()),
+        Kind::Away => headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS)),
+        _ => None,
+    };
+    response
+}
+
+/// An answer to the console's own script.
+pub(super) fn json(kind: Kind, value: &impl Serialize) -> Response {
+    let text = serde_json::to_vec(value).unwrap_or_default();
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = kind.status();
+    guard(response.headers_mut());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// A part of a page, for the console's own script.
+pub(super) fn fragment(markup: Markup) -> Response {
+    let mut response = Response::new(Body::from(markup.into_string()));
+    guard(response.headers_mut());
+    let media_type = HeaderValue::from_static("text/html; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
+
+/// A file that is sent while it is made.
+pub(super) fn sent_file((headers, body): (HeaderMap, Body)) -> Response {
+    let mut response = Response::new(body);
+    guard(response.headers_mut());
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// Events as they happen.
+pub(super) fn events(
+    events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
+) -> Response {
+    let mut response = Sse::new(events).into_response();
+    guard(response.headers_mut());
+    response.headers_mut().insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    response
+}
+
+/// No events now: a browser that is told this does not ask again by itself.
+pub(super) fn no_events() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    guard(response.headers_mut());
+    response
+}
+
+/// A file to be kept, under this name.
+pub(super) fn download(name: &str, content_type: &'static str, bytes: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    guard(response.headers_mut());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if let Ok(kept) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, kept);
+    }
+    response
+}
+
+/// After a write, to a page that may be loaded again.
+pub(super) fn see_other(address: &str) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    guard(response.headers_mut());
+    if let Ok(address) = HeaderValue::try_from(address) {
+        response.headers_mut().insert(LOCATION, address);
+    }
+    response
+}
+
+/// The same, with a cookie.
+pub(super) fn see_other_with(address: &str, cookie: &str) -> Response {
+    let mut response = see_other(address);
+    set_cookie(&mut response, cookie);
+    response
+}
+
+pub(super) fn set_cookie(response: &mut Response, cookie: &str) {
+    if let Ok(cookie) = HeaderValue::try_from(cookie) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+}
+
+/// A file that never changes under its name.
+pub(super) fn file(
+    content_type: &'static str,
+    served: &EncodedBody,
+    request: &HeaderMap,
+) -> Response {
+    let gzip = served.gzip.as_ref().filter(|_| negotiate::takes_gzip(request));
+    let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
+    let is_there = negotiate::has_already(request, etag);
+    let body =
+        if is_there { Body::empty() } else { Body::from(gzip.unwrap_or(&served.body).clone()) };
+    let mut response = Response::new(body);
+    if is_there {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, content_type),
+        (CACHE_CONTROL, FOREVER),
+        (VARY, "Accept-Encoding"),
+        (CONTENT_SECURITY_POLICY, FILE_POLICY),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if gzip.is_some() {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    if let Ok(etag) = HeaderValue::from_str(etag) {
+        headers.insert(ETAG, etag);
+    }
+    response
+}
+
+/// A drawing to keep. Opened in the browser it could still run nothing and load nothing.
+pub(super) fn drawing(name: &str, svg: String) -> Response {
+    let mut response = Response::new(Body::from(svg));
+    let headers = response.headers_mut();
+    guard(headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("image/svg+xml; charset=utf-8"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(FILE_POLICY));
+    // Names are made of ids, which are plain.
+    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        headers.insert(CONTENT_DISPOSITION, value);
+    }
+    response
+}
+
+/// A table to keep, as CSV.
+pub(super) fn table_file(name: &'static str, csv: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(csv));
+    let headers = response.headers_mut();
+    guard(headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
+    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        headers.insert(CONTENT_DISPOSITION, value);
+    }
+    response
+}
+
+/// What every reply of the console bears.
+fn guard(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+fn compressed(text: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 3), Compression::new(LEVEL));
+    encoder.write_all(text).ok()?;
+    encoder.finish().ok()
+}
+
+/// Why a request to the console was not done.
+#[derive(Debug)]
+pub(super) enum Refused {
+    Admin(AdminError),
+    /// The page is only for those who are signed in; where to come back to.
+    SignedOut {
+        back: String,
+    },
+    /// A write that another site sent, or that does not say where it comes from.
+    ForeignOrigin,
+    NoSuchPage,
+    WrongMethod,
+    TooLarge,
+    Unreadable,
+    /// Too many passwords are being checked at once.
+    Busy,
+    /// Too many attempts; how many seconds until the next.
+    Limited(u64),
+    /// Somebody has as many live streams as one may have; the sentence says so.
+    TooManyWatches(String),
+    /// Signing in by an OpenID provider came to nothing.
+    Provider(NotSignedIn),
+}
+
+pub(super) type Answer = Result<Response, Refused>;
+
+impl From<AdminError> for Refused {
+    fn from(error: AdminError) -> Self {
+        Self::Admin(error)
+    }
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::Admin(AdminError::Store(error))
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        if let Self::SignedOut { back } = &self {
+            return see_other(&super::sign_in::address(back));
+        }
+        if let Self::Admin(AdminError::NotFresh) = &self {
+            return super::confirm::redirect();
+        }
+        let (kind, title, text) = self.message();
+        frame::failure(kind, title, &text)
+    }
+}
+
+impl Refused {
+    fn message(&self) -> (Kind, &'static str, String) {
+        match self {
+            Self::Admin(error) => message(error),
+            Self::SignedOut { .. } => {
+                (Kind::SignedOut, "Sign in first", "You must be signed in to see this page.".into())
+            }
+            Self::ForeignOrigin => (
+                Kind::Forbidden,
+                "Request refused",
+                "The request did not come from a page of this console, so nothing was changed. Open the console and try again.".into(),
+            ),
+            Self::NoSuchPage => {
+                (Kind::Missing, "Page not found", "The address may be mistyped, or the page no longer exists.".into())
+            }
+            Self::WrongMethod => (
+                Kind::WrongMethod,
+                "Method not allowed",
+                "This address does not accept this kind of request. Go back and use the buttons on the page.".into(),
+            ),
+            Self::TooLarge => (
+                Kind::TooLarge,
+                "Request too large",
+                "The request is larger than 1 MiB, so nothing was changed. Send it in smaller parts.".into(),
+            ),
+            Self::Unreadable => (
+                Kind::Unfinished,
+                "Invalid request",
+                "The request is not a valid form, or the connection was lost. Nothing was changed. Go back and try again.".into(),
+            ),
+            Self::Limited(seconds) => (
+                Kind::Limited(*seconds),
+                "Too many attempts",
+                format!("Try again in {seconds} seconds."),
+            ),
+            Self::TooManyWatches(detail) => {
+                (Kind::Limited(WATCH_RETRY_SECONDS), "Too many live pages", sentence(detail))
+            }
+            Self::Provider(why) => {
+                let kind = match why {
+                    NotSignedIn::Away => Kind::Away,
+                    NotSignedIn::Unknown(_) => Kind::Forbidden,
+                    NotSignedIn::Stale
+                    | NotSignedIn::Refused
+                    | NotSignedIn::NotProven
+                    | NotSignedIn::NotConfirmed => Kind::Unfinished,
+                };
+                let is_signed_in = *why == NotSignedIn::NotConfirmed;
+                (kind, if is_signed_in { "Not confirmed" } else { "Not signed in" }, why.message())
+            }
+            Self::Busy => (
+                Kind::Away,
+                "Server busy",
+                "Too many people are signing in. Try again in a few seconds.".into(),
+            ),
+        }
+    }
+}
+
+/// What a use case refused, in words.
+fn message(error: &AdminError) -> (Kind, &'static str, String) {
+    match error {
+        AdminError::NotFound(what) => (
+            Kind::Missing,
+            "Not found",
+            format!("This {} does not exist, or you do not have access to it.", what.word()),
+        ),
+        AdminError::NotFresh => {
+            (Kind::Forbidden, "Confirm it’s you", "Confirm your identity and try again.".into())
+        }
+        AdminError::Forbidden { .. } | AdminError::BoundToApp => (
+            Kind::Forbidden,
+            "Permission denied",
+            "Your role does not allow this. Ask an owner of this app, or sign in with another account.".into(),
+        ),
+        AdminError::Conflict { detail, .. } => (Kind::Conflict, "Not possible", sentence(detail)),
+        AdminError::Invalid(faults) => (Kind::Unfinished, "Invalid input", listed(faults)),
+        AdminError::Store(error) => {
+            let source = std::error::Error::source(error).map(ToString::to_string);
+            tracing::warn!(%error, source, "the console could not reach the store");
+            (
+                Kind::Away,
+                "Service unavailable",
+                "The service cannot reach its database. No data was lost. Try again shortly.".into(),
+            )
+        }
+    }
+}
+
+fn listed(faults: &[Fault]) -> String {
+    let message: Vec<String> =
+        faults.iter().map(|fault| format!("{} {}", fault.pointer, fault.message)).collect();
+    message.join("; ")
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let mut sentence: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    sentence.push_str(letters.as_str());
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+/// The page of a failure that is ours.
+pub fn failed(failure: Failure) -> Response {
+    let kind = match failure {
+        Failure::TimedOut => Kind::Away,
+        Failure::Panicked => Kind::Failed,
+    };
+    let text = "An internal error occurred. No data was lost. Try again shortly.";
+    frame::failure(kind, "Something went wrong", text)
+}

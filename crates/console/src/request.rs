@@ -1,0 +1,167 @@
+//! What handlers take: ids from the path, the fields of a form.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::http::request::Parts;
+use sluice_engine::{AdminError, Missing};
+use sluice_flow::id::{
+    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,
+};
+use sluice_http::body::{self, BodyError};
+use sluice_http::{Limits, query};
+
+use super::reply::Refused;
+
+/// The longest form, in bytes: a definition of 1 MiB.
+const FORM_BYTES_MAX: usize = 1024 * 1024;
+/// The longest form of somebody who is not signed in.
+const SMALL_FORM_BYTES_MAX: usize = 8 * 1024;
+/// The most fields of any form.
+const FIELDS_MAX: usize = 2_000;
+
+/// An id that stands in a path. A text that is no id is answered like an id that is unknown.
+pub(super) trait PathId: FromStr {
+    const PARAMETER: &str;
+    const MISSING: Missing;
+}
+
+macro_rules! path_ids {
+    ($($name:ident: $parameter:literal, $missing:ident;)*) => {$(
+        impl PathId for $name {
+            const PARAMETER: &str = $parameter;
+            const MISSING: Missing = Missing::$missing;
+        }
+    )*};
+}
+
+path_ids! {
+    AppId: "appId", App;
+    ApiKey: "apiKey", ApiKey;
+    FlowId: "flowId", Flow;
+    FlowVersionId: "flowVersionId", FlowVersion;
+    ResponseId: "responseId", Response;
+    RespondentId: "respondentId", Respondent;
+    TokenId: "tokenId", Token;
+    UserId: "userId", User;
+    AssignmentId: "flowAssignmentId", Invitation;
+}
+
+/// The id that the path bears under its kind's name.
+pub(super) struct At<T>(pub(super) T);
+
+impl<T: PathId, S: Send + Sync> FromRequestParts<S> for At<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let found = params.ok().and_then(|params| {
+            let mut named = params.iter().filter(|(name, _)| *name == T::PARAMETER);
+            named.next().and_then(|(_, text)| text.parse().ok())
+        });
+        found.map(Self).ok_or_else(|| AdminError::NotFound(T::MISSING).into())
+    }
+}
+
+/// The parameters of an address, or the fields of a form, in their order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Fields(pub(super) Vec<(String, String)>);
+
+impl Fields {
+    pub(super) fn of(text: &str) -> Self {
+        let pairs = query::pairs(text);
+        Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+    }
+
+    /// The first value under a name, without white space around it; none where it is empty.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let values = self.0.iter().filter(|(key, _)| key == name);
+        values.map(|(_, value)| value.trim()).find(|value| !value.is_empty())
+    }
+
+    /// The first value as it was typed.
+    pub(super) fn raw(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+
+    pub(super) fn all<'f>(&'f self, name: &'f str) -> impl Iterator<Item = &'f str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(key, _)| key == name)
+    }
+}
+
+/// The parameters of the address.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Query(pub(super) Fields);
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        Ok(Self(Fields::of(parts.uri.query().unwrap_or_default())))
+    }
+}
+
+/// The fields of a form that was sent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Form(pub(super) Fields);
+
+impl<S: Send + Sync> FromRequest<S> for Form {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        fields(&read_whole(request).await?).map(Self)
+    }
+}
+
+/// The fields of a form that anybody can send.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SmallForm(pub(super) Fields);
+
+impl<S: Send + Sync> FromRequest<S> for SmallForm {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        fields(&read_up_to(SMALL_FORM_BYTES_MAX, request).await?).map(Self)
+    }
+}
+
+fn fields(bytes: &[u8]) -> Result<Fields, Refused> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Refused::Unreadable)?;
+    if text.bytes().filter(|&byte| byte == b'&').count() >= FIELDS_MAX {
+        return Err(Refused::TooLarge);
+    }
+    Ok(Fields::of(text))
+}
+
+/// The whole body of a request, within the limit of a form.
+pub(super) async fn read_whole(request: Request) -> Result<bytes::Bytes, Refused> {
+    read_up_to(FORM_BYTES_MAX, request).await
+}
+
+async fn read_up_to(body_bytes_max: usize, request: Request) -> Result<bytes::Bytes, Refused> {
+    let (head, body) = request.into_parts();
+    let limits = Limits { body_bytes_max, ..Limits::default() };
+    body::read(&head.headers, body, &limits).await.map_err(|unread| match unread {
+        BodyError::TooLarge => Refused::TooLarge,
+        BodyError::TooSlow | BodyError::Broken => Refused::Unreadable,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_name_trimmed_or_as_typed() {
+        let fields = Fields::of("a=+x+&a=y&b=&c=1");
+        assert_eq!(fields.get("a"), Some("x"));
+        assert_eq!(fields.raw("a"), " x ");
+        assert_eq!(fields.all("a").collect::<Vec<_>>(), [" x ", "y"]);
+        assert_eq!((fields.get("b"), fields.has("b"), fields.has("d")), (None, true, false));
+    }
+}

@@ -1,0 +1,141 @@
+//! All responses of a view as a file, and how far it has come.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::{Path, State};
+use http::HeaderMap;
+use maud::{Markup, html};
+use serde_json::json;
+use sluice_engine::export::{ExportAs, ExportFormat, FORMATS, Headings, Progress};
+use sluice_engine::rows::Scope;
+use sluice_flow::id::FlowId;
+use sluice_http::download;
+
+use super::view::{Part, View};
+use crate::Console;
+use crate::origin;
+use crate::reply::{self, Answer, Kind, Refused};
+use crate::request::{At, Query};
+use crate::session::{Unattended, Visitor};
+
+/// Downloads whose progress is remembered, in this process.
+const REMEMBERED_MAX: usize = 64;
+/// The longest name that a page gives its download.
+const NAME_CHARS_MAX: usize = 64;
+
+/// The downloads of this process that a page asked for under a name.
+#[derive(Debug, Default)]
+pub(in super::super) struct Downloads(Mutex<VecDeque<Download>>);
+
+#[derive(Debug)]
+struct Download {
+    /// Who asked for it: nobody else is told of it.
+    who: String,
+    name: String,
+    progress: Arc<Progress>,
+}
+
+impl Downloads {
+    fn remember(&self, download: Download) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= REMEMBERED_MAX {
+            all.pop_front();
+        }
+        all.push_back(download);
+    }
+
+    fn find(&self, who: &str, name: &str) -> Option<Arc<Progress>> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = all.iter().rev().filter(|it| it.who == who && it.name == name);
+        own.next().map(|it| Arc::clone(&it.progress))
+    }
+}
+
+pub(super) fn button() -> Markup {
+    html! { a.button href="#export" data-opens="export" { "Export" } }
+}
+
+/// The dialog. Without a script it stands open at the end of the page, and the button leads there.
+pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
+    let with_headings: Vec<_> = ExportFormat::with_headings().map(|format| format.label).collect();
+    let plain = view.with_part(Part::Newest);
+    html! {
+        dialog.export-dialog id="export" open aria-labelledby="export-title" {
+            form.form method="get" action={ "/console/flows/" (flow) "/responses/export" } data-export {
+                h2 id="export-title" { "Export responses" }
+                p.muted {
+                    @if view.is_filtered() { "Only responses that match the filters above, from all pages, oldest first." }
+                    @else { "All responses to all versions, oldest first." }
+                }
+                @for (name, value) in plain.pairs() { input type="hidden" name=(name) value=(value); }
+                fieldset {
+                    legend.label { "Format" }
+                    @for (at, format) in FORMATS.iter().enumerate() {
+                        label.check {
+                            input type="radio" name="format" value=(format.name) checked[at == 0];
+                            span { (format.label) " " span.muted { (format.summary) } }
+                        }
+                    }
+                }
+                label.check {
+                    input type="checkbox" name="headings" value=(Headings::Texts.as_str());
+                    span { "Questions as column names " span.muted { "in " (with_headings.join(" and ")) ", followed by their IDs" } }
+                }
+                div data-progress hidden {
+                    progress.bar aria-label="Export progress" {}
+                    p.hint data-progress-words role="status" {}
+                }
+                div.buttons {
+                    button.button.primary type="submit" { "Download" }
+                    button.button type="button" data-closes data-scripted hidden { "Close" }
+                }
+            }
+        }
+    }
+}
+
+pub(super) async fn download(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+    headers: HeaderMap,
+) -> Answer {
+    // It is on record, and takes a place that others wait for.
+    if origin::is_sent_by_others(&headers) {
+        return Err(Refused::ForeignOrigin);
+    }
+    let format = query.get("format").and_then(ExportFormat::named).ok_or(Refused::NoSuchPage)?;
+    // The box is shown for all formats; those without headings ignore it.
+    let headings = query.get("headings").and_then(Headings::named);
+    let headings = headings.filter(|_| format.has_headings).unwrap_or_default();
+    let filter = View::of(&query).filter();
+    let exported_as = ExportAs { format, headings };
+    let export = console
+        .engine
+        .flow(&visitor.actor, Scope::Export, flow)
+        .await?
+        .export(exported_as, &filter)
+        .await?;
+    if let Some(name) = query.get("id").filter(|name| name.len() <= NAME_CHARS_MAX) {
+        let (who, name) = (visitor.actor.name.clone(), name.to_owned());
+        let progress = Arc::clone(&export.progress);
+        console.downloads.remember(Download { who, name, progress });
+    }
+    Ok(reply::sent_file(download::of(export)))
+}
+
+pub(super) async fn progress(
+    State(console): State<Arc<Console>>,
+    Unattended(visitor): Unattended,
+    Path(name): Path<String>,
+) -> Answer {
+    let progress = console.downloads.find(&visitor.actor.name, &name).ok_or(Refused::NoSuchPage)?;
+    let reply_body = json!({
+        "rows": progress.rows(), "total": progress.total, "ended": progress.has_ended(),
+        // Only the pipe holds it besides us while it runs.
+        "running": Arc::strong_count(&progress) > 2,
+    });
+    Ok(reply::json(Kind::Shown, &reply_body))
+}

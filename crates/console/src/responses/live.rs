@@ -1,0 +1,144 @@
+//! Arrivals, told to a page as they come: a stream of events, each one row of the table.
+//!
+//! Before anything is sent, it checks whether the visitor is still signed in and may still see
+//! the flow; otherwise it sends nothing more. A stream ends by itself after some minutes, and
+//! the browser asks again. All streams end when the server stops.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::sse::Event;
+use futures_util::stream::{self, Stream, StreamExt as _};
+use http::HeaderMap;
+use serde_json::json;
+use sluice_engine::QuestionHistory;
+use sluice_engine::live::{TOO_MANY_OF_ONE, Watch};
+use sluice_engine::rows::Scope;
+use sluice_engine::{AdminError, AdminResult, Missing};
+use sluice_flow::id::{FlowId, ResponseId, v7};
+use sluice_flow::time::Timestamp;
+use tokio::time::Instant;
+
+use super::table::{self, Columns};
+use super::view::{Part, View};
+use crate::Console;
+use crate::reply::{self, Answer, Refused};
+use crate::request::{At, Query};
+use crate::session::{self, Unattended};
+
+/// Where nothing arrives, a sign that the stream is still there.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+const LIFE: Duration = Duration::from_secs(10 * 60);
+/// How long a browser waits before it asks again.
+const RETRY: Duration = Duration::from_secs(3);
+
+/// Where a page finds the arrivals after those that it shows. One that shows none begins at the
+/// time of its making.
+pub(super) fn address(
+    flow: FlowId,
+    view: &View,
+    newest: Option<ResponseId>,
+    now: Timestamp,
+) -> String {
+    let address =
+        view.with_part(Part::Newest).address_of(&format!("/console/flows/{flow}/responses/live"));
+    let sign = if address.contains('?') { '&' } else { '?' };
+    let since = newest.unwrap_or_else(|| ResponseId::from_uuid(v7(now, 0, 0)));
+    format!("{address}{sign}since={since}")
+}
+
+pub(super) async fn stream(
+    State(console): State<Arc<Console>>,
+    Unattended(visitor): Unattended,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+    headers: HeaderMap,
+) -> Answer {
+    let engine = &console.engine;
+    let view = View::of(&query);
+    // A browser that asks again by itself says which it was told last.
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let since = last.or_else(|| query.get("since")?.parse().ok());
+    let opened = engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    let watch = match opened.watch_responses(&view.filter(), since).await {
+        Ok(watch) => watch,
+        Err(AdminError::Conflict { code: TOO_MANY_OF_ONE, detail }) => {
+            return Err(Refused::TooManyWatches(detail));
+        }
+        // A browser that is told this does not ask again.
+        Err(AdminError::Conflict { .. }) => return Ok(reply::no_events()),
+        Err(error) => return Err(error.into()),
+    };
+    let asked = opened.asked().await?;
+    let secret = session::secret(&headers).unwrap_or_default().to_owned();
+    let stopping = console.stopping.subscribe();
+    let until = Instant::now() + LIFE;
+    let live = Live { console, secret, watch, asked, flow, view, until };
+    Ok(reply::events(events(live, stopping)))
+}
+
+struct Live {
+    console: Arc<Console>,
+    /// Of the visitor's session.
+    secret: String,
+    watch: Watch,
+    asked: QuestionHistory,
+    flow: FlowId,
+    view: View,
+    until: Instant,
+}
+
+impl Live {
+    /// The events to send next.
+    async fn next(&mut self) -> AdminResult<Vec<Event>> {
+        let rows = tokio::time::timeout(HEARTBEAT, self.watch.next()).await;
+        let engine = &self.console.engine;
+        let session = engine.accounts().session_unused(&self.secret).await?;
+        let actor = session.map(|session| session.actor);
+        let actor = actor.ok_or(AdminError::NotFound(Missing::Flow))?;
+        engine.flow(&actor, Scope::Read, self.flow).await?;
+        let Ok(rows) = rows else { return Ok(vec![heartbeat()]) };
+        let columns = Columns::of(&self.asked);
+        let events = rows?.into_iter().map(|row| {
+            let markup = table::row(self.flow, &columns, &self.view, &row).into_string();
+            let data = json!({"id": row.response_id, "row": markup});
+            let id = row.response_id.to_string();
+            Event::default().event("response").id(id).data(data.to_string())
+        });
+        let mut events: Vec<Event> = events.collect();
+        // A page that somebody is reading is not loaded again; it only shows that there is more.
+        if self.watch.is_behind() {
+            events.push(named("many"));
+        }
+        Ok(events)
+    }
+}
+
+/// A comment, which keeps the connection open.
+fn heartbeat() -> Event {
+    Event::default().comment("")
+}
+
+/// An event whose name is all that it has to say.
+fn named(name: &str) -> Event {
+    Event::default().event(name).data("1")
+}
+
+fn events(
+    mut live: Live,
+    stopping: tokio::sync::watch::Receiver<bool>,
+) -> impl Stream<Item = Result<Event, Infallible>> {
+    // After a long absence it is better to load the page again.
+    let first = if live.watch.is_behind() { named("behind") } else { heartbeat() };
+    let hello = stream::iter([vec![Event::default().retry(RETRY), first]]);
+    let rest = stream::unfold((live, stopping), async |(mut live, mut stopping)| {
+        let events = tokio::select! {
+            events = live.next() => events.ok()?,
+            _ = stopping.wait_for(|stopping| *stopping) => return None,
+        };
+        (Instant::now() < live.until).then_some((events, (live, stopping)))
+    });
+    hello.chain(rest).flat_map(|events| stream::iter(events.into_iter().map(Ok)))
+}

@@ -1,0 +1,224 @@
+//! Which responses are looked at: the filters and the part of the list. All of it stands in the
+//! address.
+
+use std::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use sluice_engine::{QuestionHistory, ResponseFilter};
+use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
+use sluice_flow::submission::Admission;
+use sluice_flow::time::{Day, Timestamp};
+
+use crate::request::Fields;
+
+/// What stands in an address as it is.
+const PLAIN: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b'/');
+const DAY_SECONDS: i64 = 24 * 60 * 60;
+
+/// The part of the list that a page shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Part {
+    #[default]
+    Newest,
+    OlderThan(ResponseId),
+    NewerThan(ResponseId),
+}
+
+/// An end of a span of time: a day in UTC, or an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    Day(Day),
+    At(Timestamp),
+}
+
+impl When {
+    fn of(text: &str) -> Option<Self> {
+        let day = text.parse().ok().map(Self::Day);
+        day.or_else(|| text.parse().ok().map(Self::At))
+    }
+
+    fn begins(self) -> Timestamp {
+        match self {
+            Self::Day(day) => {
+                Timestamp::from_millis(0).plus_seconds(i64::from(day.number()) * DAY_SECONDS)
+            }
+            Self::At(at) => at,
+        }
+    }
+
+    /// The end of a day is within it.
+    fn ends(self) -> Timestamp {
+        match self {
+            Self::Day(_) => self.begins().plus_seconds(DAY_SECONDS),
+            Self::At(at) => at,
+        }
+    }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Day(day) => day.fmt(f),
+            Self::At(at) => at.fmt(f),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct View {
+    pub(super) version: Option<FlowVersionId>,
+    pub(super) from: Option<When>,
+    pub(super) to: Option<When>,
+    pub(super) admission: Option<Admission>,
+    pub(super) tags: Vec<(String, String)>,
+    pub(super) answers: Vec<(String, String)>,
+    pub(super) search: Option<String>,
+    pub(super) part: Part,
+}
+
+impl View {
+    /// What an address asks for. What it says wrongly is as if it were not there.
+    pub(super) fn of(fields: &Fields) -> Self {
+        let id = |name: &str| fields.get(name).and_then(|text| text.parse::<ResponseId>().ok());
+        let part = match (id("after"), id("before")) {
+            (Some(id), _) => Part::OlderThan(id),
+            (None, Some(id)) => Part::NewerThan(id),
+            (None, None) => Part::Newest,
+        };
+        let named = |kind: &str| {
+            let pairs = fields.0.iter().filter_map(|(name, value)| {
+                let name = name.strip_prefix(kind)?.strip_prefix('.')?;
+                (!name.is_empty()).then(|| (name.to_owned(), value.clone()))
+            });
+            let mut all: Vec<_> = pairs.collect();
+            all.dedup();
+            all
+        };
+        Self {
+            version: fields.get("version").and_then(|text| text.parse().ok()),
+            from: fields.get("from").and_then(When::of),
+            to: fields.get("to").and_then(When::of),
+            admission: fields.get("admission").and_then(Admission::named),
+            tags: named("tag"),
+            answers: named("answer"),
+            search: fields.get("search").map(str::to_owned),
+            part,
+        }
+    }
+
+    /// The view with what the form of the filters adds; none where the form was not sent.
+    pub(super) fn with_added(&self, fields: &Fields, asked: &QuestionHistory) -> Option<Self> {
+        if !fields.has("apply") {
+            return None;
+        }
+        let mut view = self.with_part(Part::Newest);
+        if let (Some(question), Some(value)) = (fields.get("question"), fields.get("value")) {
+            view.answers.push((question.to_owned(), chosen(asked, question, value)));
+        }
+        if let (Some(name), Some(value)) = (fields.get("tag_name"), fields.get("tag_value")) {
+            view.tags.push((name.to_owned(), value.to_owned()));
+        }
+        Some(view)
+    }
+
+    pub(super) fn filter(&self) -> ResponseFilter {
+        ResponseFilter {
+            version: self.version,
+            from: self.from.map(When::begins),
+            to: self.to.map(When::ends),
+            admission: self.admission,
+            tags: self.tags.clone(),
+            answers: self.answers.clone(),
+            search: self.search.clone(),
+        }
+    }
+
+    pub(super) fn is_filtered(&self) -> bool {
+        self.with_part(Part::Newest) != Self::default()
+    }
+
+    pub(super) fn with_part(&self, part: Part) -> Self {
+        Self { part, ..self.clone() }
+    }
+
+    /// The filters as parameters of an address.
+    pub(super) fn pairs(&self) -> Vec<(String, String)> {
+        let one = |name: &str, value: Option<String>| value.map(|value| (name.to_owned(), value));
+        let named = |kind: &'static str, all: &[(String, String)]| {
+            let all = all.to_vec();
+            all.into_iter().map(move |(name, value)| (format!("{kind}.{name}"), value))
+        };
+        one("version", self.version.map(|id| id.to_string()))
+            .into_iter()
+            .chain(one("from", self.from.map(|when| when.to_string())))
+            .chain(one("to", self.to.map(|when| when.to_string())))
+            .chain(one("admission", self.admission.map(|it| it.as_str().to_owned())))
+            .chain(named("tag", &self.tags))
+            .chain(named("answer", &self.answers))
+            .chain(one("search", self.search.clone()))
+            .collect()
+    }
+
+    pub(super) fn address(&self, flow: FlowId) -> String {
+        self.address_of(&format!("/console/flows/{flow}/responses"))
+    }
+
+    /// The same view of another page.
+    pub(super) fn address_of(&self, path: &str) -> String {
+        let part = match self.part {
+            Part::Newest => None,
+            Part::OlderThan(id) => Some(("after".to_owned(), id.to_string())),
+            Part::NewerThan(id) => Some(("before".to_owned(), id.to_string())),
+        };
+        let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
+        let pairs = self.pairs().into_iter().chain(part);
+        let pairs: Vec<String> =
+            pairs.map(|(name, value)| format!("{}={}", encoded(&name), encoded(&value))).collect();
+        match pairs.is_empty() {
+            true => path.to_owned(),
+            false => format!("{path}?{}", pairs.join("&")),
+        }
+    }
+}
+
+/// What was typed for a question: the id of the option that is called so, else as it was typed.
+fn chosen(asked: &QuestionHistory, question: &str, typed: &str) -> String {
+    let versions = asked.versions.iter().rev();
+    let choices = versions.filter_map(|version| version.definition.question(question));
+    let mut choices = choices.flat_map(|question| question.question_type.choices());
+    let found = choices.find(|(id, label)| id == typed || label.eq_ignore_ascii_case(typed));
+    found.map_or_else(|| typed.to_owned(), |(id, _)| id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_and_its_address_are_the_same() {
+        for query in [
+            "",
+            "admission=admitted",
+            "from=2026-11-01&to=2026-11-15",
+            "from=2026-11-01T10:00:00.000Z",
+            "tag.plan=pro&tag.a%20b=c%26d&answer.nps=9&answer.use=other&search=a%20b",
+            "search=x&after=rs_034y6XKcVpyT0TgS6fWhZt",
+            "before=rs_034y6XKcVpyT0TgS6fWhZt",
+        ] {
+            let view = View::of(&Fields::of(query));
+            let address = view.address_of("/x");
+            assert_eq!(address.strip_prefix("/x?").unwrap_or_default(), query);
+        }
+        let wrong = View::of(&Fields::of("from=x&admission=y&after=z&version=w&tag.=v"));
+        assert_eq!(wrong, View::default());
+    }
+
+    #[test]
+    fn the_last_day_is_within() {
+        let view = View::of(&Fields::of("from=1970-01-02&to=1970-01-02"));
+        let filter = view.filter();
+        assert_eq!(filter.from, Some(Timestamp::from_millis(86_400_000)));
+        assert_eq!(filter.to, Some(Timestamp::from_millis(2 * 86_400_000)));
+    }
+}

@@ -1,0 +1,127 @@
+//! The card of one question.
+
+use maud::{Markup, html};
+use sluice_engine::summary::{Asked, Distribution, QuestionSummary};
+use sluice_flow::id::FlowId;
+use sluice_flow::question::QuestionType;
+
+use super::compare;
+use super::picture::{self, Headline};
+use super::report::{Question, Report};
+use super::written;
+use crate::chart::{FEW, share};
+use crate::parts::number;
+
+/// A question: the number that matters, how the answers fall, and over time; or the same side by
+/// side in parts.
+pub(super) fn card(flow: FlowId, report: &Report, at: usize, asked: &Question<'_>) -> Markup {
+    let question = asked.summary;
+    let id = format!("question-{}", at + 1);
+    html! {
+        section.card.result aria-labelledby=(id) {
+            header {
+                div.result-title {
+                    h2 id=(id) dir="auto" { (question.prompt) }
+                    p.hint { (kind_of(question)) " · " (answered(question)) }
+                }
+                @if let Asked::UntilVersion(number) = question.asked { span.tag { "Asked until version " (number) } }
+            }
+            (wordings(question))
+            @if question.answered > 0 && question.answered < FEW {
+                p.hint.few { "Fewer than " (FEW) " answers: shares are not reliable." }
+            }
+            @if report.parts.is_empty() {
+                (alone(flow, report, &id, asked))
+            } @else {
+                (compared(flow, report, &id, asked))
+            }
+        }
+    }
+}
+
+fn alone(flow: FlowId, report: &Report, id: &str, asked: &Question<'_>) -> Markup {
+    let Question { key, summary: question } = asked;
+    let figure = |kind: &str, chart: Option<crate::chart::Chart>, name: &str| {
+        let chart = chart?;
+        let tools = tools(flow, report, &format!("{kind}-{key}"), name);
+        Some(chart.figure(&format!("{id}-{kind}"), tools))
+    };
+    html! {
+        div.result-body {
+            @if !matches!(question.distribution, Distribution::Nps { .. }) { (Headline::of(question).markup()) }
+            @if let Some(chart) = figure("question", picture::distribution(question), &question.prompt) {
+                div.result-main { (chart) }
+            } @else if question.distribution == Distribution::Text {
+                div.result-main { (written::texts(flow, report, question)) }
+            }
+            @if let Some(chart) = figure("points", picture::points(question), "Answers from 0 to 10") {
+                div.result-side { h3 { "Answers from 0 to 10" } (chart) }
+            }
+            @if let Some(chart) = figure("time", picture::over_time(question), "Over time") {
+                div.result-time { h3 { (time_title(question)) } (chart) }
+            }
+        }
+    }
+}
+
+fn compared(flow: FlowId, report: &Report, id: &str, asked: &Question<'_>) -> Markup {
+    let Question { key, summary: question } = asked;
+    html! {
+        @match compare::multiples(report, question) {
+            Some(multiples) => (multiples.figure(id, tools(flow, report, &format!("question-{key}"), &question.prompt))),
+            None if question.distribution == Distribution::Text => (written::texts(flow, report, question)),
+            None => p.muted { "No answers in these groups" },
+        }
+    }
+}
+
+/// What a chart can be taken away as. The picture is made by the script, from the drawing.
+pub(super) fn tools(flow: FlowId, report: &Report, chart: &str, name: &str) -> Markup {
+    let address = report.view.chart_address(flow, chart);
+    html! {
+        div.chart-tools {
+            a.button.small.quiet href=(address) download={ (chart) ".svg" } aria-label={ "Download as SVG: " (name) } { "SVG" }
+            button.button.small.quiet type="button" data-png=(address) data-name={ (chart) ".png" } aria-label={ "Download as PNG: " (name) } hidden { "PNG" }
+        }
+    }
+}
+
+fn answered(question: &QuestionSummary) -> String {
+    let QuestionSummary { answered, of, .. } = question;
+    format!("answered by {} of {} ({})", number(*answered), number(*of), share(*answered, *of))
+}
+
+/// The earlier texts of the question, where it was edited.
+fn wordings(question: &QuestionSummary) -> Markup {
+    html! {
+        @if !question.worded_before.is_empty() {
+            details.more.wordings {
+                summary { "Earlier wording" }
+                ul {
+                    @for (number, prompt) in &question.worded_before {
+                        li { "Until version " (number) ": " q dir="auto" { (prompt) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn time_title(question: &QuestionSummary) -> &'static str {
+    match &question.distribution {
+        Distribution::Nps { .. } => "Score over time",
+        Distribution::Scale { .. } | Distribution::Numbers { .. } => "Mean over time",
+        _ => "Share of the most frequent answer over time, in percent",
+    }
+}
+
+/// What kind of question it is, as authors call it.
+fn kind_of(question: &QuestionSummary) -> String {
+    let name = question.question_type;
+    let offered = QuestionType::OFFERED.iter().find(|(own, ..)| *own == name);
+    let label = offered.map_or(name, |(_, label, _)| label);
+    match name {
+        "multipleChoice" => format!("{label}, shares may add up to more than 100%"),
+        _ => label.to_owned(),
+    }
+}

@@ -1,0 +1,177 @@
+//! The filters above the results: links and one form, which work without a script.
+
+use maud::{Markup, html};
+use sluice_flow::id::FlowId;
+use sluice_flow::time::Day;
+
+use super::report::Report;
+use super::view::{Compare, PERIODS, Period, View, as_value};
+use crate::parts::number;
+
+/// Why there is no comparison by a tag beside a filter by one.
+const ONE_TAG: &str =
+    "You can use only one tag at a time. Remove the tag filter to compare by tags.";
+
+pub(super) fn bar(flow: FlowId, report: &Report) -> Markup {
+    html! {
+        section.filters aria-label="Filters" {
+            (periods(flow, report))
+            (form(flow, report))
+            (chosen(flow, report))
+        }
+    }
+}
+
+fn periods(flow: FlowId, report: &Report) -> Markup {
+    let View { period, .. } = report.view;
+    let link = |own: Period| {
+        html! { a.chip href=(report.view.with_period(own).address(flow)) aria-current=[(own == period).then_some("true")] { (own.words()) } }
+    };
+    let is_between = matches!(period, Period::Between(..));
+    html! {
+        div.chips role="group" aria-label="Period" {
+            (link(Period::All))
+            @for days in PERIODS { (link(Period::Last(days))) }
+            details.between open[is_between] {
+                summary.chip.on[is_between] { @if is_between { (period.words()) } @else { "From – to" } }
+                (between(flow, report))
+            }
+        }
+    }
+}
+
+/// Days of one's own.
+fn between(flow: FlowId, report: &Report) -> Markup {
+    let (from, to) = match report.view.period {
+        Period::Between(from, to) => (from, to),
+        _ => (None, None),
+    };
+    let value = |day: Option<Day>| day.map(|day| day.to_string()).unwrap_or_default();
+    let others = report.view.with_period(Period::All).pairs();
+    html! {
+        form.inline method="get" action=(View::default().address(flow)) {
+            (hidden(&others))
+            div.field { label for="from" { "From (UTC)" } input.input type="date" id="from" name="from" value=(value(from)); }
+            div.field { label for="to" { "To" } input.input type="date" id="to" name="to" value=(value(to)); }
+            button.button type="submit" { "Show" }
+        }
+    }
+}
+
+fn hidden(pairs: &[(String, String)]) -> Markup {
+    html! { @for (name, value) in pairs { input type="hidden" name=(name) value=(value); } }
+}
+
+/// Version, tag and comparison. The script sends it as soon as something is chosen.
+fn form(flow: FlowId, report: &Report) -> Markup {
+    let summary = &report.summary;
+    html! {
+        form.inline.choices method="get" action=(View::default().address(flow)) data-send {
+            (hidden(&report.view.period.pairs()))
+            @if summary.versions.len() > 1 || report.view.version.is_some() { (versions(report)) }
+            @if !summary.tags.is_empty() || report.view.tag.is_some() { (tags(report)) }
+            (comparisons(report))
+            button.button type="submit" { "Apply" }
+        }
+    }
+}
+
+fn versions(report: &Report) -> Markup {
+    html! {
+        div.field {
+            label for="version" { "Version" }
+            select.input id="version" name="version" {
+                option value="" { "All versions" }
+                @for version in &report.summary.versions {
+                    option value=(version.flow_version_id) selected[report.view.version == Some(version.flow_version_id)] {
+                        "Version " (version.number) " (" (number(version.responses)) ")"
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn tags(report: &Report) -> Markup {
+    let is_chosen = |name: &str, value: &str| {
+        report.view.tag.as_ref().is_some_and(|(own, own_value)| own == name && own_value == value)
+    };
+    html! {
+        div.field {
+            label for="tag" { "Tag" }
+            select.input id="tag" name="tag" {
+                option value="" { "Any tag" }
+                @for tag in &report.summary.tags {
+                    optgroup label=(tag.name) {
+                        @for (value, count) in &tag.values {
+                            option value=(as_value(&tag.name, value)) selected[is_chosen(&tag.name, value)] {
+                                (tag.name) ": " (value) " (" (number(*count)) ")"
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn comparisons(report: &Report) -> Markup {
+    let is = |compare: &Compare| report.view.compare.as_ref() == Some(compare);
+    html! {
+        div.field {
+            label for="compare" { "Compare" }
+            select.input id="compare" name="compare" {
+                option value="" { "Nothing" }
+                option value="period" selected[is(&Compare::Period)] { "With the previous period" }
+                @if report.summary.versions.len() > 1 {
+                    option value="version" selected[is(&Compare::Version)] { "By version" }
+                }
+                @if report.view.tag.is_none() {
+                    @for tag in &report.summary.tags {
+                        @let compare = Compare::Tag(tag.name.clone());
+                        option value=(compare) selected[is(&compare)] { "By " (tag.name) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is filtered by, each with a way out.
+fn chosen(flow: FlowId, report: &Report) -> Markup {
+    let view = &report.view;
+    let number_of =
+        |id| report.summary.versions.iter().find(|it| it.flow_version_id == id).map(|it| it.number);
+    let are_two_tags = view.tag.is_some() && matches!(view.compare, Some(Compare::Tag(_)));
+    let out = |without: View, words: Markup| {
+        html! { a.chip.on href=(without.address(flow)) { span.chip-words { (words) } span aria-hidden="true" { "×" } span.unseen { "remove this filter" } } }
+    };
+    html! {
+        @if view.version.is_some() || view.tag.is_some() || view.compare.is_some() {
+            div.chips role="group" aria-label="Chosen filters" {
+                @if let Some(id) = view.version {
+                    (out(View { version: None, ..view.clone() }, html! {
+                        @match number_of(id) { Some(number) => { "Version " (number) }, None => "Unknown version" }
+                    }))
+                }
+                @if let Some((name, value)) = &view.tag {
+                    (out(View { tag: None, ..view.clone() }, html! { (name) ": " bdi { (value) } }))
+                }
+                @if let Some(compare) = &view.compare {
+                    (out(View { compare: None, ..view.clone() }, html! {
+                        @match compare {
+                            Compare::Version => "Compared by version",
+                            Compare::Period => "Compared with the previous period",
+                            Compare::Tag(name) if are_two_tags => { "Not compared by " (name) },
+                            Compare::Tag(name) => { "Compared by " (name) },
+                        }
+                    }))
+                }
+                @if view.tag.is_some() { span.hint { (ONE_TAG) } }
+                @if report.parts.is_empty() && view.compare.is_some() && !are_two_tags {
+                    span.hint { "Nothing to compare here" }
+                }
+            }
+        }
+    }
+}

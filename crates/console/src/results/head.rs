@@ -1,0 +1,119 @@
+//! The top of the results: how many responses there are, how that changes, and over time.
+
+use maud::{Markup, html};
+use sluice_engine::summary::DayCount;
+use sluice_flow::id::FlowId;
+
+use super::card::tools;
+use super::picture::over_days;
+use super::report::Report;
+use super::view::{Period, written};
+use crate::chart::{self, Chart, Series, decimal, share};
+use crate::parts::number;
+
+/// The name of the chart as a file.
+pub(super) const CHART: &str = "responses";
+
+/// The numbers of the whole.
+pub(super) fn line(report: &Report) -> Markup {
+    let summary = &report.summary;
+    let with_some = || summary.days.iter().filter(|day| day.responses > 0);
+    let first = with_some().next();
+    let (last_week, week_before) = weeks(report);
+    html! {
+        dl.stats {
+            (stat("Responses", html! { (number(summary.responses)) }, html! {}))
+            (stat("Last 7 days", html! { (number(last_week)) }, change(last_week, week_before)))
+            (stat("Linked to a respondent", html! { (share(summary.admitted, summary.responses)) },
+                html! { (number(summary.admitted)) " of " (number(summary.responses)) }))
+            @if let (Some(first), Some(last)) = (first, with_some().next_back()) {
+                (stat("First and last response", html! { span.stat-days { (written(first.day)) } },
+                    html! { "to " (written(last.day)) " (UTC)" }))
+            }
+        }
+    }
+}
+
+fn stat(name: &str, figure: Markup, detail: Markup) -> Markup {
+    html! { div.stat { dt { (name) } dd.big { (figure) } dd.hint { (detail) } } }
+}
+
+/// The responses of the last seven days, and of the seven before.
+fn weeks(report: &Report) -> (u64, u64) {
+    let since = report.today().plus(-6);
+    let sum = |days: &mut dyn Iterator<Item = &DayCount>| days.map(|day| day.responses).sum();
+    let days = &report.lately.days;
+    (
+        sum(&mut days.iter().filter(|day| day.day >= since)),
+        sum(&mut days.iter().filter(|day| day.day < since)),
+    )
+}
+
+/// In words and with a sign; by colour it would be a judgement.
+fn change(now: u64, before: u64) -> Markup {
+    let text = match (now, before) {
+        (0, 0) => "none in the previous 7 days either".to_owned(),
+        (_, 0) => "none in the previous 7 days".to_owned(),
+        (now, before) if now == before => {
+            format!("as many as in the previous 7 days ({})", number(before))
+        }
+        (now, before) => {
+            let percent = 100.0 * (now as f64 - before as f64) / before as f64;
+            let (arrow, word) = if now > before { ("▲", "more") } else { ("▼", "fewer") };
+            format!(
+                "{arrow} {}% {word} than in the previous 7 days ({})",
+                decimal(percent.abs(), 0),
+                number(before)
+            )
+        }
+    };
+    html! { (text) }
+}
+
+/// Responses over time, as a card.
+pub(super) fn over_time(flow: FlowId, report: &Report) -> Markup {
+    html! {
+        @if let Some(chart) = chart(report) {
+            section.card.result {
+                header { h2 { "Responses over time" } }
+                (chart.figure("chart-responses", tools(flow, report, CHART, "Responses over time")))
+            }
+        }
+    }
+}
+
+pub(super) fn chart(report: &Report) -> Option<Chart> {
+    let days = &report.summary.days;
+    let (first, last) = (days.first()?.day, days.last()?.day);
+    // A period that was chosen is shown whole, whether or not something came at its ends.
+    let (from, to) = report.view.period.days(report.today());
+    let (from, to) = (from.unwrap_or(first).min(first), to.unwrap_or(last).max(last));
+    // A flow of yesterday has a week to be seen in.
+    let from = if report.view.period == Period::All { from.min(to.plus(-6)) } else { from };
+    let day = |it: &DayCount| chart::Day {
+        day: it.day.number().into(),
+        count: it.responses,
+        value: None,
+    };
+    let days: Vec<chart::Day> = days.iter().map(day).collect();
+    let series = Series::of(&days, from.number().into(), to.number().into());
+    Some(over_days("Responses", ("response", "responses"), &series))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_told_in_words() {
+        for (now, before, text) in [
+            (0, 0, "none in the previous 7 days either"),
+            (5, 0, "none in the previous 7 days"),
+            (5, 5, "as many as in the previous 7 days (5)"),
+            (6, 4, "▲ 50% more than in the previous 7 days (4)"),
+            (1, 4, "▼ 75% fewer than in the previous 7 days (4)"),
+        ] {
+            assert_eq!(change(now, before).into_string(), text);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! A question's answers as pictures: the number that matters, how the answers fall, and how that
+//! went over time.
+
+use maud::{Markup, html};
+use sluice_engine::summary::{Bin, DayValues, Distribution, OptionCount, QuestionSummary};
+use sluice_flow::time::Day;
+
+use crate::chart::{
+    self, Bar, Bars, Chart, Column, Columns, Line, Matrix, MatrixRow, Nps, Point, Ranked, Ranking,
+    Series, Tone, decimal, share, signed,
+};
+use crate::parts::number;
+
+const ANSWERS: (&str, &str) = ("answer", "answers");
+
+/// The number that matters, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Headline {
+    pub(super) figure: String,
+    pub(super) caption: String,
+    pub(super) detail: Option<String>,
+}
+
+impl Headline {
+    pub(super) fn of(question: &QuestionSummary) -> Self {
+        let answered = question.answered;
+        let none = |caption: &str| new("–", caption, None);
+        match &question.distribution {
+            Distribution::Nps { score, .. } => {
+                new(score.map_or_else(|| "–".to_owned(), signed), "Net promoter score", None)
+            }
+            Distribution::Scale { mean, max, .. } => match mean {
+                Some(mean) => new(decimal(*mean, 2), format!("Mean of 1 to {max}"), None),
+                None => none("Mean"),
+            },
+            Distribution::Options { options, other, .. } => match top(options, *other) {
+                Some(Top { label, count, .. }) => {
+                    new(share(count, answered), label, Some(taken(options.len())))
+                }
+                None => none("No answer yet"),
+            },
+            Distribution::Ranking { options } => {
+                let ranked = options.iter().filter_map(|option| Some((option.mean_place?, option)));
+                match ranked.min_by(|a, b| a.0.total_cmp(&b.0)) {
+                    Some((place, option)) => new(
+                        decimal(place, 2),
+                        option.label.clone(),
+                        Some("Best average rank".into()),
+                    ),
+                    None => none("Average rank"),
+                }
+            }
+            Distribution::Numbers { mean, median, min, max, .. } => match mean {
+                Some(mean) => new(decimal(*mean, 2), "Mean", range(*median, *min, *max)),
+                None => none("Mean"),
+            },
+            Distribution::Dates { months } => match months.iter().max_by_key(|(_, count)| *count) {
+                Some((month, count)) if *count > 0 => new(
+                    share(*count, answered),
+                    month_name(month),
+                    Some("Most frequent month".into()),
+                ),
+                _ => none("No answer yet"),
+            },
+            Distribution::Matrix { .. } | Distribution::Text => {
+                new(number(answered), if answered == 1 { "Answer" } else { "Answers" }, None)
+            }
+        }
+    }
+
+    pub(super) fn markup(&self) -> Markup {
+        html! {
+            div.headline {
+                p.big { (self.figure) }
+                p.headline-caption dir="auto" { (self.caption) }
+                @if let Some(detail) = &self.detail { p.hint { (detail) } }
+            }
+        }
+    }
+}
+
+fn new(figure: impl Into<String>, caption: impl Into<String>, detail: Option<String>) -> Headline {
+    Headline { figure: figure.into(), caption: caption.into(), detail }
+}
+
+fn taken(options: usize) -> String {
+    if options == 1 { "Of all answers".to_owned() } else { "Most frequent answer".to_owned() }
+}
+
+fn range(median: Option<f64>, min: Option<f64>, max: Option<f64>) -> Option<String> {
+    let (median, min, max) = (median?, min?, max?);
+    Some(format!("Median {} · from {} to {}", decimal(median, 2), decimal(min, 2), decimal(max, 2)))
+}
+
+/// The option that was taken most often.
+struct Top<'q> {
+    /// Its place among the options; what is in people's own words comes after the last. Labels may
+    /// be the same.
+    at: usize,
+    label: &'q str,
+    count: u64,
+}
+
+/// The first of equals.
+fn top(options: &[OptionCount], other: u64) -> Option<Top<'_>> {
+    let all = options.iter().map(|option| (option.label.as_str(), option.count));
+    let all = all.chain([("Other", other)]).enumerate();
+    let all = all.map(|(at, (label, count))| Top { at, label, count });
+    let chosen = all.filter(|option| option.count > 0);
+    chosen.reduce(|best, option| if option.count > best.count { option } else { best })
+}
+
+/// How the answers fall; none where only texts were asked for.
+pub(super) fn distribution(question: &QuestionSummary) -> Option<Chart> {
+    let title = question.prompt.as_str();
+    Some(match &question.distribution {
+        Distribution::Nps { points, .. } => Nps { title, points: *points }.chart(),
+        Distribution::Scale { points, .. } => {
+            let columns =
+                points.iter().map(|(point, count)| Column::new(point.to_string(), *count));
+            columns_of(title, "Rating", columns.collect())
+        }
+        Distribution::Options { options, other, .. } => bars(question, options, *other),
+        Distribution::Ranking { options } => {
+            let ranked = |option: &sluice_engine::summary::RankCount| Ranked {
+                label: option.label.clone(),
+                places: option.places.clone(),
+                mean_place: option.mean_place,
+            };
+            Ranking {
+                title,
+                answers: question.answered,
+                options: options.iter().map(ranked).collect(),
+            }
+            .chart()
+        }
+        Distribution::Matrix { rows, columns, cells } => {
+            let row = |((_, label), counts): (&(String, String), &Vec<u64>)| MatrixRow {
+                label: label.clone(),
+                counts: counts.clone(),
+            };
+            let columns = columns.iter().map(|(_, label)| label.clone()).collect();
+            Matrix { title, columns, rows: rows.iter().zip(cells).map(row).collect() }.chart()
+        }
+        Distribution::Numbers { bins, .. } => {
+            columns_of(title, "Number", bins.iter().map(bin).collect())
+        }
+        Distribution::Dates { months } => {
+            let column = |(month, count): &(String, u64)| Column::new(month_name(month), *count);
+            columns_of(title, "Month", months.iter().map(column).collect())
+        }
+        Distribution::Text => return None,
+    })
+}
+
+/// Beside the gauge of a net promoter score: how often each point was given.
+pub(super) fn points(question: &QuestionSummary) -> Option<Chart> {
+    let Distribution::Nps { points, .. } = &question.distribution else { return None };
+    let tone = |point: usize| match point {
+        0..=6 => Tone::Bad,
+        7 | 8 => Tone::Middle,
+        _ => Tone::Good,
+    };
+    let column = |(point, count): (usize, &u64)| Column {
+        tone: tone(point),
+        ..Column::new(point.to_string(), *count)
+    };
+    let columns = points.iter().enumerate().map(column).collect();
+    Some(columns_of("Answers from 0 to 10", "Answer", columns))
+}
+
+fn columns_of(title: &str, axis: &str, columns: Vec<Column>) -> Chart {
+    Columns { title, axis, unit: ANSWERS, counted: false, ends: None, columns }.chart()
+}
+
+fn bars(question: &QuestionSummary, options: &[OptionCount], other: u64) -> Chart {
+    let bar = |option: &OptionCount| Bar {
+        label: option.label.clone(),
+        note: (!option.still_offered).then_some("no longer offered"),
+        count: option.count,
+    };
+    // What was taken away and never chosen is not worth a line.
+    let mut bars: Vec<Bar> =
+        options.iter().filter(|option| option.still_offered || option.count > 0).map(bar).collect();
+    if other > 0 {
+        bars.push(Bar { label: "Other".to_owned(), note: None, count: other });
+    }
+    Bars { title: &question.prompt, unit: ANSWERS, of: question.answered, bars }.chart()
+}
+
+fn bin(bin: &Bin) -> Column {
+    let (from, to) = (decimal(bin.from, 2), decimal(bin.to, 2));
+    let name = if bin.from == bin.to { from.clone() } else { format!("{from} to {to}") };
+    Column { label: from, name, count: bin.count, tone: Tone::Accent }
+}
+
+/// `2026-11` as Nov 2026; anything else as it is.
+fn month_name(month: &str) -> String {
+    match format!("{month}-01").parse::<Day>() {
+        Ok(day) => {
+            let date = chart::Date::of(day.number().into());
+            format!("{} {}", date.month_name(), date.year)
+        }
+        Err(_) => month.to_owned(),
+    }
+}
+
+/// The number that matters as it went. Nothing where there is none, or all answers came at once.
+pub(super) fn over_time(question: &QuestionSummary) -> Option<Chart> {
+    let (first, last) = (question.over_time.first()?.day, question.over_time.last()?.day);
+    let measure = measure(question)?;
+    if first == last {
+        return None;
+    }
+    let day = |it: &DayValues| chart::Day {
+        day: it.day.number().into(),
+        count: it.answered,
+        value: (measure.of)(it),
+    };
+    let days: Vec<chart::Day> = question.over_time.iter().map(day).collect();
+    let series = Series::of(&days, first.number().into(), last.number().into());
+    Some(line(&series, &measure))
+}
+
+/// What of a day is followed.
+type OfDay<'q> = Box<dyn Fn(&DayValues) -> Option<f64> + 'q>;
+
+/// What is followed over time.
+struct Measure<'q> {
+    title: String,
+    name: String,
+    limits: Option<(f64, f64)>,
+    of: OfDay<'q>,
+}
+
+fn measure(question: &QuestionSummary) -> Option<Measure<'_>> {
+    Some(match &question.distribution {
+        Distribution::Nps { .. } => Measure {
+            title: "Net promoter score over time".to_owned(),
+            name: "Score".to_owned(),
+            limits: Some((-100.0, 100.0)),
+            of: Box::new(|day| day.nps),
+        },
+        Distribution::Scale { max, .. } => Measure {
+            title: "Mean over time".to_owned(),
+            name: "Mean".to_owned(),
+            limits: Some((1.0, f64::from(*max))),
+            of: Box::new(|day| day.mean),
+        },
+        Distribution::Numbers { .. } => Measure {
+            title: "Mean over time".to_owned(),
+            name: "Mean".to_owned(),
+            limits: None,
+            of: Box::new(|day| day.mean),
+        },
+        Distribution::Options { options, other, .. } => {
+            let Top { at, label, .. } = top(options, *other)?;
+            Measure {
+                title: format!("Share of “{label}” over time, in percent"),
+                name: "Percent".to_owned(),
+                limits: Some((0.0, 100.0)),
+                of: Box::new(move |day| {
+                    let part = *day.parts.get(at)? as f64;
+                    (day.answered > 0).then(|| 100.0 * part / day.answered as f64)
+                }),
+            }
+        }
+        Distribution::Ranking { .. }
+        | Distribution::Matrix { .. }
+        | Distribution::Dates { .. }
+        | Distribution::Text => return None,
+    })
+}
+
+fn line(series: &Series, measure: &Measure<'_>) -> Chart {
+    let point = |part: &chart::Day| {
+        let (label, name) = series.names(part);
+        Point { label, name, count: part.count, value: part.value }
+    };
+    Line {
+        title: &measure.title,
+        measure: &measure.name,
+        axis: series.step.name(),
+        limits: measure.limits,
+        points: series.parts.iter().map(point).collect(),
+    }
+    .chart()
+}
+
+/// How much came, part by part.
+pub(super) fn over_days(title: &str, unit: (&str, &str), series: &Series) -> Chart {
+    let column = |part: &chart::Day| {
+        let (label, name) = series.names(part);
+        Column { label, name, count: part.count, tone: Tone::Accent }
+    };
+    let columns = series.parts.iter().map(column).collect();
+    Columns { title, axis: series.step.name(), unit, counted: true, ends: None, columns }.chart()
+}

@@ -1,0 +1,285 @@
+//! Which results are looked at: the period, the version, the tag, and what is compared. All of it
+//! stands in the address, so that a view can be sent to somebody.
+
+use std::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use sluice_engine::SummaryFilter;
+use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::time::Day;
+
+use crate::chart::Date;
+use crate::request::Fields;
+
+/// What stands in an address as it is.
+const PLAIN: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b'/');
+
+/// The periods that are offered, in days.
+pub(super) const PERIODS: [i32; 3] = [7, 30, 90];
+
+/// The days that are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Period {
+    #[default]
+    All,
+    /// So many days, today included.
+    Last(i32),
+    /// From one day to another; one of them may be open.
+    Between(Option<Day>, Option<Day>),
+}
+
+/// What the answers are told apart by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Compare {
+    Version,
+    /// With as many days before.
+    Period,
+    /// By the values of a tag.
+    Tag(String),
+}
+
+/// Which results are looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct View {
+    pub(super) period: Period,
+    pub(super) version: Option<FlowVersionId>,
+    pub(super) tag: Option<(String, String)>,
+    pub(super) compare: Option<Compare>,
+}
+
+impl View {
+    /// What an address asks for. What it says wrongly is as if it were not there.
+    pub(super) fn of(fields: &Fields) -> Self {
+        let day = |name: &str| fields.get(name).and_then(|text| text.parse::<Day>().ok());
+        let last = fields.get("period").and_then(|text| text.strip_suffix('d')?.parse().ok());
+        let period = match (last.filter(|days| PERIODS.contains(days)), day("from"), day("to")) {
+            (Some(days), ..) => Period::Last(days),
+            (None, None, None) => Period::All,
+            (None, from, to) => Period::Between(from, to),
+        };
+        let named = |(name, value): &(String, String)| {
+            let name = name.strip_prefix("tag.").filter(|name| !name.is_empty())?;
+            Some((name.to_owned(), value.clone()))
+        };
+        // The form cannot name a field after what was chosen in it; its one field holds both.
+        let chosen = || fields.get("tag").and_then(|pair| Fields::of(pair).0.into_iter().next());
+        let compare = match fields.get("compare") {
+            Some("version") => Some(Compare::Version),
+            Some("period") => Some(Compare::Period),
+            Some(other) => other.strip_prefix("tag.").map(|name| Compare::Tag(name.to_owned())),
+            None => None,
+        };
+        Self {
+            period,
+            version: fields.get("version").and_then(|text| text.parse().ok()),
+            tag: fields
+                .0
+                .iter()
+                .find_map(named)
+                .or_else(chosen)
+                .filter(|(name, _)| !name.is_empty()),
+            compare,
+        }
+    }
+
+    /// What to ask for, on this day.
+    pub(super) fn filter(&self, today: Day) -> SummaryFilter {
+        let (from, to) = self.period.days(today);
+        SummaryFilter {
+            from,
+            to,
+            versions: self.version.into_iter().collect(),
+            tag: self.tag.clone(),
+        }
+    }
+
+    /// Whether everything is looked at.
+    pub(super) fn is_everything(&self) -> bool {
+        self.period == Period::All && self.version.is_none() && self.tag.is_none()
+    }
+
+    /// The address of the page of this view.
+    pub(super) fn address(&self, flow: FlowId) -> String {
+        format!("/console/flows/{flow}/results{}", self.query())
+    }
+
+    /// The address of one of its charts, as a file.
+    pub(super) fn chart_address(&self, flow: FlowId, chart: &str) -> String {
+        format!("/console/flows/{flow}/results/chart/{chart}.svg{}", self.query())
+    }
+
+    /// The responses of this view that have this word.
+    pub(super) fn search_address(&self, flow: FlowId, today: Day, word: &str) -> String {
+        let mut pairs = vec![("search".to_owned(), word.to_owned())];
+        let (from, to) = self.period.days(today);
+        pairs.extend(from.map(|day| ("from".to_owned(), day.to_string())));
+        // A day is within its own end there, too.
+        pairs.extend(to.map(|day| ("to".to_owned(), day.to_string())));
+        pairs.extend(self.version.map(|version| ("version".to_owned(), version.to_string())));
+        pairs.extend(self.tag.iter().map(|(name, value)| (format!("tag.{name}"), value.clone())));
+        format!("/console/flows/{flow}/responses{}", encoded(&pairs))
+    }
+
+    /// The parameters, after a question mark where there are any.
+    fn query(&self) -> String {
+        encoded(&self.pairs())
+    }
+
+    /// Name and value of each parameter.
+    pub(super) fn pairs(&self) -> Vec<(String, String)> {
+        let mut pairs = self.period.pairs();
+        pairs.extend(self.version.map(|version| ("version".to_owned(), version.to_string())));
+        pairs.extend(self.tag.iter().map(|(name, value)| (format!("tag.{name}"), value.clone())));
+        pairs.extend(
+            self.compare.as_ref().map(|compare| ("compare".to_owned(), compare.to_string())),
+        );
+        pairs
+    }
+
+    pub(super) fn with_period(&self, period: Period) -> Self {
+        Self { period, ..self.clone() }
+    }
+}
+
+impl Period {
+    /// Its first and last day; open where it has none.
+    pub(super) fn days(self, today: Day) -> (Option<Day>, Option<Day>) {
+        match self {
+            Self::All => (None, None),
+            Self::Last(days) => (Some(today.plus(1 - days)), Some(today)),
+            Self::Between(from, to) => (from, to),
+        }
+    }
+
+    pub(super) fn pairs(self) -> Vec<(String, String)> {
+        let pair = |name: &str, value: String| (name.to_owned(), value);
+        match self {
+            Self::All => Vec::new(),
+            Self::Last(days) => vec![pair("period", format!("{days}d"))],
+            Self::Between(from, to) => {
+                let from = from.map(|day| pair("from", day.to_string()));
+                from.into_iter().chain(to.map(|day| pair("to", day.to_string()))).collect()
+            }
+        }
+    }
+
+    /// In words.
+    pub(super) fn words(self) -> String {
+        match self {
+            Self::All => "All time".to_owned(),
+            Self::Last(days) => format!("Last {days} days"),
+            Self::Between(Some(from), Some(to)) if from == to => written(from),
+            Self::Between(Some(from), Some(to)) => format!("{} to {}", written(from), written(to)),
+            Self::Between(Some(from), None) => format!("From {}", written(from)),
+            Self::Between(None, Some(to)) => format!("Until {}", written(to)),
+            Self::Between(None, None) => "All time".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Compare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version => f.write_str("version"),
+            Self::Period => f.write_str("period"),
+            Self::Tag(name) => write!(f, "tag.{name}"),
+        }
+    }
+}
+
+/// A day as it is read: 15 Nov 2026.
+pub(super) fn written(day: Day) -> String {
+    Date::of(day.number().into()).full()
+}
+
+fn encoded(pairs: &[(String, String)]) -> String {
+    let one = |(name, value): &(String, String)| {
+        format!("{}={}", utf8_percent_encode(name, PLAIN), utf8_percent_encode(value, PLAIN))
+    };
+    let all: Vec<String> = pairs.iter().map(one).collect();
+    if all.is_empty() { String::new() } else { format!("?{}", all.join("&")) }
+}
+
+/// One pair as the value of a field.
+pub(super) fn as_value(name: &str, value: &str) -> String {
+    encoded(&[(name.to_owned(), value.to_owned())]).split_off(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow() -> FlowId {
+        "fl_0000000000000000000000".parse().unwrap()
+    }
+
+    fn view(query: &str) -> View {
+        View::of(&Fields::of(query))
+    }
+
+    #[test]
+    fn an_address_that_was_made_is_read_back() {
+        for query in [
+            "",
+            "?period=7d",
+            "?from=2026-11-01&to=2026-11-15",
+            "?to=2026-11-15",
+            "?tag.plan=pro&compare=version",
+            "?tag.a%20%26%3D%3F=%C3%BC%2B%25",
+            "?compare=tag.plan",
+            "?period=30d&compare=period",
+        ] {
+            let read = view(query.trim_start_matches('?'));
+            assert_eq!(read.query(), query);
+            assert_eq!(view(read.query().trim_start_matches('?')), read);
+        }
+    }
+
+    #[test]
+    fn what_is_said_wrongly_is_as_if_it_were_not_there() {
+        for query in [
+            "period=8d",
+            "period=7",
+            "from=yesterday",
+            "version=1",
+            "tag.=x",
+            "compare=moon",
+            "tag=",
+        ] {
+            assert_eq!(view(query), View::default(), "{query}");
+        }
+    }
+
+    #[test]
+    fn the_tag_of_the_form_is_a_pair_in_one_field() {
+        let value = as_value("a=b", "c&d");
+        let query = encoded(&[("tag".to_owned(), value)]);
+        assert_eq!(
+            view(query.trim_start_matches('?')).tag,
+            Some(("a=b".to_owned(), "c&d".to_owned()))
+        );
+    }
+
+    #[test]
+    fn the_last_days_end_with_today() {
+        let today: Day = "2026-11-15".parse().unwrap();
+        let filter = view("period=7d").filter(today);
+        assert_eq!(
+            (filter.from.unwrap().to_string(), filter.to),
+            ("2026-11-09".to_owned(), Some(today))
+        );
+        assert_eq!(view("").filter(today), SummaryFilter::default());
+    }
+
+    #[test]
+    fn a_word_is_searched_for_in_the_same_responses() {
+        let today: Day = "2026-11-15".parse().unwrap();
+        let address = view("from=2026-11-01&tag.plan=pro").search_address(flow(), today, "émoji");
+        let expected = "/responses?search=%C3%A9moji&from=2026-11-01&tag.plan=pro";
+        assert!(address.ends_with(expected), "{address}");
+        // By days, of which the last is included on either page.
+        let address = view("period=7d").search_address(flow(), today, "x");
+        assert!(address.ends_with("?search=x&from=2026-11-09&to=2026-11-15"), "{address}");
+    }
+}

@@ -1,0 +1,123 @@
+//! What was written: the words of many answers, and the newest answers as they are.
+
+use maud::{Markup, html};
+use sluice_engine::summary::QuestionSummary;
+use sluice_engine::texts::{TEXT_RESPONSES, Written};
+use sluice_flow::id::FlowId;
+use sluice_flow::question::QuestionType;
+
+use super::report::Report;
+use crate::parts::{number, time};
+
+/// A quoted answer is cut here, in characters; the response has it whole.
+const QUOTE_CHARS_MAX: usize = 400;
+
+pub(super) fn texts(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
+    html! {
+        @match report.texts.of(&question.id) {
+            Some(written) => {
+                // Addresses and numbers of people are no words.
+                @if is_prose(question) { (words(flow, report, written)) }
+                (newest(flow, written))
+                p.hint { (source(report, written)) }
+            }
+            None => p.muted { (nothing(report)) },
+        }
+    }
+}
+
+fn is_prose(question: &QuestionSummary) -> bool {
+    QuestionType::blank(question.question_type).is_some_and(|it| it.input().is_prose())
+}
+
+fn words(flow: FlowId, report: &Report, written: &Written) -> Markup {
+    let most = written.words.first().map_or(1, |(_, count)| *count).max(1);
+    html! {
+        @if !written.words.is_empty() {
+            h3 { "Frequent words" }
+            ul.words {
+                @for (word, count) in &written.words {
+                    li {
+                        a href=(report.view.search_address(flow, report.today(), word)) class={ "word word-" (size(*count, most)) }
+                            title={ "Search the responses for " (word) } {
+                            bdi { (word) } " " span.number { (number(*count)) } span.unseen { " answers" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Four sizes, by how frequent a word is against the most frequent.
+fn size(count: u64, most: u64) -> u64 {
+    (4 * count).div_ceil(most).clamp(1, 4)
+}
+
+fn newest(flow: FlowId, written: &Written) -> Markup {
+    html! {
+        h3 { "Latest answers" }
+        ul.quotes {
+            @for (response, text) in &written.newest {
+                li {
+                    blockquote dir="auto" { (cut(text)) }
+                    p.hint { a href={ "/console/flows/" (flow) "/responses/" (response) } { (time(response.made_at())) } }
+                }
+            }
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(QUOTE_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// From how many answers the words are.
+fn source(report: &Report, written: &Written) -> String {
+    let answers = if written.answers == 1 {
+        "1 answer".to_owned()
+    } else {
+        format!("{} answers", number(written.answers as u64))
+    };
+    if report.texts.looked_at >= TEXT_RESPONSES {
+        format!(
+            "From {answers} in the latest {} responses. Common words are hidden.",
+            number(TEXT_RESPONSES as u64)
+        )
+    } else {
+        format!("From {answers}. Common words are hidden.")
+    }
+}
+
+fn nothing(report: &Report) -> String {
+    if report.texts.looked_at >= TEXT_RESPONSES {
+        format!("None of the latest {} responses has an answer.", number(TEXT_RESPONSES as u64))
+    } else {
+        "No answers yet".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_four_sizes() {
+        for (count, most, expected) in
+            [(1, 1, 4), (1, 100, 1), (25, 100, 1), (26, 100, 2), (75, 100, 3), (100, 100, 4)]
+        {
+            assert_eq!(size(count, most), expected, "{count} of {most}");
+        }
+    }
+
+    #[test]
+    fn a_long_answer_is_cut_at_a_letter() {
+        assert_eq!(cut("kurz"), "kurz");
+        let long = "ä".repeat(QUOTE_CHARS_MAX + 1);
+        assert_eq!(cut(&long).chars().count(), QUOTE_CHARS_MAX + 1);
+        assert!(cut(&long).ends_with('…'));
+    }
+}

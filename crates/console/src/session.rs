@@ -1,0 +1,138 @@
+//! Who is signed in.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use http::header::COOKIE;
+use http::{HeaderMap, Method};
+use sluice_engine::{Actor, Secret, Session};
+use sluice_flow::id::UserId;
+use sluice_http::negotiate;
+
+use super::Console;
+use super::reply::Refused;
+
+const SESSION: &str = "__Host-sluice";
+/// As long as a session can last, in seconds; it ends on the server, whatever the browser keeps.
+const KEPT_SECONDS: u32 = 7 * 24 * 60 * 60;
+const THEME: &str = "sluice_theme";
+
+/// Somebody who is signed in, and how their browser wants its pages.
+#[derive(Debug, Clone)]
+pub(super) struct Visitor {
+    pub(super) actor: Actor,
+    /// What they are called, for the foot of the side bar.
+    pub(super) who: String,
+    /// Who they are; the holder of a token is nobody in particular.
+    pub(super) user_id: Option<UserId>,
+    /// The address of a user; empty for the holder of a token.
+    pub(super) email: String,
+    pub(super) theme: Option<&'static str>,
+    pub(super) gzip: bool,
+}
+
+impl FromRequestParts<Arc<Console>> for Visitor {
+    type Rejection = Refused;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        console: &Arc<Console>,
+    ) -> Result<Self, Refused> {
+        let signed_out = || Refused::SignedOut { back: back_to(parts) };
+        let secret = secret(&parts.headers).ok_or_else(signed_out)?;
+        let session = console.engine.accounts().session(secret).await?.ok_or_else(signed_out)?;
+        Ok(Self::of(session, &parts.headers))
+    }
+}
+
+impl Visitor {
+    fn of(session: Session, headers: &HeaderMap) -> Self {
+        Self {
+            actor: session.actor,
+            who: session.who,
+            user_id: session.user_id,
+            email: session.email.unwrap_or_default(),
+            theme: theme_of(headers),
+            gzip: negotiate::takes_gzip(headers),
+        }
+    }
+}
+
+/// A visitor whose page asks by itself, again and again: that keeps nobody signed in.
+#[derive(Debug, Clone)]
+pub(super) struct Unattended(pub(super) Visitor);
+
+impl FromRequestParts<Arc<Console>> for Unattended {
+    type Rejection = Refused;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        console: &Arc<Console>,
+    ) -> Result<Self, Refused> {
+        let signed_out = || Refused::SignedOut { back: String::new() };
+        let secret = secret(&parts.headers).ok_or_else(signed_out)?;
+        let session =
+            console.engine.accounts().session_unused(secret).await?.ok_or_else(signed_out)?;
+        Ok(Self(Visitor::of(session, &parts.headers)))
+    }
+}
+
+/// Where to go after signing in: only a page that was asked for can be shown again.
+fn back_to(parts: &Parts) -> String {
+    match (parts.method == Method::GET, parts.uri.path_and_query()) {
+        (true, Some(address)) => address.as_str().to_owned(),
+        _ => String::new(),
+    }
+}
+
+pub(super) fn theme_of(headers: &HeaderMap) -> Option<&'static str> {
+    match cookie(headers, THEME)? {
+        "light" => Some("light"),
+        "dark" => Some("dark"),
+        _ => None,
+    }
+}
+
+pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs =
+        cookies.flat_map(|list| list.split(';')).filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
+}
+
+/// The secret of the session that a browser has, be it over or not.
+pub(super) fn secret(headers: &HeaderMap) -> Option<&str> {
+    cookie(headers, SESSION).filter(|secret| !secret.is_empty())
+}
+
+/// The cookie of a session. Its name has the browser insist on the rest: no other host, and no page
+/// that came over plain HTTP, can set it.
+pub(super) fn kept(secret: &Secret) -> String {
+    format!(
+        "{SESSION}={}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={KEPT_SECONDS}",
+        secret.0
+    )
+}
+
+/// The cookie that ends it.
+pub(super) fn dropped() -> String {
+    format!("{SESSION}=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_found_by_its_whole_name() {
+        let mut headers = HeaderMap::new();
+        headers.append(COOKIE, HeaderValue::from_static("a=1; sluice_theme=dark"));
+        headers.append(COOKIE, HeaderValue::from_static("x__Host-sluice=2; __Host-sluice=3"));
+        assert_eq!(cookie(&headers, SESSION), Some("3"));
+        assert_eq!(theme_of(&headers), Some("dark"));
+        assert_eq!(cookie(&headers, "b"), None);
+    }
+}

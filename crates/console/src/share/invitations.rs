@@ -1,0 +1,392 @@
+//! Invitations of a flow: how many there are in each state, each with its link, making them and
+//! withdrawing one.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use sluice_engine::rows::{InvitationCounts, Scope};
+use sluice_engine::{
+    AdminError, AdminResult, Duplicates, FlowHandle, Invitation, InvitationCursor, Missing,
+    NewInvitation, invitation_files,
+};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::{AssignmentId, FlowId};
+use sluice_flow::invitation::{InvitationState, Invitee};
+use sluice_flow::time::{Day, Timestamp};
+
+use super::page;
+use crate::Console;
+use crate::parts::field::Field;
+use crate::parts::{day, errors, number};
+use crate::reply::{self, Answer};
+use crate::request::{At, Fields, Form};
+use crate::session::Visitor;
+
+/// Invitations of one page of the list.
+const PAGE: usize = 25;
+
+/// What was typed into the form, where it is shown again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Typed<'t> {
+    pub(super) people: &'t str,
+    pub(super) until: &'t str,
+    pub(super) faults: Vec<Fault>,
+}
+
+/// What the visitor may do with them, besides looking.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct May {
+    pub(super) write: bool,
+    pub(super) export: bool,
+}
+
+/// A page of the list, and how many there are.
+pub(super) struct Invitations {
+    counts: InvitationCounts,
+    state: Option<InvitationState>,
+    items: Vec<Invitation>,
+    next: Option<String>,
+    is_first: bool,
+}
+
+impl Invitations {
+    pub(super) async fn read(flow: &FlowHandle, query: &Fields) -> AdminResult<Self> {
+        let state = query
+            .get("state")
+            .and_then(|word| InvitationState::ALL.into_iter().find(|it| word_of(*it) == word));
+        let after = query.get("after").and_then(|text| text.parse::<InvitationCursor>().ok());
+        let mut items = flow.list_invitations(state, after, PAGE + 1).await?;
+        let counts = flow.count_invitations().await?;
+        let has_more = items.len() > PAGE;
+        items.truncate(PAGE);
+        let next =
+            items.last().filter(|_| has_more).map(|last| InvitationCursor::at(last).to_string());
+        Ok(Self { counts, state, items, next, is_first: after.is_none() })
+    }
+
+    pub(super) fn card(
+        &self,
+        flow: FlowId,
+        may: May,
+        is_published: bool,
+        typed: &Typed<'_>,
+    ) -> Markup {
+        let all = self.all();
+        html! {
+            section.card aria-labelledby="invitations" {
+                header {
+                    h2 id="invitations" { "Invitations" }
+                    @if all > 0 && may.export && may.write {
+                        form method="post" action={ "/console/flows/" (flow) "/share/invitations.csv" } {
+                            button.button.small type="submit" { "Download all links (CSV)" }
+                        }
+                    }
+                }
+                p.muted { "A personal link for each person. It can be used once, and shows who has answered but not what." }
+                @if !is_published && may.write { p.hint { "You can create links now; they work after you publish the flow." } }
+                @if may.write { (form(flow, all == 0 || !typed.faults.is_empty(), typed)) }
+                @if all > 0 { (self.states(flow)) (self.table(flow, may)) }
+                @else if !may.write { p { "No invitations yet." } }
+            }
+        }
+    }
+
+    fn all(&self) -> u64 {
+        let InvitationCounts { sent, opened, expired, revoked, completed } = self.counts;
+        sent + opened + expired + revoked + completed
+    }
+
+    /// Chips that filter the list.
+    fn states(&self, flow: FlowId) -> Markup {
+        let InvitationCounts { sent, opened, expired, revoked, completed } = self.counts;
+        let count = |state| match state {
+            InvitationState::Sent => sent,
+            InvitationState::Opened => opened,
+            InvitationState::Expired => expired,
+            InvitationState::Revoked => revoked,
+            InvitationState::Completed => completed,
+        };
+        let base = format!("/console/flows/{flow}/share");
+        html! {
+            div.chips role="group" aria-label="Invitation state" {
+                a.chip href={ (base) "#invitations" } aria-current=[self.state.is_none().then_some("true")] { "All " span.number { (number(self.all())) } }
+                @for state in InvitationState::ALL {
+                    a.chip href={ (base) "?state=" (word_of(state)) "#invitations" } aria-current=[(self.state == Some(state)).then_some("true")] {
+                        (state_label(state)) " " span.number { (number(count(state))) }
+                    }
+                }
+            }
+        }
+    }
+
+    fn table(&self, flow: FlowId, may: May) -> Markup {
+        let state =
+            self.state.map(|state| format!("state={}&", word_of(state))).unwrap_or_default();
+        html! {
+            @if self.items.is_empty() { p.muted { "No invitations in this state." } }
+            @else {
+                div.scroll tabindex="0" role="group" aria-label="Invitations" {
+                    table.table {
+                        thead { tr { th scope="col" { "Person" } th scope="col" { "State" } th scope="col" { "Created" } th scope="col" { "Link" } } }
+                        tbody { @for invitation in &self.items { (row(flow, may, invitation)) } }
+                    }
+                }
+            }
+            div.pager {
+                @if !self.is_first { a.button.small href={ "/console/flows/" (flow) "/share?" (state) "#invitations" } { "First page" } }
+                @if let Some(next) = &self.next { a.button.small href={ "/console/flows/" (flow) "/share?" (state) "after=" (next) "#invitations" } { "Next page" } }
+            }
+        }
+    }
+}
+
+fn row(flow: FlowId, may: May, invitation: &Invitation) -> Markup {
+    let Invitation { row, state, link } = invitation;
+    let (id, name) = (row.assignment_id, who(&row.invitee).unwrap_or_default());
+    let is_open = matches!(state, InvitationState::Sent | InvitationState::Opened);
+    html! {
+        tr {
+            td {
+                @match who(&row.invitee) { Some(who) => bdi { (who) }, None => span.muted { "Erased" } }
+                @if let Some(end) = row.times.expires_at.filter(|_| is_open) { p.hint { "until " (day(end)) } }
+            }
+            td { span.state { span class={ "dot " (dot(*state)) } {} (state_label(*state)) } }
+            td { (day(row.created_at)) }
+            td {
+                div.buttons {
+                    // With the link one answers as that person: it is shown to a visitor who could
+                    // make another.
+                    @if let Some(link) = link.as_ref().filter(|_| is_open && may.write) {
+                        span.unseen id={ "link-" (id) } { (link) }
+                        button.button.small type="button" data-copy={ "link-" (id) } { "Copy link" span.unseen { " of " (name) } }
+                        form method="post" action={ "/console/flows/" (flow) "/share/invitations/" (id) "/revoke" }
+                            data-confirm="Revoke this invitation? Its link stops working." {
+                            button.button.small.danger type="submit" { "Revoke" span.unseen { " the invitation of " (name) } }
+                        }
+                    } @else { span.muted { "–" } }
+                }
+            }
+        }
+    }
+}
+
+fn form(flow: FlowId, open: bool, typed: &Typed<'_>) -> Markup {
+    let people = Field {
+        id: "people",
+        label: "People to invite",
+        hint: Some(
+            "One e-mail address or user ID per line, or a CSV whose first line names its columns: userId, email, expiresAt. At most 1 MiB.",
+        ),
+        value: typed.people,
+        lines: 5,
+        mono: true,
+        required: true,
+        ..Field::default()
+    };
+    let until = Field {
+        id: "until",
+        label: "Links expire after (UTC)",
+        hint: Some("Leave empty for links that do not expire."),
+        value: typed.until,
+        kind: "date",
+        ..Field::default()
+    };
+    html! {
+        details.more open[open] {
+            summary { "Invite people" }
+            form.form method="post" action={ "/console/flows/" (flow) "/share/invitations#invitations" } {
+                (errors(&typed.faults, |pointer| Some(if pointer == "/until" { "until" } else { "people" }.to_owned())))
+                (people.draw())
+                div.field data-file hidden {
+                    label for="file" { "Or choose a CSV file" }
+                    input.input type="file" id="file" accept=".csv,text/csv,text/plain";
+                }
+                (until.draw())
+                label.check { input type="checkbox" name="again" value="yes"; span { "Also invite people who already have an open invitation" } }
+                div.buttons { button.button.primary type="submit" { "Create invitations" } }
+            }
+        }
+    }
+}
+
+/// Makes invitations for everybody in the form, or none and says what is wrong.
+pub(super) async fn invite(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Form(form): Form,
+) -> Answer {
+    let opened = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    let (people, until) = (form.raw("people"), form.raw("until"));
+    let duplicates = if form.has("again") { Duplicates::Allow } else { Duplicates::Skip };
+    let made = match asked_for(people, until) {
+        Ok(new) => {
+            let made = opened.invite(&new, duplicates, false).await;
+            made.map(|made| (made.len(), new.len() - made.len()))
+        }
+        Err(faults) => Err(AdminError::Invalid(faults)),
+    };
+    match made {
+        Ok((made, left_out)) => {
+            let word = match (made, left_out) {
+                (0, _) => "invited-already".to_owned(),
+                (_, 0) => "invited".to_owned(),
+                _ => format!("invited.{made}.{left_out}"),
+            };
+            Ok(reply::see_other(&format!("/console/flows/{flow}/share?done={word}#invitations")))
+        }
+        Err(AdminError::Invalid(faults)) => {
+            let typed = Typed { people, until, faults: faults.into_iter().map(by_line).collect() };
+            page(&console, &visitor, flow, &Fields::default(), typed).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A fault of a line, in words.
+fn by_line(fault: Fault) -> Fault {
+    let mut parts = fault.pointer.split('/').skip(1);
+    let line = parts.next().and_then(|line| line.parse::<u64>().ok());
+    match (line, parts.next()) {
+        (Some(line), Some(field)) => Fault { pointer: format!("/line {line}, {field}"), ..fault },
+        (Some(line), None) => Fault { pointer: format!("/line {line}"), ..fault },
+        _ => fault,
+    }
+}
+
+/// Everybody in the text: a CSV where its first line names columns, else one a line.
+fn asked_for(people: &str, until: &str) -> Result<Vec<NewInvitation>, Vec<Fault>> {
+    let end = match until.trim() {
+        "" => None,
+        text => Some(text.parse::<Day>().map_err(|error| {
+            vec![Fault { pointer: "/until".into(), message: error.to_string() }]
+        })?),
+    };
+    let end: Option<Timestamp> = end.map(|day| day.plus(1).starts_at());
+    let head = people.lines().next().unwrap_or_default().to_ascii_lowercase();
+    let names_columns = head
+        .split([',', ';'])
+        .map(str::trim)
+        .any(|name| matches!(name, "userid" | "email" | "expiresat"));
+    let mut new =
+        if names_columns { invitation_files::read(people.as_bytes())? } else { by_lines(people) };
+    if new.is_empty() {
+        return Err(vec![Fault {
+            pointer: "/people".into(),
+            message: "must have one line per person".into(),
+        }]);
+    }
+    for one in &mut new {
+        one.expires_at = one.expires_at.or(end);
+    }
+    Ok(new)
+}
+
+fn by_lines(people: &str) -> Vec<NewInvitation> {
+    let lines = people.lines().zip(1..).map(|(line, number)| (line.trim(), number));
+    let one = |(text, number): (&str, u64)| {
+        let invitee = if text.contains('@') {
+            Invitee { email: Some(text.to_owned()), ..Invitee::default() }
+        } else {
+            Invitee { user_id: Some(text.to_owned()), ..Invitee::default() }
+        };
+        NewInvitation { invitee, expires_at: None, line: Some(number) }
+    };
+    lines.filter(|(text, _)| !text.is_empty()).map(one).collect()
+}
+
+pub(super) async fn revoke(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    At(invitation): At<AssignmentId>,
+) -> Answer {
+    let found = console.engine.invitation(&visitor.actor, Scope::Write, invitation).await?;
+    if found.shown()?.row.flow_id != flow {
+        return Err(AdminError::NotFound(Missing::Invitation).into());
+    }
+    found.revoke().await?;
+    Ok(reply::see_other(&format!("/console/flows/{flow}/share?done=revoked#invitations")))
+}
+
+/// Every invitation with its link, to be sent out. It goes on record, so it is no plain link.
+pub(super) async fn file(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+) -> Answer {
+    let all = console
+        .engine
+        .flow(&visitor.actor, Scope::Export, flow)
+        .await?
+        .export_invitations()
+        .await?;
+    Ok(reply::table_file("invitations.csv", invitation_files::write(&all)))
+}
+
+fn who(invitee: &Invitee) -> Option<String> {
+    let both: Vec<&str> =
+        [&invitee.email, &invitee.user_id].into_iter().flatten().map(String::as_str).collect();
+    (!both.is_empty()).then(|| both.join(" · "))
+}
+
+/// The word of the address.
+fn word_of(state: InvitationState) -> &'static str {
+    match state {
+        InvitationState::Sent => "sent",
+        InvitationState::Opened => "opened",
+        InvitationState::Expired => "expired",
+        InvitationState::Revoked => "revoked",
+        InvitationState::Completed => "completed",
+    }
+}
+
+fn state_label(state: InvitationState) -> &'static str {
+    match state {
+        InvitationState::Sent => "Not opened yet",
+        InvitationState::Opened => "Opened",
+        InvitationState::Expired => "Expired",
+        InvitationState::Revoked => "Revoked",
+        InvitationState::Completed => "Answered",
+    }
+}
+
+fn dot(state: InvitationState) -> &'static str {
+    match state {
+        InvitationState::Sent => "draft",
+        InvitationState::Opened => "scheduled",
+        InvitationState::Completed => "open",
+        InvitationState::Expired | InvitationState::Revoked => "archived",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_come_one_a_line_or_as_csv() {
+        let lines = asked_for("ada@mail.example\n\n 7 \r\n", "").unwrap();
+        assert_eq!(lines[0].invitee.email.as_deref(), Some("ada@mail.example"));
+        assert_eq!((lines[1].invitee.user_id.as_deref(), lines[1].line), (Some("7"), Some(3)));
+        let csv = asked_for("email;userId\nada@mail.example;7\n", "").unwrap();
+        assert_eq!((csv.len(), csv[0].invitee.user_id.as_deref()), (1, Some("7")));
+        assert!(asked_for(" \n", "").is_err() && asked_for("email\n", "").is_err());
+    }
+
+    #[test]
+    fn a_link_ends_with_its_day_unless_the_file_says_otherwise() {
+        let one = asked_for(
+            "email,expiresAt\na@b.example,\nc@d.example,2027-01-01T00:00:00Z",
+            "2026-12-01",
+        )
+        .unwrap();
+        let end = |at: usize| one[at].expires_at.unwrap().to_string();
+        assert_eq!(
+            (end(0).as_str(), end(1).as_str()),
+            ("2026-12-02T00:00:00.000Z", "2027-01-01T00:00:00.000Z")
+        );
+        assert!(asked_for("a@b.example", "tomorrow").is_err());
+    }
+}

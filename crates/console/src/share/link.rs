@@ -1,0 +1,217 @@
+//! The link of the hosted page, with what may be said in it, and the snippet that puts it into a
+//! page.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use sluice_engine::rows::{AppRow, IdentityVerification, Scope};
+use sluice_engine::{AdminError, HostedFlow, Missing};
+use sluice_flow::id::FlowId;
+
+use super::code;
+use crate::Console;
+use crate::parts;
+use crate::reply::{self, Answer};
+use crate::request::{At, Fields, Query};
+use crate::session::Visitor;
+
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+/// Tags that the form has room for.
+const TAGS: usize = 3;
+
+/// The address of a hosted page with what it says.
+pub(super) struct Link {
+    base: String,
+    flow: FlowId,
+    title: String,
+    /// In what the flow is written, its own language first.
+    locales: Vec<String>,
+    locale: Option<String>,
+    tags: Vec<(String, String)>,
+}
+
+impl Link {
+    pub(super) fn of(base: &str, hosted: &HostedFlow, query: &Fields) -> Self {
+        let definition = hosted.current.snapshot().map(|snapshot| snapshot.definition());
+        let locales: Vec<String> =
+            definition.map(|it| it.locales().map(str::to_owned).collect()).unwrap_or_default();
+        let locale = query.get("locale").filter(|locale| locales.iter().any(|own| own == locale));
+        let tag = |at: usize| {
+            let name = query.get(&format!("name{at}"))?;
+            Some((name.to_owned(), query.raw(&format!("value{at}")).to_owned()))
+        };
+        Self {
+            base: base.to_owned(),
+            flow: hosted.flow_id,
+            title: definition.map(|it| it.title().to_owned()).unwrap_or_default(),
+            locale: locale.map(str::to_owned),
+            locales,
+            tags: (1..=TAGS).filter_map(tag).collect(),
+        }
+    }
+
+    /// The link, with these parameters of its own first.
+    fn address(&self, first: &[(&str, &str)]) -> String {
+        let mut pairs: Vec<String> =
+            first.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
+        pairs
+            .extend(self.locale.iter().map(|locale| format!("context.locale={}", encoded(locale))));
+        pairs.extend(
+            self.tags
+                .iter()
+                .map(|(name, value)| format!("tags.{}={}", encoded(name), encoded(value))),
+        );
+        let start = format!("{}/f/{}", self.base, self.flow);
+        if pairs.is_empty() { start } else { format!("{start}?{}", pairs.join("&")) }
+    }
+
+    pub(super) fn card(&self) -> Markup {
+        let address = self.address(&[]);
+        let file = format!("/console/flows/{}/share/code.svg?{}", self.flow, self.own_query());
+        html! {
+            section.card aria-labelledby="link-title" {
+                header { h2 id="link-title" { "Link" } }
+                div.share-link {
+                    div.stack {
+                        div.field {
+                            label for="link" { "Anyone with this link can answer" }
+                            div.copy-line {
+                                input.input.mono id="link" value=(address) readonly;
+                                button.button type="button" data-copy="link" { "Copy" }
+                                a.button href=(address) target="_blank" rel="noopener" { "Open" }
+                            }
+                        }
+                        (self.builder())
+                    }
+                    @if let Some(drawing) = code::drawing(&address, "QR code of the link") {
+                        div.share-code {
+                            (drawing)
+                            a.button.small.quiet href=(file) download="code.svg" { "Download QR code (SVG)" }
+                        }
+                    } @else {
+                        p.hint { "This link is too long for a QR code." }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the link says besides, as a form that works without a script.
+    fn builder(&self) -> Markup {
+        let is_used = self.locale.is_some() || !self.tags.is_empty();
+        html! {
+            details.more open[is_used] {
+                summary { "Add a language or tags to the link" }
+                form.form method="get" action={ "/console/flows/" (self.flow) "/share#link-title" } {
+                    p.hint { "Tags let you filter responses later, for example by where the link was placed: "
+                        code { "campaign" } " and " code { "autumn" } ". They are stored with each response." }
+                    @if self.locales.len() > 1 {
+                        div.field {
+                            label for="locale" { "Language" }
+                            select.input id="locale" name="locale" {
+                                option value="" { "Reader's language if available" }
+                                @for locale in &self.locales {
+                                    option value=(locale) selected[self.locale.as_ref() == Some(locale)] { (locale) }
+                                }
+                            }
+                        }
+                    }
+                    @for at in 1..=TAGS { (self.tag_line(at)) }
+                    div.buttons {
+                        button.button type="submit" { "Create link" }
+                        @if is_used { a.button.quiet href={ "/console/flows/" (self.flow) "/share" } { "Reset" } }
+                    }
+                }
+            }
+        }
+    }
+
+    fn tag_line(&self, at: usize) -> Markup {
+        let (name, value) = self.tags.get(at - 1).map_or(("", ""), |(name, value)| (name, value));
+        html! {
+            div.inline {
+                div.field { label for={ "name" (at) } { "Tag " (at) } input.input id={ "name" (at) } name={ "name" (at) } value=(name) maxlength="64"; }
+                div.field { label for={ "value" (at) } { "Value" } input.input id={ "value" (at) } name={ "value" (at) } value=(value) maxlength="500"; }
+            }
+        }
+    }
+
+    /// What the form says, for the file of the code.
+    fn own_query(&self) -> String {
+        let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
+        let locale = self.locale.iter().map(|locale| format!("locale={}", encoded(locale)));
+        let tags = self.tags.iter().enumerate().map(|(at, (name, value))| {
+            format!("name{0}={1}&value{0}={2}", at + 1, encoded(name), encoded(value))
+        });
+        locale.chain(tags).collect::<Vec<_>>().join("&")
+    }
+
+    pub(super) fn embed_card(&self, app: &AppRow) -> Markup {
+        html! {
+            section.card aria-labelledby="embed-title" {
+                header { h2 id="embed-title" { "Embed" } a href="#embed-who" { "Allowed origins" } }
+                p.muted { "The frame grows with its content and notifies your page when a response is stored." }
+                (parts::code("embed", "Embed snippet", &self.snippet(app)))
+                p.hint id="embed-who" {
+                    @if app.allowed_origins.is_empty() {
+                        "Any page can embed this flow. "
+                    } @else {
+                        "Only pages on " (app.allowed_origins.join(", ")) " can embed this flow. "
+                    }
+                    a href={ "/console/apps/" (app.app_id) "/settings#allowedOrigins" } { "Change allowed origins" }
+                }
+            }
+        }
+    }
+
+    fn snippet(&self, app: &AppRow) -> String {
+        let address = attribute(&self.address(&[("embed", "1")]));
+        let title = attribute(&self.title);
+        let Self { base, .. } = self;
+        let is_enforced = app.identity_verification == IdentityVerification::Enforce;
+        let wanted = if is_enforced {
+            "\n    if (data.type === \"sluice:token-wanted\") {\n      \
+             const token = await (await fetch(\"/sluice-token\")).text(); // your own server signs it\n      \
+             source.postMessage({ type: \"sluice:token\", token }, origin);\n    }"
+        } else {
+            ""
+        };
+        let keyword = if is_enforced { "async " } else { "" };
+        format!(
+            "<iframe id=\"feedback\" src=\"{address}\" title=\"{title}\"\n        \
+             width=\"100%\" height=\"480\" style=\"border: 0\"></iframe>\n<script>\n  \
+             addEventListener(\"message\", {keyword}({{ source, origin, data }}) => {{\n    \
+             const frame = document.getElementById(\"feedback\");\n    \
+             if (source !== frame.contentWindow || origin !== \"{base}\") return;\n    \
+             if (data.type === \"sluice:resize\") frame.height = data.height;\n    \
+             if (data.type === \"sluice:submitted\") console.log(`Stored as ${{data.responseId}}`);{wanted}\n  \
+             }});\n</script>\n"
+        )
+    }
+}
+
+/// A text inside the quotes of an attribute of the snippet.
+fn attribute(text: &str) -> String {
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;")
+}
+
+/// The code as a file, for print.
+pub(super) async fn code_file(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    At(flow): At<FlowId>,
+    Query(query): Query,
+) -> Answer {
+    console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    let missing = || AdminError::NotFound(Missing::Flow);
+    let hosted = console.engine.hosted(&flow.to_string()).await?.map_err(|_| missing())?;
+    let link = Link::of(console.engine.public_url(), &hosted, &query);
+    let drawing = code::drawing(&link.address(&[]), &link.title).ok_or_else(missing)?;
+    Ok(reply::drawing(
+        "code.svg",
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", drawing.0),
+    ))
+}

@@ -1,0 +1,128 @@
+//! The page on which somebody sets their password, with a link that they were sent.
+//!
+//! The secret stands behind the `#` of the link: the browser does not send it, so no log has it. A
+//! script puts it into the form; without one, it can be pasted.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use http::HeaderMap;
+use maud::html;
+use sluice_engine::Refusal;
+use sluice_engine::people::LINK_HOURS;
+use sluice_flow::definition::Fault;
+use sluice_http::negotiate;
+
+use super::attempts::From;
+use super::parts::field::Field;
+use super::reply::{self, Answer, Kind, Refused};
+use super::request::SmallForm;
+use super::{Console, frame, parts, session, sign_in};
+
+const PAGE: &str = "/console/welcome";
+const PASSWORD_HINT: &str = "At least 10 characters. A few words that you can remember work well.";
+
+pub(super) fn routes() -> Router<Arc<Console>> {
+    Router::new().route(PAGE, get(show).post(set))
+}
+
+async fn show(headers: HeaderMap) -> Response {
+    page(Kind::Shown, "", &[], &headers)
+}
+
+async fn set(
+    State(console): State<Arc<Console>>,
+    from: From,
+    headers: HeaderMap,
+    SmallForm(form): SmallForm,
+) -> Answer {
+    let code = form.get("code").map(code_in).unwrap_or_default();
+    if sign_in::is_plain_http(&headers) {
+        let faults = [fault("code", sign_in::NEEDS_HTTPS)];
+        return Ok(page(Kind::Unfinished, code, &faults, &headers));
+    }
+    if let Some(seconds) = console.attempts.of_address(&from, &headers) {
+        let text = format!("too many attempts; try again in {seconds} seconds");
+        return Ok(page(Kind::Limited(seconds), code, &[fault("code", text)], &headers));
+    }
+    let engine = &console.engine;
+    let before = session::secret(&headers);
+    match engine.accounts().set_password_by_link(code, form.raw("password"), before).await {
+        Ok(secret) => Ok(reply::see_other_with("/console?done=welcome", &session::kept(&secret))),
+        Err(Refusal::Invalid(faults)) => Ok(page(Kind::Unfinished, code, &faults, &headers)),
+        Err(Refusal::CodeNeeded(ticket)) => {
+            let to = "/console?done=welcome";
+            Ok(sign_in::code_page(Kind::Shown, &ticket.0, to, None, &headers))
+        }
+        Err(Refusal::LinkOver | Refusal::Wrong(_)) => {
+            let text = format!(
+                "is not valid. A link works once and expires after {LINK_HOURS} hours. Ask the sender for a new one"
+            );
+            Ok(page(Kind::Unfinished, code, &[fault("code", text)], &headers))
+        }
+        Err(Refusal::Busy) => Err(Refused::Busy),
+        Err(Refusal::Store(error)) => Err(error.into()),
+    }
+}
+
+/// What was pasted may be the whole link.
+fn code_in(text: &str) -> &str {
+    text.rsplit_once('#').map_or(text, |(_, code)| code)
+}
+
+fn fault(name: &str, message: impl Into<String>) -> Fault {
+    Fault { pointer: format!("/{name}"), message: message.into() }
+}
+
+fn page(kind: Kind, code: &str, faults: &[Fault], headers: &HeaderMap) -> Response {
+    let error = |name: &str| {
+        let found = faults.iter().find(|fault| fault.pointer.trim_start_matches('/') == name);
+        found.map(|fault| fault.message.as_str())
+    };
+    let code = Field {
+        id: "code",
+        label: "Link, or its part after the #",
+        value: code,
+        required: true,
+        autocomplete: Some("off"),
+        error: error("code"),
+        mono: true,
+        ..Field::default()
+    };
+    let password = Field {
+        id: "password",
+        label: "New password",
+        hint: Some(PASSWORD_HINT),
+        kind: "password",
+        required: true,
+        autocomplete: Some("new-password"),
+        error: error("password"),
+        ..Field::default()
+    };
+    let content = html! {
+        h1 { "Set your password" }
+        (parts::errors(faults, |pointer| Some(pointer.trim_start_matches('/').to_owned())))
+        form.form method="post" action=(PAGE) {
+            div data-code { (code.draw()) }
+            (password.draw())
+            button.button.primary type="submit" { "Set password and sign in" }
+        }
+    };
+    let theme = session::theme_of(headers);
+    let markup = frame::bare("Set your password", theme, &["base.js", "welcome.js"], content);
+    reply::page(kind, markup, negotiate::takes_gzip(headers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_may_be_pasted_as_the_whole_link() {
+        assert_eq!(code_in("https://sluice.example/console/welcome#abc"), "abc");
+        assert_eq!(code_in("abc"), "abc");
+    }
+}

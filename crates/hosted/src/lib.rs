@@ -1,0 +1,284 @@
+//! Hosted flows: `/f/{flowId}`, a page that respondents answer a flow on, with or without a script.
+//!
+//! A page is one form of one version. GET shows it and writes nothing, since mail scanners follow
+//! links; POST takes a step of it or all of it. Reading order: [`visit`] (who comes, to which
+//! flow), [`view`] and [`question`] (the form), [`form`] and [`steps`] (what was sent, and what
+//! comes next), [`post`] (what becomes of it), [`states`] (everything but the form), [`page`] (the
+//! frame and the policy around all of it). Deliberately absent: cookies, a session, any other
+//! origin, and a second format for the script: it sends the same form and gets the same page.
+
+mod assets;
+mod form;
+mod page;
+mod parameters;
+mod post;
+mod preview;
+mod question;
+mod reply;
+mod rules;
+mod states;
+mod steps;
+mod view;
+mod visit;
+mod words;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::{get, post as posted};
+use http::HeaderMap;
+use http::request::Parts;
+use sluice_engine::{Engine, HostedVersion};
+use sluice_flow::id::FlowVersionId;
+use sluice_flow::submission::TextMap;
+use sluice_http::client::{Peer, Proxies, Senders};
+use sluice_http::exchange::Failure;
+use sluice_http::rate::AddressLimit;
+use sluice_http::{Limits, Network, body, query};
+
+use self::assets::SCRIPT;
+use self::form::Form;
+use self::page::Frame;
+use self::parameters::Parameters;
+use self::reply::Kind;
+use self::states::Done;
+use self::steps::Step;
+use self::view::{Extent, View};
+use self::visit::{Barred, Visit, store_down};
+use self::words::Words;
+
+/// The templates of the routes.
+const PAGE: &str = "/f/{flowId}";
+const DONE: &str = "/f/{flowId}/done";
+const OPENED: &str = "/f/{flowId}/opened";
+const LOGO: &str = "/f/{flowId}/{file}";
+const SCRIPT_FILE: &str = "/f/assets/{file}";
+
+/// What an operator can set of hosted pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostedOptions {
+    /// Forms sent from one address within a minute; 0 is without limit.
+    pub sends_per_minute: u32,
+    /// Proxies whose word counts for where a request came from.
+    pub trusted_proxies: Vec<Network>,
+}
+
+impl Default for HostedOptions {
+    fn default() -> Self {
+        Self { sends_per_minute: 60, trusted_proxies: Vec::new() }
+    }
+}
+
+/// A byte that is not plain ASCII is sent as `%XX`.
+const FORM_BYTES_PER_BYTE: usize = 3;
+
+/// What the pages need: the engine, limits, and who has sent how much.
+pub struct Hosted {
+    engine: Arc<Engine>,
+    limits: Limits,
+    senders: Senders,
+    proxies: Proxies,
+    addresses: Arc<AddressLimit>,
+}
+
+impl std::fmt::Debug for Hosted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hosted").finish_non_exhaustive()
+    }
+}
+
+impl Hosted {
+    pub fn new(
+        engine: Arc<Engine>,
+        limits: Limits,
+        options: HostedOptions,
+        addresses: Arc<AddressLimit>,
+    ) -> Self {
+        let senders = Senders::new(options.sends_per_minute);
+        Self { engine, limits, senders, proxies: Proxies(options.trusted_proxies), addresses }
+    }
+
+    /// A form may be as much larger than a submission of the same answers as its encoding makes it.
+    fn form_limits(&self) -> Limits {
+        let body_bytes_max = self.limits.body_bytes_max.saturating_mul(FORM_BYTES_PER_BYTE);
+        Limits { body_bytes_max, ..self.limits }
+    }
+}
+
+pub use self::preview::Previews;
+
+pub fn router(hosted: Arc<Hosted>) -> Router {
+    Router::new()
+        .route(PAGE, get(show).post(answer))
+        .route(DONE, get(done))
+        .route(OPENED, posted(opened))
+        .route(LOGO, get(logo))
+        .route(SCRIPT_FILE, get(script))
+        .with_state(hosted)
+}
+
+/// The page of a failure that is ours, whatever was asked for.
+pub fn failed(_: Failure) -> Response {
+    let (words, parameters, request) = (Words::of("en"), Parameters::default(), HeaderMap::new());
+    let language = words.language;
+    Frame { words, language, parameters: &parameters, request: &request, flow: None, preview: None }
+        .failed()
+}
+
+fn head_of(request: Request) -> Parts {
+    request.into_parts().0
+}
+
+/// The form.
+async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
+    let engine = &hosted.engine;
+    let visit = match Visit::of(engine, head_of(request)).await {
+        Ok(visit) => visit,
+        Err(barred) => return barred.page(),
+    };
+    if let Some(response) = visit.unopened() {
+        return response;
+    }
+    let Some(definition) = Visit::definition(&visit.flow.current) else {
+        return visit.bare_frame().missing();
+    };
+    let wording = visit.wording(definition);
+    let frame = visit.frame(&wording);
+    let mut is_invited = false;
+    if let Some(assignment) = &visit.parameters.assignment {
+        match engine.invitation_state(visit.flow.flow_id, assignment).await {
+            Ok(Some(state)) => match frame.invitation(state) {
+                Some(over) => return over,
+                None => is_invited = true,
+            },
+            Ok(None) => {}
+            Err(error) => {
+                store_down(&error);
+                return frame.failed();
+            }
+        }
+    }
+    let (form, answers) = (Form::default(), TextMap::default());
+    let view = View {
+        frame,
+        version: &visit.flow.current,
+        wording,
+        form: &form,
+        answers: &answers,
+        step: Step::first(definition, &answers),
+        extent: if visit.is_scripted { Extent::All } else { Extent::First },
+        key: engine.new_form_key(),
+        referrer: visit.referrer(),
+        errors: BTreeMap::new(),
+        notice: None,
+        opened: is_invited.then(|| opened_address(&visit)).flatten(),
+    };
+    view.page(Kind::Shown)
+}
+
+async fn answer(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
+    let (head, body) = request.into_parts();
+    post::answer(&hosted, head, body, peer).await
+}
+
+/// The ending, where the browser is led after storing, so that loading it again sends nothing.
+async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
+    let head = head_of(request);
+    let query = head.uri.query().unwrap_or_default().to_owned();
+    let linked = query::first(Some(&query), "linked").as_deref() == Some("1");
+    let visit = match Visit::of(&hosted.engine, head).await {
+        Ok(visit) => visit,
+        Err(Barred::Page(response)) => return response,
+        // It is true all the same, and says nothing of the flow.
+        Err(Barred::Token(visit, _)) => {
+            return visit.bare_frame().stored(None, Done { linked, ..Done::default() });
+        }
+    };
+    let version = query::first(Some(&query), "version").unwrap_or_default();
+    let version = match hosted.engine.hosted_version(&visit.flow, &version).await {
+        Ok(version) => version,
+        Err(error) => {
+            store_down(&error);
+            None
+        }
+    };
+    let wording = version.as_ref().and_then(Visit::definition).map(|it| visit.wording(it));
+    let frame = wording.as_ref().map_or_else(|| visit.bare_frame(), |wording| visit.frame(wording));
+    let version = version.as_ref().map(HostedVersion::id);
+    frame.stored(wording.as_ref(), Done { version, linked, ..Done::default() })
+}
+
+/// Notes that an invitation was opened, at the script's word. Whether there is such an invitation
+/// is not told.
+async fn opened(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let visit = match Visit::of(&hosted.engine, head).await {
+        Ok(visit) => visit,
+        Err(barred) => return barred.page(),
+    };
+    let form = body::read(&visit.headers, body, &hosted.limits).await.unwrap_or_default();
+    let form = Form::parse(&String::from_utf8_lossy(&form));
+    let assignment = form.get("flowAssignmentId").or(visit.parameters.assignment.as_deref());
+    if let Some(assignment) = assignment
+        && let Err(error) = hosted.engine.mark_opened(visit.flow.flow_id, assignment).await
+    {
+        store_down(&error);
+    }
+    reply::noted()
+}
+
+async fn script(request: Request) -> Response {
+    let head = head_of(request);
+    if head.uri.path().rsplit('/').next() != Some(&SCRIPT.name) {
+        return sluice_http::reply::Refusal::RouteNotFound.reply();
+    }
+    reply::file("text/javascript; charset=utf-8", &SCRIPT.served, &head.headers)
+}
+
+/// The picture of the app. It is the app's, not the flow's, and a browser asks for it without a
+/// token.
+async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
+    let head = head_of(request);
+    let mut parts = head.uri.path().split('/').skip(2);
+    let (flow, file) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let found = hosted.engine.hosted(flow).await;
+    let flow = match &found {
+        Ok(Ok(flow)) => Some(flow),
+        Ok(Err(_)) => None,
+        Err(error) => {
+            store_down(error);
+            return sluice_http::reply::Refusal::StoreDown.reply();
+        }
+    };
+    let logo = flow.and_then(|flow| flow.look().logo.as_ref());
+    match logo.filter(|logo| file.strip_prefix("logo-") == Some(&logo.name)) {
+        Some(logo) => reply::file(logo.media_type, &logo.served, &head.headers),
+        None => sluice_http::reply::Refusal::RouteNotFound.reply(),
+    }
+}
+
+/// Where the ending of a stored response is shown.
+fn done_address(visit: &Visit, version: FlowVersionId, linked: bool) -> String {
+    let mut address = format!("/f/{}/done?version={version}", visit.flow.flow_id);
+    address.push_str(if linked { "&linked=1" } else { "&linked=0" });
+    for (name, value) in query::pairs(&visit.parameters.query) {
+        if matches!(&*name, "embed" | "theme" | "context.locale") {
+            let value =
+                percent_encoding::utf8_percent_encode(&value, percent_encoding::NON_ALPHANUMERIC);
+            address.push_str(&format!("&{name}={value}"));
+        }
+    }
+    address
+}
+
+/// Where the script tells that an invitation was opened.
+fn opened_address(visit: &Visit) -> Option<String> {
+    let assignment = visit.parameters.assignment.as_deref()?;
+    let assignment =
+        percent_encoding::utf8_percent_encode(assignment, percent_encoding::NON_ALPHANUMERIC);
+    Some(format!("/f/{}/opened?flowAssignmentId={assignment}", visit.flow.flow_id))
+}

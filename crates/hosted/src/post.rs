@@ -1,0 +1,379 @@
+//! A form that was sent: a step on, a step back, or all of it.
+//!
+//! What is sent goes the road of every submission (`engine::intake`); here fields become a
+//! submission, and what it came to becomes a page. Nothing that a respondent wrote is lost on the
+//! way: whatever is wrong, the form is shown again as it was filled in.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::USER_AGENT;
+use http::request::Parts;
+use sluice_engine::intake::Accepted;
+use sluice_engine::{HostedVersion, Receipt, SubmitError};
+use sluice_flow::definition::{Definition, RespondentAnalytics, Wording};
+use sluice_flow::invitation::InvitationState;
+use sluice_flow::issue::{Code, Issue};
+use sluice_flow::judge::{self, judge_question};
+use sluice_flow::submission::{Admission, Context, Page, Submission, TextMap};
+use sluice_http::body::{self, BodyError};
+use sluice_http::rate::Sender;
+
+use super::form::{Form, Go};
+use super::reply::{self, Kind};
+use super::states::Done;
+use super::steps::Step;
+use super::view::{Extent, View};
+use super::visit::{Visit, store_down, text};
+use super::{Hosted, rules};
+
+/// A form that is sent sooner than this after it was made was not read by a person.
+const READ_MILLIS_MIN: i64 = 2_000;
+
+/// Takes a form that was sent.
+pub(super) async fn answer(
+    hosted: &Hosted,
+    head: Parts,
+    body: Body,
+    peer: Option<IpAddr>,
+) -> Response {
+    let visit = match Visit::of(&hosted.engine, head).await {
+        Ok(visit) => visit,
+        Err(barred) => return barred.page(),
+    };
+    let body = match body::read(&visit.headers, body, &hosted.form_limits()).await {
+        Ok(body) => body,
+        Err(BodyError::TooLarge) => return visit.bare_frame().too_large(),
+        Err(BodyError::TooSlow | BodyError::Broken) => return visit.bare_frame().failed(),
+    };
+    let form = Form::parse(&String::from_utf8_lossy(&body));
+    let version = form.get("version").unwrap_or_default();
+    let version = match hosted.engine.hosted_version(&visit.flow, version).await {
+        Ok(version) => version,
+        Err(error) => {
+            store_down(&error);
+            return visit.bare_frame().failed();
+        }
+    };
+    let address = hosted.proxies.client(peer, &visit.headers);
+    let sender = hosted.addresses.sender(peer, &visit.headers);
+    let bytes = body.len() as u64;
+    let sent = Sent { hosted, visit: &visit, form: &form, bytes, address, sender };
+    match (version, form.go()) {
+        (Some(version), Go::Send) => sent.send(&version).await,
+        (Some(version), go) if hosted.engine.is_accepting(&version) => {
+            sent.step(&version, go).await
+        }
+        (version, _) => sent.moved_on(version.as_ref()),
+    }
+}
+
+/// Takes a form that an author sent from a preview: judged like any, and stored nowhere.
+pub(super) async fn preview(hosted: &Hosted, visit: &Visit, body: Body) -> Response {
+    let form = match body::read(&visit.headers, body, &hosted.form_limits()).await {
+        Ok(body) => Form::parse(&String::from_utf8_lossy(&body)),
+        Err(BodyError::TooLarge) => return visit.bare_frame().too_large(),
+        Err(BodyError::TooSlow | BodyError::Broken) => return visit.bare_frame().failed(),
+    };
+    let sender = Sender::UNLIMITED;
+    let sent = Sent { hosted, visit, form: &form, bytes: 0, address: None, sender };
+    let version = &visit.flow.current;
+    match form.go() {
+        Go::Send => sent.judge(version),
+        go => sent.step(version, go).await,
+    }
+}
+
+/// One form that was sent, and all that is needed to answer it.
+struct Sent<'s> {
+    hosted: &'s Hosted,
+    visit: &'s Visit,
+    form: &'s Form,
+    /// The size of the body.
+    bytes: u64,
+    address: Option<IpAddr>,
+    sender: Sender,
+}
+
+/// A form read by a version's questions.
+struct Reading<'r> {
+    version: &'r HostedVersion,
+    wording: Wording<'r>,
+    form: &'r Form,
+    answers: TextMap<'r>,
+}
+
+impl<'r> Reading<'r> {
+    fn of(visit: &Visit, version: &'r HostedVersion, form: &'r Form) -> Option<Self> {
+        let definition = Visit::definition(version)?;
+        let wording = visit.wording(definition);
+        let answers = definition.reached(form.answers(definition, wording.locale()));
+        Some(Self { version, wording, form, answers })
+    }
+
+    fn definition(&self) -> &'r Definition {
+        self.wording.definition()
+    }
+
+    fn step(&self) -> Step {
+        Step::named(self.definition(), &self.answers, self.form.get("step"))
+    }
+
+    /// What is wrong, in words, by question.
+    fn errors(&self, issues: &[Issue]) -> BTreeMap<&'r str, String> {
+        let words = super::words::Words::of(self.wording.locale());
+        let mut errors = BTreeMap::new();
+        for issue in issues {
+            let question = rules::question_of(issue).and_then(|id| self.definition().question(id));
+            if let Some(question) = question {
+                let has_answer = self.answers.get(&question.id).is_some();
+                let text = rules::complaint(words, question, issue, has_answer);
+                errors.entry(question.id.as_str()).or_insert(text);
+            }
+        }
+        errors
+    }
+}
+
+impl Sent<'_> {
+    /// A step on or back.
+    async fn step(&self, version: &HostedVersion, go: Go) -> Response {
+        let Some(reading) = Reading::of(self.visit, version, self.form) else {
+            return self.visit.bare_frame().missing();
+        };
+        let (definition, step) = (reading.definition(), reading.step());
+        if go == Go::Back {
+            let step = step.back(definition, &reading.answers);
+            return self.shown(&reading, step, Kind::Shown, None, BTreeMap::new());
+        }
+        self.note_opened().await;
+        let question = step.question(definition);
+        let issues = question.map(|question| judge_question(question, &reading.answers));
+        let errors = reading.errors(&issues.unwrap_or_default());
+        if !errors.is_empty() {
+            return self.shown(&reading, step, Kind::Unfinished, None, errors);
+        }
+        let next = step.next(definition, &reading.answers);
+        self.shown(&reading, next, Kind::Shown, None, errors)
+    }
+
+    /// Whoever goes on has opened their invitation; a page that was only fetched has not.
+    async fn note_opened(&self) {
+        if let Some(assignment) = &self.visit.parameters.assignment
+            && self.visit.preview.is_none()
+            && let Err(error) =
+                self.hosted.engine.mark_opened(self.visit.flow.flow_id, assignment).await
+        {
+            store_down(&error);
+        }
+    }
+
+    /// All of it.
+    async fn send(&self, version: &HostedVersion) -> Response {
+        let Some(reading) = Reading::of(self.visit, version, self.form) else {
+            return self.visit.bare_frame().missing();
+        };
+        let notice = &super::words::Words::of(reading.wording.locale()).notice;
+        let again = |kind, notice| {
+            self.shown(&reading, reading.step(), kind, Some(notice), BTreeMap::new())
+        };
+        if let Some(seconds) = self.hosted.senders.wait(self.address) {
+            return again(Kind::Limited(seconds), notice.limited);
+        }
+        let (app, engine) = (self.visit.flow.app(), &self.hosted.engine);
+        if let Err(limited) = self.hosted.addresses.admit_bytes(engine, self.sender, self.bytes) {
+            return again(Kind::Limited(limited.retry_after_seconds), notice.limited);
+        }
+        if let Err(limited) = engine.admit_calls(app, 1) {
+            return again(Kind::Limited(limited.retry_after_seconds), notice.unavailable);
+        }
+        let Some(key) = self.form.key().filter(|_| !self.is_robot()) else {
+            return again(Kind::Unfinished, notice.robot);
+        };
+        let key =
+            sluice_engine::idempotency::IdempotencyKey::parse(key.to_string().as_bytes()).ok();
+        let claims = self.visit.claims.as_deref();
+        let submission = self.submission(&reading);
+        let submitted = engine.submit_parts(app, submission, key.as_ref(), claims).await;
+        match submitted {
+            Ok(Receipt::Accepted(accepted)) => self.stored(&reading, accepted),
+            Ok(Receipt::Refused(issues)) => self.refused(&reading, &issues),
+            Err(SubmitError::Unavailable(unavailable)) => {
+                again(Kind::Away(unavailable.retry_after_seconds), notice.unavailable)
+            }
+            Err(SubmitError::Limited(limited)) => {
+                again(Kind::Limited(limited.retry_after_seconds), notice.full)
+            }
+            Err(SubmitError::Malformed(reason)) => {
+                tracing::error!(reason, "a hosted form made no submission");
+                self.visit.bare_frame().failed()
+            }
+        }
+    }
+
+    /// All of it, for an author: what a respondent would be told, without anything being stored.
+    fn judge(&self, version: &HostedVersion) -> Response {
+        let (Some(snapshot), Some(reading)) =
+            (version.snapshot(), Reading::of(self.visit, version, self.form))
+        else {
+            return self.visit.bare_frame().missing();
+        };
+        let issues = judge::judge(snapshot, &reading.answers);
+        if !issues.is_empty() {
+            return self.refused(&reading, &issues);
+        }
+        let address = self.visit.address();
+        let done = Done { address: Some(&address), ..Done::default() };
+        self.visit.frame(&reading.wording).stored(Some(&reading.wording), done)
+    }
+
+    fn is_robot(&self) -> bool {
+        let is_quick = |made: i64| self.hosted.engine.now().as_millis() - made < READ_MILLIS_MIN;
+        let made = self.form.key().map(|key| key.made_at().as_millis());
+        self.visit.flow.look().spam_protection
+            && (self.form.get("website").is_some() || made.is_some_and(is_quick))
+    }
+
+    fn submission<'r>(&'r self, reading: &Reading<'r>) -> Submission<'r> {
+        let page = Page {
+            path: Some(format!("/f/{}", self.visit.flow.flow_id).into()),
+            referrer: self.form.get("referrer").map(Cow::from),
+            search: Some(self.visit.search().into()),
+        };
+        let mut submission = Submission {
+            flow_version_id: reading.version.id().to_string().into(),
+            admission: self.admission(reading),
+            answers: reading.answers.clone(),
+            identities: Vec::new(),
+            tags: TextMap::default(),
+            context: Context {
+                locale: Some(reading.wording.locale().to_owned().into()),
+                page: Some(page),
+                user_agent: text(&self.visit.headers, USER_AGENT).map(Cow::from),
+            },
+            flow_assignment_id: None,
+            idempotency_key: None,
+        };
+        self.visit.parameters.fill(&mut submission);
+        submission
+    }
+
+    fn admission(&self, reading: &Reading<'_>) -> Admission {
+        let asked = reading.definition().respondent_analytics() == RespondentAnalytics::Ask;
+        if asked && self.form.is_admitted() {
+            Admission::Admitted
+        } else {
+            Admission::CollectionOnly
+        }
+    }
+
+    fn stored(&self, reading: &Reading<'_>, accepted: Accepted) -> Response {
+        let visit = self.visit;
+        let linked = self.admission(reading) == Admission::Admitted
+            && (visit.claims.is_some() || visit.parameters.names_somebody());
+        let address = super::done_address(visit, reading.version.id(), linked);
+        if visit.is_scripted {
+            let done = Done {
+                version: Some(reading.version.id()),
+                response: Some(accepted.response_id),
+                linked,
+                address: Some(&address),
+            };
+            return visit.frame(&reading.wording).stored(Some(&reading.wording), done);
+        }
+        // In a frame most places would refuse to be shown; there the ending has a link.
+        let redirect = reading.definition().ending().redirect_url.as_deref();
+        reply::see_other(redirect.filter(|_| !visit.parameters.embed).unwrap_or(&address))
+    }
+
+    fn refused(&self, reading: &Reading<'_>, issues: &[Issue]) -> Response {
+        let errors = reading.errors(issues);
+        if !errors.is_empty() {
+            let questions = reading.definition().questions();
+            let first =
+                questions.iter().position(|question| errors.contains_key(question.id.as_str()));
+            let step = first.map_or_else(|| reading.step(), Step::Question);
+            return self.shown(reading, step, Kind::Unfinished, None, errors);
+        }
+        let frame = self.visit.frame(&reading.wording);
+        let invitation = |state| frame.invitation(state).unwrap_or_else(|| frame.failed());
+        match issues.first().map(|issue| issue.code) {
+            Some(Code::IdempotencyKeyReused) => frame.answered(&self.visit.address()),
+            Some(Code::InvitationUsed) => invitation(InvitationState::Completed),
+            Some(Code::InvitationExpired) => invitation(InvitationState::Expired),
+            Some(Code::InvitationRevoked) => invitation(InvitationState::Revoked),
+            Some(Code::NotOpenYet | Code::NoLongerAccepting | Code::FlowVersionNotFound) => {
+                self.moved_on(Some(reading.version))
+            }
+            code => {
+                tracing::error!(
+                    ?code,
+                    "a hosted form was refused for what its respondent cannot mend"
+                );
+                frame.failed()
+            }
+        }
+    }
+
+    /// The version takes no answers any more. Where another does, its form is shown with every
+    /// answer that still fits: of the same question, of the same type, and one that the new
+    /// question admits.
+    fn moved_on(&self, before: Option<&HostedVersion>) -> Response {
+        if let Some(response) = self.visit.unopened() {
+            return response;
+        }
+        let current = &self.visit.flow.current;
+        let is_other = before.is_none_or(|before| before.id() != current.id());
+        let kept = Reading::of(self.visit, current, self.form).map(|reading| {
+            let before = before.and_then(Visit::definition);
+            let fits = |id: &str| {
+                let (now, was) =
+                    (reading.definition().question(id), before.and_then(|it| it.question(id)));
+                now.is_some_and(|now| {
+                    was.is_none_or(|was| was.question_type.name() == now.question_type.name())
+                        && judge_question(now, &reading.answers).is_empty()
+                })
+            };
+            self.form.keeping(fits)
+        });
+        let reading = kept.as_ref().and_then(|form| Reading::of(self.visit, current, form));
+        match reading.filter(|_| is_other && self.hosted.engine.is_accepting(current)) {
+            Some(reading) => {
+                let step = Step::first_open(reading.definition(), &reading.answers);
+                let notice = super::words::Words::of(reading.wording.locale()).notice.changed;
+                self.shown(&reading, step, Kind::Unfinished, Some(notice), BTreeMap::new())
+            }
+            None => self.visit.bare_frame().missing(),
+        }
+    }
+
+    /// The form again, as it was filled in.
+    fn shown<'v>(
+        &'v self,
+        reading: &'v Reading<'v>,
+        step: Step,
+        kind: Kind,
+        notice: Option<&'static str>,
+        errors: BTreeMap<&'v str, String>,
+    ) -> Response {
+        let engine = &self.hosted.engine;
+        let view = View {
+            frame: self.visit.frame(&reading.wording),
+            version: reading.version,
+            wording: reading.wording,
+            form: reading.form,
+            answers: &reading.answers,
+            step,
+            extent: if self.visit.is_scripted { Extent::All } else { Extent::One },
+            key: self.form.key().unwrap_or_else(|| engine.new_form_key()),
+            referrer: self.form.get("referrer").map(str::to_owned),
+            errors,
+            notice,
+            opened: None,
+        };
+        view.page(kind)
+    }
+}

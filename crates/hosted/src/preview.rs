@@ -1,0 +1,79 @@
+//! The page of a flow before it is published, for its author: the same form, the same script, the
+//! same rules.
+//!
+//! The console asks for it by a trait that stands between the two ([`sluice_http::preview::Preview`]),
+//! since transports do not import one another. Who may see it was decided by the engine; what is
+//! sent from it is judged and forgotten.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::response::Response;
+use futures_util::future::BoxFuture;
+use http::Method;
+use sluice_flow::submission::TextMap;
+use sluice_http::preview::Preview;
+
+use super::Hosted;
+use super::form::Form;
+use super::post;
+use super::reply::Kind;
+use super::steps::Step;
+use super::view::{Extent, View};
+use super::visit::Visit;
+
+/// The pages of flows that are not published.
+#[derive(Debug)]
+pub struct Previews(pub Arc<Hosted>);
+
+impl Preview for Previews {
+    fn page(
+        &self,
+        previewed: sluice_engine::Preview,
+        address: String,
+        request: Request,
+    ) -> BoxFuture<'static, Response> {
+        let hosted = Arc::clone(&self.0);
+        Box::pin(async move {
+            let is_sent = request.method() == Method::POST;
+            let (head, body) = request.into_parts();
+            let visit = Visit::preview(previewed.flow, &address, head);
+            if is_sent {
+                post::preview(&hosted, &visit, body).await
+            } else {
+                shown(&hosted, &visit)
+            }
+        })
+    }
+}
+
+/// The form, at the question that the author looks at.
+fn shown(hosted: &Hosted, visit: &Visit) -> Response {
+    let Some(definition) = Visit::definition(&visit.flow.current) else {
+        return visit.bare_frame().missing();
+    };
+    let wanted = visit.preview.as_ref().map(|preview| preview.question.as_str());
+    let at =
+        definition.questions().iter().position(|question| Some(question.id.as_str()) == wanted);
+    let (form, answers) = (Form::default(), TextMap::default());
+    let first = Step::first(definition, &answers);
+    let step = at.map_or(first, Step::Question);
+    let wording = visit.wording(definition);
+    let view = View {
+        frame: visit.frame(&wording),
+        version: &visit.flow.current,
+        wording,
+        form: &form,
+        answers: &answers,
+        step,
+        // With the first question alone outside of the template, the questions are in their order.
+        extent: if step == first && !visit.is_scripted { Extent::First } else { Extent::All },
+        key: hosted.engine.new_form_key(),
+        referrer: None,
+        errors: BTreeMap::new(),
+        notice: None,
+        opened: None,
+    };
+    view.page(Kind::Shown)
+}

@@ -1,0 +1,121 @@
+//! Controls that one chooses with: options, a list to unfold, an order, a grid.
+
+use maud::{Markup, html};
+use sluice_flow::question::choice::{Choice, OTHER_PREFIX, Options};
+
+use super::Asking;
+use crate::words::fill;
+
+impl Asking<'_> {
+    pub(super) fn choices(&self, kind: &str, options: &Options) -> Markup {
+        html! {
+            @for option in &options.options {
+                (self.choice(kind, &option.id, self.wording.label(self.question, "options", option)))
+            }
+            @if options.allow_other {
+                (self.choice(kind, OTHER_PREFIX, self.words.form.other))
+                (self.own_answer())
+            }
+        }
+    }
+
+    pub(super) fn choice(&self, kind: &str, value: &str, label: &str) -> Markup {
+        let field = self.field();
+        html! {
+            label.choice {
+                input type=(kind) name=(field) value=(value) checked[self.form.has(&field, value)];
+                span { (label) }
+            }
+        }
+    }
+
+    /// An answer in one's own words.
+    fn own_answer(&self) -> Markup {
+        let name = format!("other.{}", self.question.id);
+        html! {
+            input.text.other
+                type="text" name=(name) value=[self.form.get(&name)]
+                aria-label=(self.words.form.own_answer);
+        }
+    }
+
+    pub(super) fn dropdown(&self, options: &Options) -> Markup {
+        let field = self.field();
+        let is_chosen = |value: &str| self.form.has(&field, value);
+        html! {
+            select.text
+                name=(field)
+                aria-labelledby={ "p-" (self.question.id) }
+                aria-describedby=[self.described_by()]
+                aria-required=[self.question.required.then_some("true")]
+                aria-invalid=[self.error.map(|_| "true")] {
+                option value="" { (self.words.form.choose) }
+                @for option in &options.options {
+                    option value=(option.id) selected[is_chosen(&option.id)] {
+                        (self.wording.label(self.question, "options", option))
+                    }
+                }
+                @if options.allow_other {
+                    option value=(OTHER_PREFIX) selected[is_chosen(OTHER_PREFIX)] { (self.words.form.other) }
+                }
+            }
+            @if options.allow_other { (self.own_answer()) }
+        }
+    }
+
+    pub(super) fn ranking(&self, options: &[Choice]) -> Markup {
+        html! {
+            ol.ranking {
+                @for option in options {
+                    @let name = format!("rank.{}.{}", self.question.id, option.id);
+                    @let label = self.wording.label(self.question, "options", option);
+                    li data-option=(option.id) {
+                        span.label { (label) }
+                        select name=(name) aria-label=(fill(self.words.form.position, &[("label", label)])) {
+                            option value="" { "–" }
+                            @for place in 1..=options.len() {
+                                @let place = place.to_string();
+                                option selected[self.form.has(&name, &place)] { (place) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn matrix(&self, rows: &[Choice], columns: &[Choice]) -> Markup {
+        let column = |choice| self.wording.label(self.question, "columns", choice);
+        html! {
+            div.grid {
+                table.matrix {
+                    thead {
+                        tr {
+                            td {}
+                            @for choice in columns { th scope="col" { (column(choice)) } }
+                        }
+                    }
+                    tbody {
+                        @for row in rows {
+                            @let name = format!("matrix.{}.{}", self.question.id, row.id);
+                            @let label = self.wording.label(self.question, "rows", row);
+                            tr {
+                                th scope="row" { (label) }
+                                @for choice in columns {
+                                    td {
+                                        label.cell {
+                                            input type="radio" name=(name) value=(choice.id)
+                                                checked[self.form.has(&name, &choice.id)]
+                                                aria-label={ (label) ": " (column(choice)) };
+                                            span aria-hidden="true" { (column(choice)) }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

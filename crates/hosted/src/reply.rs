@@ -1,0 +1,161 @@
+//! Every status code of the hosted pages, and how a page goes out: compressed where the browser
+//! takes it, with the headers that keep it to itself.
+
+use std::io::Write as _;
+
+use axum::body::Body;
+use axum::response::Response;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LOCATION,
+    REFERRER_POLICY, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use maud::Markup;
+use sluice_engine::EncodedBody;
+use sluice_http::negotiate;
+
+const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
+/// What no page of ours has a use for.
+const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
+/// A page is shown again as it was (the key in it is its own), but not to anybody else.
+const PAGE_FRESHNESS: &str = "private, no-cache";
+/// What has a hash in its name never changes.
+const FOREVER: &str = "public, max-age=31536000, immutable";
+/// Quick, and nearly as small as it gets: the page is made for one reader.
+const LEVEL: u32 = 6;
+
+/// What a page is, in HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Shown,
+    /// Something in the form is to be looked at again.
+    Unfinished,
+    /// The caller has not proven who they are.
+    Unproven,
+    Missing,
+    /// The same form was sent before, with other answers.
+    Answered,
+    /// The invitation takes no answer any more.
+    Over,
+    TooLarge,
+    /// Too many sends; how many seconds until the next.
+    Limited(u64),
+    /// The service cannot do it now; when it may be tried again, in seconds.
+    Away(u32),
+}
+
+impl Kind {
+    fn status(self) -> StatusCode {
+        match self {
+            Self::Shown => StatusCode::OK,
+            Self::Unfinished => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Unproven => StatusCode::UNAUTHORIZED,
+            Self::Missing => StatusCode::NOT_FOUND,
+            Self::Answered => StatusCode::CONFLICT,
+            Self::Over => StatusCode::GONE,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Limited(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Away(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+}
+
+/// A page for the browser that sent this request.
+pub(super) fn page(kind: Kind, markup: Markup, policy: &str, request: &HeaderMap) -> Response {
+    let text = markup.into_string().into_bytes();
+    let compressed = if negotiate::takes_gzip(request) { gzip(&text) } else { None };
+    let is_compressed = compressed.is_some();
+    let mut response = Response::new(Body::from(compressed.unwrap_or(text)));
+    *response.status_mut() = kind.status();
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CACHE_CONTROL, PAGE_FRESHNESS),
+        (VARY, "Accept-Encoding, Accept-Language, Authorization, Sluice-Script"),
+        (REFERRER_POLICY, "strict-origin-when-cross-origin"),
+        (PERMISSIONS_POLICY, PERMISSIONS),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // A policy is made of hashes and origins, which are visible ASCII.
+    if let Ok(policy) = HeaderValue::from_str(policy) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    if is_compressed {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    match kind {
+        Kind::Limited(seconds) => headers.insert(RETRY_AFTER, seconds.into()),
+        Kind::Away(seconds) => headers.insert(RETRY_AFTER, seconds.into()),
+        Kind::Unproven => headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
+        _ => None,
+    };
+    response
+}
+
+/// After storing, to a page that may be loaded again.
+pub(super) fn see_other(address: &str) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(address) = HeaderValue::try_from(ascii(address)) {
+        headers.insert(LOCATION, address);
+    }
+    response
+}
+
+/// A file that never changes under its name.
+pub(super) fn file(
+    content_type: &'static str,
+    served: &EncodedBody,
+    request: &HeaderMap,
+) -> Response {
+    let gzip = served.gzip.as_ref().filter(|_| negotiate::takes_gzip(request));
+    let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
+    let is_there = negotiate::has_already(request, etag);
+    let body =
+        if is_there { Body::empty() } else { Body::from(gzip.unwrap_or(&served.body).clone()) };
+    let mut response = Response::new(body);
+    if is_there {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, content_type),
+        (CACHE_CONTROL, FOREVER),
+        (VARY, "Accept-Encoding"),
+        // A picture may hold a script, where it is opened alone.
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if gzip.is_some() {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    if let Ok(etag) = HeaderValue::from_str(etag) {
+        headers.insert(ETAG, etag);
+    }
+    response
+}
+
+/// Done, and nothing to show for it.
+pub(super) fn noted() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// An address with everything beyond visible ASCII escaped.
+fn ascii(address: &str) -> String {
+    percent_encoding::utf8_percent_encode(address, percent_encoding::CONTROLS).to_string()
+}
+
+fn gzip(text: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 3), Compression::new(LEVEL));
+    encoder.write_all(text).ok()?;
+    encoder.finish().ok()
+}

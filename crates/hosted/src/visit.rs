@@ -1,0 +1,203 @@
+//! A request to a page, as far as every page needs it: the flow, the parameters, the reader's
+//! language, and who the token says is calling. A visitor who may not continue gets a page with the
+//! reason.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::header::{ACCEPT_LANGUAGE, HOST, REFERER};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName};
+use sluice_engine::rows::IdentityVerification;
+use sluice_engine::{Engine, HostedFlow, HostedVersion, StoreError};
+use sluice_flow::definition::{Definition, Wording};
+use sluice_flow::identity::Claims;
+use sluice_flow::lifecycle::FlowStatus;
+use sluice_http::access::{Denied, Entry};
+use sluice_http::query;
+
+use super::page::{Frame, Previewed};
+use super::parameters::Parameters;
+use super::words::Words;
+
+/// By which the script makes itself known.
+const SLUICE_SCRIPT: HeaderName = HeaderName::from_static("sluice-script");
+
+/// A request that found its flow.
+pub(super) struct Visit {
+    pub(super) flow: HostedFlow,
+    pub(super) parameters: Parameters,
+    pub(super) languages: Vec<String>,
+    pub(super) claims: Option<Arc<Claims>>,
+    /// Whether the script asks: then a reply is for it, not for a browser that goes from page to
+    /// page.
+    pub(super) is_scripted: bool,
+    pub(super) headers: HeaderMap,
+    pub(super) preview: Option<Previewed>,
+}
+
+/// Why there is no visit.
+pub(super) enum Barred {
+    /// Nothing to see, or not now.
+    Page(Response),
+    /// The caller has not proven who they are; the flow is known, and nothing of it may be shown.
+    Token(Box<Visit>, Response),
+}
+
+impl Barred {
+    pub(super) fn page(self) -> Response {
+        match self {
+            Self::Page(response) | Self::Token(_, response) => response,
+        }
+    }
+}
+
+impl Visit {
+    pub(super) async fn of(engine: &Engine, head: Parts) -> Result<Self, Barred> {
+        let query = head.uri.query();
+        let accepted = text(&head.headers, ACCEPT_LANGUAGE).map(str::to_owned);
+        let flow_id = head.uri.path().split('/').nth(2).unwrap_or_default();
+        let found = engine.hosted(flow_id).await;
+        let flow = match found {
+            Ok(Ok(flow)) => flow,
+            outcome => {
+                let parameters = Parameters::read(query, false);
+                let languages = parameters.languages(accepted.as_deref());
+                let words = Words::for_reader(&languages);
+                let frame = Frame {
+                    words,
+                    language: words.language,
+                    parameters: &parameters,
+                    request: &head.headers,
+                    flow: None,
+                    preview: None,
+                };
+                return Err(Barred::Page(match outcome {
+                    Err(error) => {
+                        store_down(&error);
+                        frame.failed()
+                    }
+                    Ok(_) => frame.missing(),
+                }));
+            }
+        };
+        let takes_identities = flow.app().identity_verification == IdentityVerification::Off;
+        let parameters = Parameters::read(query, takes_identities);
+        let languages = parameters.languages(accepted.as_deref());
+        let entry = Entry::of_app(engine, Arc::clone(flow.app()), &head.headers).await;
+        let claims = entry.claims().cloned();
+        let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
+        let headers = head.headers;
+        let preview = None;
+        let visit = Self { flow, parameters, languages, claims, is_scripted, headers, preview };
+        match entry.app() {
+            Ok(_) => Ok(visit),
+            Err(denied) => {
+                let response = visit.denied(denied);
+                Err(Barred::Token(Box::new(visit), response))
+            }
+        }
+    }
+
+    /// An author's look at a flow. The language is the address's alone: what the author's own
+    /// browser speaks is not what they want to see.
+    pub(super) fn preview(flow: HostedFlow, address: &str, head: Parts) -> Self {
+        let query = head.uri.query();
+        let parameters = Parameters::read(query, false);
+        let languages = parameters.languages(None);
+        let mark = if parameters.query.is_empty() { "" } else { "?" };
+        let address = format!("{address}{mark}{}", parameters.query);
+        let question = query::first(query, "question").unwrap_or_default().into_owned();
+        let preview = Some(Previewed { address, question });
+        let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
+        let headers = head.headers;
+        Self { flow, parameters, languages, claims: None, is_scripted, headers, preview }
+    }
+
+    fn denied(&self, denied: Denied) -> Response {
+        let frame = self.bare_frame();
+        match denied {
+            Denied::Token(refused) => frame.token(refused),
+            Denied::UnknownKey | Denied::StoreDown => frame.failed(),
+        }
+    }
+
+    /// The frame of a page that shows nothing of the flow.
+    pub(super) fn bare_frame(&self) -> Frame<'_> {
+        let words = Words::for_reader(&self.languages);
+        self.frame_in(words, words.language)
+    }
+
+    pub(super) fn frame<'f>(&'f self, wording: &Wording<'f>) -> Frame<'f> {
+        self.frame_in(Words::of(wording.locale()), wording.locale())
+    }
+
+    fn frame_in<'f>(&'f self, words: &'static Words, language: &'f str) -> Frame<'f> {
+        Frame {
+            words,
+            language,
+            parameters: &self.parameters,
+            request: &self.headers,
+            flow: Some(&self.flow),
+            preview: self.preview.as_ref(),
+        }
+    }
+
+    pub(super) fn wording<'d>(&self, definition: &'d Definition) -> Wording<'d> {
+        definition.wording(&self.languages)
+    }
+
+    /// The definition of a version. Versions that have a page are published, and so have one.
+    pub(super) fn definition(version: &HostedVersion) -> Option<&Definition> {
+        version.snapshot().map(|snapshot| snapshot.definition())
+    }
+
+    /// The page of a flow that takes no answers at this time; nothing where it does.
+    pub(super) fn unopened(&self) -> Option<Response> {
+        let definition = Self::definition(&self.flow.current)?;
+        let wording = self.wording(definition);
+        let (frame, live) = (self.frame(&wording), self.flow.live);
+        match self.flow.status {
+            FlowStatus::Open => None,
+            FlowStatus::Scheduled => Some(frame.scheduled(wording.title(), live.starts_at)),
+            FlowStatus::Closed => Some(frame.closed(wording.title(), live.ends_at)),
+        }
+    }
+
+    /// The page that the reader came from. One of our own may have a person's identity in its
+    /// address, so that its query is left out.
+    pub(super) fn referrer(&self) -> Option<String> {
+        let referrer = text(&self.headers, REFERER)?;
+        let host = text(&self.headers, HOST).unwrap_or_default();
+        let is_own = referrer.split('/').nth(2) == Some(host);
+        let kept = if is_own { referrer.split('?').next().unwrap_or_default() } else { referrer };
+        Some(kept.to_owned())
+    }
+
+    /// The query of the page, with its mark. What in it names a person is cut out by the intake
+    /// where the person does not agree to be known.
+    pub(super) fn search(&self) -> String {
+        match self.parameters.query.as_str() {
+            "" => String::new(),
+            query => format!("?{query}"),
+        }
+    }
+
+    /// Where a new form of this flow is had, with the same parameters.
+    pub(super) fn address(&self) -> String {
+        match &self.preview {
+            Some(preview) => preview.address.clone(),
+            None => format!("/f/{}{}", self.flow.flow_id, self.search()),
+        }
+    }
+}
+
+/// The value of a header that is text.
+pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+pub(super) fn store_down(error: &StoreError) {
+    let source = std::error::Error::source(error).map(ToString::to_string);
+    tracing::error!(%error, source, "a hosted page could not be read");
+}

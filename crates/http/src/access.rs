@@ -1,0 +1,128 @@
+//! Who comes in by the public API: the app that the key in the path belongs to, and who the token
+//! says is calling.
+//!
+//! The app is kept even where the caller is denied, because a browser must be told by the app's own
+//! rules ([`crate::cors`]) whether it may read the denial. A token is read from the header and
+//! nowhere else.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use sluice_engine::rows::IdentityVerification;
+use sluice_engine::verify::{Presented, TokenRefused};
+use sluice_engine::{AppView, Engine, Limited};
+use sluice_flow::identity::Claims;
+
+/// The path segments before the key.
+const BASE: &str = "/api/v1/";
+
+/// Why a caller may not go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denied {
+    UnknownKey,
+    StoreDown,
+    Token(TokenRefused),
+}
+
+/// What a key and a token lead to.
+#[derive(Debug)]
+pub struct Entry {
+    app: Option<Arc<AppView>>,
+    claims: Option<Arc<Claims>>,
+    denied: Option<Denied>,
+}
+
+impl Entry {
+    /// The entry of a request: its key, and its token where the app looks at tokens.
+    pub async fn of(engine: &Engine, api_key: &str, headers: &HeaderMap) -> Self {
+        Self::of_key(engine, api_key).await.identified(engine, headers).await
+    }
+
+    /// The entry to an app that was found in another way than by a key.
+    pub async fn of_app(engine: &Engine, app: Arc<AppView>, headers: &HeaderMap) -> Self {
+        Self { app: Some(app), claims: None, denied: None }.identified(engine, headers).await
+    }
+
+    async fn identified(mut self, engine: &Engine, headers: &HeaderMap) -> Self {
+        if let Some(app) = self.app.as_ref().filter(|app| app.looks_at_tokens()) {
+            match engine.identify(app, presented(headers)).await {
+                Ok(claims) => self.claims = claims.map(Arc::new),
+                Err(refused) => self.denied = Some(Denied::Token(refused)),
+            }
+        }
+        self
+    }
+
+    /// The entry by the key alone: for a preflight, which cannot bear a token.
+    pub async fn of_key(engine: &Engine, api_key: &str) -> Self {
+        let (app, denied) = match engine.app_by_key(api_key).await {
+            Ok(Some(app)) => (Some(app), None),
+            Ok(None) => (None, Some(Denied::UnknownKey)),
+            Err(error) => {
+                let source = std::error::Error::source(&error).map(ToString::to_string);
+                tracing::error!(%error, source, "an API key could not be looked up");
+                (None, Some(Denied::StoreDown))
+            }
+        };
+        Self { app, claims: None, denied }
+    }
+
+    /// The app, if the caller may use it.
+    pub fn app(&self) -> Result<&Arc<AppView>, Denied> {
+        match (&self.app, self.denied) {
+            (Some(app), None) => Ok(app),
+            (_, denied) => Err(denied.unwrap_or(Denied::UnknownKey)),
+        }
+    }
+
+    /// The app, whether or not the caller may use it.
+    pub fn known_app(&self) -> Option<&AppView> {
+        self.app.as_deref()
+    }
+
+    /// Whether the app may make these calls now; they count even if the token is refused.
+    pub fn admit_calls(&self, engine: &Engine, calls: usize) -> Result<(), Limited> {
+        let Some(app) = &self.app else { return Ok(()) };
+        engine.admit_calls(app, u32::try_from(calls).unwrap_or(u32::MAX))
+    }
+
+    /// Who the caller has proven to be.
+    pub fn claims(&self) -> Option<&Arc<Claims>> {
+        self.claims.as_ref()
+    }
+
+    /// Whether the caller is denied for want of a token: then nothing is answered, not even that
+    /// there is nothing at the path.
+    pub fn denied_by_token(&self) -> Option<Denied> {
+        self.denied.filter(|denied| matches!(denied, Denied::Token(_)))
+    }
+}
+
+/// Whether this app's replies are for the holder of a token alone.
+pub fn needs_token(app: &AppView) -> bool {
+    app.identity_verification == IdentityVerification::Enforce
+}
+
+/// What the request has in place of a token. Another scheme is no token; two headers are no header.
+fn presented(headers: &HeaderMap) -> Presented<'_> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), further) = (values.next(), values.next()) else { return Presented::Nothing };
+    let text = match value.to_str() {
+        Ok(text) if further.is_none() => text.trim_matches(' '),
+        _ => return Presented::Unreadable,
+    };
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    match token.trim_matches(' ') {
+        _ if !scheme.eq_ignore_ascii_case("bearer") => Presented::Nothing,
+        "" => Presented::Nothing,
+        token => Presented::Token(token),
+    }
+}
+
+/// Splits a public path into its key and what follows, both as sent. Ids and keys have no character
+/// that needs an escape, so nothing is decoded.
+pub fn key_and_rest(path: &str) -> (&str, &str) {
+    let after_base = path.strip_prefix(BASE).unwrap_or_default();
+    after_base.split_once('/').unwrap_or((after_base, ""))
+}

@@ -1,0 +1,99 @@
+//! Reads a request's body whole, but never more of it than allowed, and never for ever.
+
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
+use http_body_util::BodyExt;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::Limits;
+
+/// What a client may go on sending after it was refused as too large, in bytes. A client that
+/// writes its whole body before it reads would otherwise meet a broken connection in place of the
+/// reply.
+const LINGER_BYTES_MAX: usize = 1024 * 1024;
+/// And for how long.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Why there is no body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyError {
+    TooLarge,
+    /// Nothing came for too long, or the whole took too long.
+    TooSlow,
+    /// The connection broke, or what came was no HTTP body.
+    Broken,
+}
+
+/// The size that a body has by its headers, if they say so.
+pub fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+pub async fn read(
+    headers: &HeaderMap,
+    mut body: Body,
+    limits: &Limits,
+) -> Result<Bytes, BodyError> {
+    if announced(headers).is_some_and(|bytes| bytes > limits.body_bytes_max as u64) {
+        tokio::spawn(linger(body));
+        return Err(BodyError::TooLarge);
+    }
+    // No clock runs until something has to be waited for: most bodies are there with their headers.
+    let mut deadline = None;
+    let mut first = Bytes::new();
+    let mut rest = BytesMut::new();
+    while !body.is_end_stream() {
+        let frame = match body.frame().now_or_never() {
+            Some(frame) => frame,
+            None => {
+                let now = Instant::now();
+                let deadline = *deadline.get_or_insert(now + limits.body_read_timeout);
+                let stall = (now + limits.body_stall_timeout).min(deadline);
+                timeout_at(stall, body.frame()).await.map_err(|_| BodyError::TooSlow)?
+            }
+        };
+        let data = match frame {
+            None => break,
+            Some(Err(_)) => return Err(BodyError::Broken),
+            // Trailers say nothing to us.
+            Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+        };
+        if first.len() + rest.len() + data.len() > limits.body_bytes_max {
+            tokio::spawn(linger(body));
+            return Err(BodyError::TooLarge);
+        }
+        // Most bodies come in one piece, which is then not copied.
+        if first.is_empty() {
+            first = data;
+        } else {
+            rest.extend_from_slice(&data);
+        }
+    }
+    if rest.is_empty() {
+        return Ok(first);
+    }
+    let mut whole = BytesMut::with_capacity(first.len() + rest.len());
+    whole.extend_from_slice(&first);
+    whole.extend_from_slice(&rest);
+    Ok(whole.freeze())
+}
+
+/// Lets what is on its way come in, and drops it; then the connection is closed.
+async fn linger(mut body: Body) {
+    let mut dropped = 0;
+    let drain = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            dropped += frame.data_ref().map_or(0, Bytes::len);
+            if dropped > LINGER_BYTES_MAX {
+                return;
+            }
+        }
+    };
+    // Whether it ended or was cut makes no difference.
+    let _ = timeout(LINGER, drain).await;
+}

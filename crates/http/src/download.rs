@@ -1,0 +1,28 @@
+//! A file on its way out: an export as a body, with what a browser saves it under.
+
+use axum::body::Body;
+use futures_util::stream;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use sluice_engine::export::Export;
+
+/// How many responses the file will hold, where that was known when it began.
+pub const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
+
+/// The headers and the body of an export. A body that ends in an error is cut off, so that no
+/// client takes a part of a file for the whole.
+pub fn of(export: Export) -> (HeaderMap, Body) {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(export.format.media_type));
+    let disposition = format!("attachment; filename=\"{}\"", export.file_name);
+    if let Ok(disposition) = HeaderValue::from_str(&disposition) {
+        headers.insert(CONTENT_DISPOSITION, disposition);
+    }
+    if let Some(total) = export.progress.total {
+        headers.insert(X_TOTAL_COUNT, total.into());
+    }
+    let chunks = stream::unfold(export.chunks, async |mut chunks| {
+        chunks.recv().await.map(|chunk| (chunk, chunks))
+    });
+    (headers, Body::from_stream(chunks))
+}

@@ -1,0 +1,197 @@
+//! What every exchange gets, whatever its route, in one layer so that the main road stays short: a
+//! request id, the security headers, one line in the log, one count, and a reply even where the
+//! handler panicked or took too long.
+//!
+//! The log and the counters bear the route's template, never the path: a path holds an API key.
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::extract::{MatchedPath, Request};
+use axum::response::Response;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use http::header::{REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderValue, Method};
+use sluice_engine::Engine;
+use tower::{Layer, Service};
+
+use crate::request_id::{self, X_REQUEST_ID};
+
+/// The route of a request that no route matched.
+const NO_ROUTE: &str = "(none)";
+
+/// For a year, for this host alone: others of the domain are not ours to decide about.
+const HTTPS_ONLY: &str = "max-age=31536000";
+
+/// Why a handler gave no reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    Panicked,
+    TimedOut,
+}
+
+/// The layer. `on_failure` writes the reply that fits the transport.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    engine: Arc<Engine>,
+    on_failure: fn(Failure) -> Response,
+    timeout: Option<Duration>,
+    /// Browsers reach the service by https, so they may as well insist on it.
+    is_https: bool,
+}
+
+impl Exchange {
+    pub fn new(engine: Arc<Engine>, on_failure: fn(Failure) -> Response) -> Self {
+        let is_https = engine.public_url().starts_with("https://");
+        Self { engine, on_failure, timeout: None, is_https }
+    }
+
+    /// Ends handlers that take longer than this to come to a reply.
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
+    }
+
+    /// The handler's reply, or why there is none. The handler is not moved: it is large.
+    pub async fn ended(
+        &self,
+        handler: Pin<&mut impl Future<Output = Response>>,
+    ) -> Result<Response, Failure> {
+        ended(handler, self.timeout).await
+    }
+
+    /// Logs, counts and marks what came of an exchange; `route` is a template.
+    pub fn finish(
+        &self,
+        begun: Begun,
+        route: impl Into<Cow<'static, str>>,
+        reply: Result<Response, Failure>,
+    ) -> Response {
+        let Begun { started, id, method } = begun;
+        let mut response = reply.unwrap_or_else(self.on_failure);
+        let status = response.status().as_u16();
+        let route = route.into();
+        tracing::debug!(
+            %method,
+            route = &*route,
+            status,
+            duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            request_id = id.to_str().unwrap_or_default(),
+            "exchange"
+        );
+        self.engine.metrics().count_request(route, status);
+        mark(response.headers_mut(), id);
+        if self.is_https {
+            let policy = HeaderValue::from_static(HTTPS_ONLY);
+            response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, policy);
+        }
+        response
+    }
+}
+
+async fn ended(
+    handler: impl Future<Output = Response>,
+    timeout: Option<Duration>,
+) -> Result<Response, Failure> {
+    let caught = AssertUnwindSafe(handler).catch_unwind();
+    let ended = match timeout {
+        Some(timeout) => tokio::time::timeout(timeout, caught).await,
+        None => Ok(caught.await),
+    };
+    match ended {
+        Ok(Ok(response)) => Ok(response),
+        Ok(Err(_)) => Err(Failure::Panicked),
+        Err(_) => Err(Failure::TimedOut),
+    }
+}
+
+/// What is noted of a request before its handler has it.
+#[derive(Debug)]
+pub struct Begun {
+    started: Instant,
+    id: HeaderValue,
+    method: Method,
+}
+
+impl Begun {
+    pub fn with(request: &Request) -> Self {
+        let id = request_id::of(request.headers());
+        Self { started: Instant::now(), id, method: request.method().clone() }
+    }
+}
+
+impl<S> Layer<S> for Exchange {
+    type Service = ExchangeService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        ExchangeService { exchange: self.clone(), inner }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct ExchangeService<S> {
+    exchange: Exchange,
+    inner: S,
+}
+
+impl<S> Service<Request> for ExchangeService<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let begun = Begun::with(&request);
+        let matched = request.extensions().get::<MatchedPath>().cloned();
+        let exchange = self.exchange.clone();
+        let handler = self.inner.call(request).map(|reply| match reply {
+            Ok(response) => response,
+            Err(never) => match never {},
+        });
+        Box::pin(async move {
+            let reply = exchange.ended(pin!(handler)).await;
+            let route = match matched {
+                Some(matched) => Cow::Owned(matched.as_str().to_owned()),
+                None => Cow::Borrowed(NO_ROUTE),
+            };
+            Ok(exchange.finish(begun, route, reply))
+        })
+    }
+}
+
+fn mark(headers: &mut HeaderMap, id: HeaderValue) {
+    headers.insert(X_REQUEST_ID, id);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // A page may have one of its own.
+    headers.entry(REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_handler_that_panics_or_hangs_is_a_failure_not_a_lost_connection() {
+        let timeout = Some(Duration::from_millis(20));
+        let panics = async { panic!("on purpose") };
+        assert_eq!(ended(panics, None).await.unwrap_err(), Failure::Panicked);
+        let hangs = std::future::pending();
+        assert_eq!(ended(hangs, timeout).await.unwrap_err(), Failure::TimedOut);
+        let answers = async { Response::new(Body::empty()) };
+        assert!(ended(answers, timeout).await.is_ok());
+    }
+}

@@ -1,0 +1,97 @@
+//! Which form of a body a client takes, and whether it has it already.
+
+use http::HeaderMap;
+use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
+
+/// Whether gzip is acceptable, and not less welcome than the plain form.
+pub fn takes_gzip(headers: &HeaderMap) -> bool {
+    let mut gzip = None;
+    let mut any = None;
+    let mut identity = None;
+    for (coding, weight) in headers.get_all(ACCEPT_ENCODING).iter().flat_map(codings) {
+        match coding.to_ascii_lowercase().as_str() {
+            "gzip" | "x-gzip" => gzip = Some(weight),
+            "identity" => identity = Some(weight),
+            "*" => any = Some(weight),
+            _ => {}
+        }
+    }
+    let gzip = gzip.or(any).unwrap_or(0);
+    gzip > 0 && gzip >= identity.unwrap_or(0)
+}
+
+/// The codings of one header, each with its weight in thousandths.
+fn codings(header: &http::HeaderValue) -> impl Iterator<Item = (&str, u16)> {
+    header.to_str().unwrap_or_default().split(',').map(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        let coding = parts.next().unwrap_or_default();
+        let weight = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
+        (coding, weight.map_or(1000, thousandths))
+    })
+}
+
+/// A weight that cannot be read is none: the plain form is always right.
+fn thousandths(weight: &str) -> u16 {
+    match weight.parse::<f32>() {
+        Ok(weight) if (0.0..=1.0).contains(&weight) => (weight * 1000.0) as u16,
+        _ => 0,
+    }
+}
+
+/// Whether `If-None-Match` names this entity tag, or any. The comparison is weak, as GET has it.
+pub fn has_already(headers: &HeaderMap, etag: &str) -> bool {
+    headers
+        .get_all(IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn gzip_is_sent_only_to_those_who_take_it() {
+        for (header, takes) in [
+            ("gzip", true),
+            ("br, gzip;q=0.5", true),
+            ("GZIP ; q=1", true),
+            ("x-gzip", true),
+            ("*", true),
+            ("gzip;q=0", false),
+            ("gzip;q=0.0, *", false),
+            ("*;q=0", false),
+            ("br", false),
+            ("identity, gzip;q=0.5", false),
+            ("gzip;q=nonsense", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(header));
+            assert_eq!(takes_gzip(&headers), takes, "{header}");
+        }
+        assert!(!takes_gzip(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn an_entity_tag_is_found_in_a_list_weakly_or_by_a_star() {
+        for (header, found) in [
+            (r#""a""#, true),
+            (r#"W/"a""#, true),
+            (r#""b", "a""#, true),
+            ("*", true),
+            (r#""b""#, false),
+            ("a", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(IF_NONE_MATCH, HeaderValue::from_static(header));
+            assert_eq!(has_already(&headers, r#""a""#), found, "{header}");
+        }
+    }
+}

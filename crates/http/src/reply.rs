@@ -1,0 +1,256 @@
+//! Every status code outside tRPC, and the one form of an error: `application/problem+json` (RFC
+//! 9457).
+//!
+//! A refusal names what happened; the one match below says what that is in HTTP. A problem's `type`
+//! is a URN of its `code`, since there is no page to point to that would say more than `detail`
+//! does.
+
+use std::borrow::Cow;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use serde::Serialize;
+use sluice_engine::Limited;
+use sluice_engine::verify::TokenRefused;
+use sluice_flow::payload::Generation;
+
+use crate::access::Denied;
+use crate::exchange::Failure;
+use crate::rate;
+
+/// When a client may try again after we could not serve it, in seconds.
+const RETRY_AFTER_SECONDS: &str = "2";
+
+/// Everything that a request outside tRPC and the admin API can be refused for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    ApiKeyInvalid,
+    TokenMissing,
+    TokenInvalid,
+    TokenExpired,
+    KeysUnavailable,
+    FlowNotFound,
+    FlowNotPublished,
+    FlowVersionNotFound,
+    GenerationRequired,
+    GenerationUnsupported,
+    MetricsTokenInvalid,
+    RouteNotFound,
+    MethodNotAllowed,
+    StoreDown,
+    NotReady,
+    DiskReserve,
+    TimedOut,
+    Crashed,
+    RateLimited(Limited),
+}
+
+impl Refusal {
+    pub fn reply(self) -> Response {
+        let (code, title) = self.name();
+        let mut response = problem(self.status(), code, title, &self.detail());
+        let (name, value) = match self {
+            Self::ApiKeyInvalid
+            | Self::TokenMissing
+            | Self::TokenInvalid
+            | Self::TokenExpired
+            | Self::MetricsTokenInvalid => (WWW_AUTHENTICATE, "Bearer"),
+            Self::StoreDown
+            | Self::KeysUnavailable
+            | Self::NotReady
+            | Self::DiskReserve
+            | Self::TimedOut => (RETRY_AFTER, RETRY_AFTER_SECONDS),
+            Self::RateLimited(limited) => {
+                rate::mark(response.headers_mut(), &limited);
+                return response;
+            }
+            _ => return response,
+        };
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+        response
+    }
+
+    fn status(self) -> StatusCode {
+        match self {
+            Self::GenerationRequired | Self::GenerationUnsupported => StatusCode::BAD_REQUEST,
+            Self::ApiKeyInvalid
+            | Self::TokenMissing
+            | Self::TokenInvalid
+            | Self::TokenExpired
+            | Self::MetricsTokenInvalid => StatusCode::UNAUTHORIZED,
+            Self::FlowNotFound
+            | Self::FlowNotPublished
+            | Self::FlowVersionNotFound
+            | Self::RouteNotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::StoreDown
+            | Self::KeysUnavailable
+            | Self::NotReady
+            | Self::DiskReserve
+            | Self::TimedOut => StatusCode::SERVICE_UNAVAILABLE,
+            Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
+        }
+    }
+
+    /// The code and the title.
+    fn name(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ApiKeyInvalid => ("api_key_invalid", "API key invalid"),
+            Self::TokenMissing => ("token_missing", "Access token missing"),
+            Self::TokenInvalid => ("token_invalid", "Access token invalid"),
+            Self::TokenExpired => ("token_expired", "Access token expired"),
+            Self::KeysUnavailable => ("identity_keys_unavailable", "Service unavailable"),
+            Self::FlowNotFound => ("flow_not_found", "Flow not found"),
+            Self::FlowNotPublished => ("flow_not_published", "Flow not published"),
+            Self::FlowVersionNotFound => ("flow_version_not_found", "Flow version not found"),
+            Self::GenerationRequired => {
+                ("payload_generation_required", "Payload generation required")
+            }
+            Self::GenerationUnsupported => {
+                ("payload_generation_unsupported", "Payload generation unsupported")
+            }
+            Self::MetricsTokenInvalid => ("metrics_token_invalid", "Metrics token invalid"),
+            Self::RouteNotFound => ("route_not_found", "Not found"),
+            Self::MethodNotAllowed => ("method_not_allowed", "Method not allowed"),
+            Self::StoreDown => ("store_unavailable", "Service unavailable"),
+            Self::NotReady => ("not_ready", "Not ready"),
+            Self::DiskReserve => ("disk_reserve", "Not ready"),
+            Self::TimedOut => ("timed_out", "Timed out"),
+            Self::Crashed => ("internal_error", "Internal error"),
+            Self::RateLimited(_) => ("rate_limited", "Too many requests"),
+        }
+    }
+
+    fn detail(self) -> Cow<'static, str> {
+        let text = match self {
+            Self::ApiKeyInvalid => "The API key in the path is unknown or revoked.",
+            Self::TokenMissing => {
+                "This app verifies identities: send Authorization: Bearer with an access token."
+            }
+            Self::TokenInvalid => {
+                "The access token is not valid for this app. The app's operator can see why it was \
+                 refused in the counts of its identity verification."
+            }
+            Self::TokenExpired => "The access token has expired. Get a new one and try again.",
+            Self::KeysUnavailable => {
+                "The keys for access tokens cannot be had now. Try again shortly."
+            }
+            Self::FlowNotFound => "This app has no such flow, or it is archived.",
+            Self::FlowNotPublished => "This flow has no published version at the moment.",
+            Self::FlowVersionNotFound => {
+                "This app has no such published version, or it is no longer available."
+            }
+            Self::GenerationRequired => {
+                return format!("Add the query parameter payload={}.", generations()).into();
+            }
+            Self::GenerationUnsupported => {
+                return format!("Versions are served with payload={}.", generations()).into();
+            }
+            Self::MetricsTokenInvalid => {
+                "Send Authorization: Bearer with the token that the server has in SLUICE_METRICS_TOKEN."
+            }
+            Self::RouteNotFound => "There is nothing at this path.",
+            Self::MethodNotAllowed => {
+                "This path does not take this method; the Allow header lists those it takes."
+            }
+            Self::StoreDown => "The service cannot reach its store. Try again shortly.",
+            Self::NotReady => "The service cannot store responses now.",
+            Self::DiskReserve => {
+                "The disk has less free space than the reserve, so submissions are refused. Free some space."
+            }
+            Self::TimedOut => "The service took too long to answer. Try again shortly.",
+            Self::Crashed => {
+                "Something went wrong on our side; the request id names this event in our log."
+            }
+            Self::RateLimited(limited) => rate::message(&limited),
+        };
+        Cow::Borrowed(text)
+    }
+}
+
+fn generations() -> String {
+    Generation::ALL.iter().map(|generation| generation.as_str()).collect::<Vec<_>>().join(" or ")
+}
+
+impl From<Denied> for Refusal {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::UnknownKey => Self::ApiKeyInvalid,
+            Denied::Token(TokenRefused::Missing) => Self::TokenMissing,
+            Denied::Token(TokenRefused::Invalid) => Self::TokenInvalid,
+            Denied::Token(TokenRefused::Expired) => Self::TokenExpired,
+            Denied::Token(TokenRefused::Unavailable) => Self::KeysUnavailable,
+            Denied::StoreDown => Self::StoreDown,
+        }
+    }
+}
+
+/// The reply to a request whose handler did not come to an end.
+pub fn failed(failure: Failure) -> Response {
+    match failure {
+        Failure::Panicked => Refusal::Crashed.reply(),
+        Failure::TimedOut => Refusal::TimedOut.reply(),
+    }
+}
+
+/// An error reply; it is never cached.
+pub fn problem(
+    status: StatusCode,
+    code: &'static str,
+    title: &'static str,
+    detail: &str,
+) -> Response {
+    let status_number = status.as_u16();
+    let kind = format!("urn:sluice:problem:{code}");
+    let body = Problem { kind, title, status: status_number, detail, code };
+    // Texts and a number always have a JSON form.
+    let bytes = serde_json::to_vec(&body).unwrap_or_default();
+    let mut response = (status, bytes).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+#[derive(Serialize)]
+struct Problem<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    title: &'static str,
+    status: u16,
+    detail: &'a str,
+    code: &'static str,
+}
+
+/// A reply that is only headers.
+pub fn no_content() -> Response {
+    StatusCode::NO_CONTENT.into_response()
+}
+
+/// What the client has is still right.
+pub fn not_modified() -> Response {
+    StatusCode::NOT_MODIFIED.into_response()
+}
+
+/// A body of this media type.
+pub fn body(content_type: &'static str, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handler_that_came_to_no_end_is_a_problem_of_ours() {
+        assert_eq!(failed(Failure::Panicked).status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let timed_out = failed(Failure::TimedOut);
+        assert_eq!(timed_out.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(timed_out.headers().contains_key(RETRY_AFTER));
+    }
+}

@@ -1,0 +1,211 @@
+//! The accept loop: connections in, each bounded in time and bytes, and an orderly end.
+//!
+//! `axum::serve` sets no timer, so a client that never finishes its headers would hold its
+//! connection for ever. Here every phase has an end: the first bytes ([`Guarded`]), the headers
+//! (hyper's own timer), the body (read by the handler), and a reply that nobody reads
+//! ([`Guarded`] for the socket, [`Activity`] for the streams of HTTP/2, which also closes
+//! connections that stay idle). One address has a limited number of connections ([`Addresses`]).
+
+mod activity;
+mod addresses;
+mod guarded;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::Response;
+use futures_util::future::BoxFuture;
+use http::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tower::Service;
+
+use crate::Limits;
+use crate::Network;
+use activity::{Activity, Overdue, Tracked};
+use addresses::Addresses;
+use guarded::Guarded;
+
+/// The pause after a failed accept (no file descriptors left, say): others may close meanwhile.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Requests at once on one HTTP/2 connection.
+const STREAMS_MAX: u32 = 100;
+/// How often a silent HTTP/2 peer is asked whether it is still there.
+const PING_INTERVAL: Duration = Duration::from_secs(20);
+
+/// What the accept loop serves: one handle for each connection.
+pub trait Site:
+    Service<
+        Request<Incoming>,
+        Response = Response,
+        Error = Infallible,
+        Future = BoxFuture<'static, Result<Response, Infallible>>,
+    > + Clone
+    + Send
+    + Sync
+    + 'static
+{
+    /// A handle for a connection from this address.
+    fn for_peer(&self, peer: IpAddr) -> Self;
+
+    /// A connection was refused because its address has too many.
+    fn connection_refused(&self);
+
+    /// The server stops: ends replies that would go on for as long as their client is there.
+    fn stop(&self);
+}
+
+/// Serves until `shutdown` is ready; then finishes the requests under way, within the drain
+/// timeout. Networks that are `exempt` may open any number of connections.
+///
+/// Never fails because of a client or for want of descriptors.
+pub async fn serve(
+    listener: TcpListener,
+    site: impl Site,
+    limits: &Limits,
+    exempt: &[Network],
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let server =
+        Server { builder: builder(limits), site, limits: *limits, stop: watch::Sender::new(()) };
+    let addresses = Addresses::new(limits.connections_per_address_max, exempt);
+    let places = Arc::new(Semaphore::new(limits.connections_max));
+    let mut connections = JoinSet::new();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        tokio::select! {
+            (stream, peer, place) = next(&listener, &places) => {
+                let Some(admitted) = addresses.admit(peer) else {
+                    server.site.connection_refused();
+                    continue;
+                };
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%error, "cannot set TCP_NODELAY");
+                }
+                let connection = server.connection(stream, peer);
+                connections.spawn(async move {
+                    connection.await;
+                    drop((place, admitted));
+                });
+            }
+            Some(_) = connections.join_next() => {}
+            () = &mut shutdown => break,
+        }
+    }
+    drop(listener);
+    server.site.stop();
+    tracing::info!(connections = connections.len(), "draining");
+    server.stop.send_replace(());
+    let drained = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(limits.drain_timeout, drained).await.is_err() {
+        tracing::warn!(connections = connections.len(), "connections cut at the drain timeout");
+    }
+    connections.shutdown().await;
+    Ok(())
+}
+
+/// The next connection, once there is a place for it.
+async fn next(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> (TcpStream, IpAddr, Option<OwnedSemaphorePermit>) {
+    // The semaphore is never closed, so a place always comes.
+    let place = Arc::clone(places).acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => return (stream, peer.ip(), place),
+            Err(error) if is_of_client(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "cannot accept a connection; trying again");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// The client was gone before it was accepted.
+fn is_of_client(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+    )
+}
+
+struct Server<S> {
+    builder: Builder<TokioExecutor>,
+    site: S,
+    limits: Limits,
+    stop: watch::Sender<()>,
+}
+
+impl<S: Site> Server<S> {
+    /// The whole life of one connection.
+    fn connection<T>(&self, io: T, peer: IpAddr) -> impl Future<Output = ()> + Send + use<S, T>
+    where
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let activity = Arc::new(Activity::new());
+        let io = TokioIo::new(Guarded::new(io, Arc::clone(&activity), &self.limits));
+        let service = Tracked::new(self.site.for_peer(peer), Arc::clone(&activity));
+        let connection = self.builder.serve_connection(io, service).into_owned();
+        let mut stop = self.stop.subscribe();
+        let limits = self.limits;
+        async move {
+            let mut connection = pin!(connection);
+            let mut is_ending = false;
+            loop {
+                tokio::select! {
+                    biased;
+                    ended = connection.as_mut() => {
+                        if let Err(error) = ended {
+                            // Clients go away in every way there is; that is nothing to report.
+                            tracing::trace!(%error, "connection ended");
+                        }
+                        return;
+                    }
+                    _ = stop.changed(), if !is_ending => {}
+                    overdue = activity.overdue(&limits) => {
+                        if is_ending || overdue == Overdue::Stalled {
+                            tracing::debug!(?overdue, "connection cut");
+                            return;
+                        }
+                    }
+                }
+                is_ending = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+fn builder(limits: &Limits) -> Builder<TokioExecutor> {
+    let header_bytes = limits.header_bytes_max.max(Limits::HEADER_BYTES_LEAST);
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_read_timeout)
+        .max_buf_size(header_bytes);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(u32::try_from(header_bytes).unwrap_or(u32::MAX))
+        .max_concurrent_streams(STREAMS_MAX)
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(limits.header_read_timeout);
+    builder
+}
+
+#[cfg(test)]
+mod tests;
