@@ -60,6 +60,7 @@ impl Proxies {
 pub struct Senders(Option<KeyedLimiter<IpAddr>>);
 
 /// Counts by key.
+#[derive(Debug)]
 pub struct KeyedLimiter<K>(KeyedBuckets<K>);
 
 impl<K: Hash + Eq + Clone> KeyedLimiter<K> {
